@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import preference
 from judgeloop.methods.stopping.sequential import Sequential
 
 RISK = 0.1
@@ -125,7 +126,7 @@ def recorded(path: Path, margin: float, runs: int) -> Iterator[tuple[str, str, l
         one, other = pairs[number]
         shared = [item for item in scores[one] if item in scores[other]]
         gaps = np.array([scores[one][item] - scores[other][item] for item in shared])
-        signs = np.where(np.abs(gaps) <= margin, 0, np.sign(gaps)).astype(np.int8)
+        signs = preference(gaps, margin).astype(np.int8)
         yield one, other, shared, signs
 
 

@@ -16,9 +16,8 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from gap_coverage import TABLES
 from numpy.typing import NDArray
-from score_tables import score_table
+from score_tables import TABLES, score_table
 from what_each_question_costs import RISK, pairs_of
 
 from judgeloop.core.pool import UNLIMITED

@@ -1,7 +1,7 @@
 r"""Makes every table and picture of docs/results/tables.md: runs the replays and fills the page.
 
     python benchmarks/results.py DATA -o FOLDER [--realsumm-vectors NPZ] \
-        [--alpacaeval-vectors NPZ] [--only estimate]
+        [--alpacaeval-vectors NPZ] [--only estimate] [--page PAGE]
 
 DATA holds three folders. `realsumm` and `alpacaeval` each have `items.jsonl`, `outputs/` and
 `verdicts-*.csv.gz` (item_id, model, score). `tiny-lm` has `outputs.jsonl` (prompts, outputs,
@@ -10,7 +10,7 @@ the same form, is made in FOLDER by `symbols_lm.py` where DATA does not hold it.
 
 Without NPZ files, MiniLM embeds the outputs. MiniLM and hidden states need the extra
 `judgeloop[embed]`. FOLDER keeps the runs, and a replay that was interrupted is resumed there.
-`--only` takes the experiments whose names begin with its text.
+`--only` takes the experiments whose names begin with its text. `--page` is a copy of the page to fill in its place.
 """
 
 from __future__ import annotations
@@ -26,15 +26,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent.parent / "docs" / "results"
-PAGE = DOCS / "tables.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "tables.md"
 RULES = ["--iterative", "--selectors", "random,diffuse"]
 TURBO = ["--leave-out", "NullModel,gpt4_gamed"]  # built to fool the judge
 WHOLE = ["--iterative", "--selectors", "random", "--subset", "1", "--seeds", "5"]
 ABLATION = ["--sizes", "10,20,30,40"]
-
-BY_HISTORY = ["--iterative", "--selectors", "random,decisive", "--rules", "tie-aware", "--risk", "0.05,0.1,0.2,0.3",
-              "--subset", "1", "--seeds", "5"]  # fmt: skip
 
 # For each name: the data folder, the verdicts, the flags of `judgeloop replay`.
 EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
@@ -45,11 +41,6 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
     "turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *WHOLE, "--tie-margin", "0.05"]),
     "gpt4-rules": ("alpacaeval", "gpt4", WHOLE),
     "gpt4-diffuse-rules": ("alpacaeval", "gpt4", ["--iterative", "--selectors", "random,diffuse", "--rules", "hypergeometric"]),
-    "decisive-gpt4-rules": ("alpacaeval", "gpt4", [*BY_HISTORY, "--history-systems", "16"]),
-    "decisive-turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *BY_HISTORY, "--history-systems", "16",
-                                                           "--tie-margin", "0.05"]),
-    "decisive-pyramid-rules": ("realsumm", "human-pyramid", [*BY_HISTORY, "--history-systems", "12",
-                                                             "--max-judgments", "80"]),
     "sampled": ("alpacaeval", "gpt4turbo", [*TURBO, "--sizes", "10,20,30,50,100,200", "--seeds", "5",
                                           "--selectors", "diffuse", "--clustering", "quarter-ward"]),
     "ablation-base": ("realsumm", "human-pyramid", [*ABLATION, "--selectors", "random,diffuse,max-norm"]),
@@ -85,9 +76,6 @@ BELIEFS: dict[str, tuple[str, str, list[str]]] = {
     name.replace("select", "belief"): (data, verdicts, [*flags, *BELIEVERS])
     for name, (data, verdicts, flags) in SELECTIONS.items()
 }
-VARIANTS = tuple(
-    f"decisive-{name}" for name in ("issue", "history", "tried", "cold", "given-up", "untied", "shared", "foreign")
-)  # made by decisive_variants.py
 SHOWN_CALLS = {
     "select-gpt4": (424, 795, 1060, 1500, 2120, 3180, 5300, 10600),
     "select-turbo": (74, 148, 222, 444, 740, 1480, 2960),
@@ -133,16 +121,9 @@ PICTURES = {
     "realsumm-human-pyramid": ["success", "bias"],
     "alpaca": ["success", "bias"],
     "turbo05-rules": ["rules"],
-    "decisive-gpt4-rules": ["rules"],
     "ablation-base": ["judged-gaps", "clusters", "norms", "norm-bins", "projection"],
 }
-WITHOUT_TEXTS = {
-    *SELECTIONS,
-    *BELIEFS,
-    "turbo05-rules",
-    "gpt4-rules",
-    *(name for name in EXPERIMENTS if "decisive" in name),
-}
+WITHOUT_TEXTS = {*SELECTIONS, *BELIEFS, "turbo05-rules", "gpt4-rules"}
 
 
 Rows = list[dict[str, Any]]
@@ -361,7 +342,7 @@ def fill(page: str, name: str, table: str) -> str:
     """
     marked = re.compile(rf"(<!-- table: {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
     if not marked.search(page):
-        raise SystemExit(f"{PAGE} has no mark '<!-- table: {name} -->'")
+        raise SystemExit(f"the page has no mark '<!-- table: {name} -->'")
     return marked.sub(lambda found: f"{found[1]}{table}\n{found[2]}", page)
 
 
@@ -373,24 +354,25 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--realsumm-vectors", type=Path)
     parser.add_argument("--alpacaeval-vectors", type=Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--page", type=Path, default=PAGE)
     return parser.parse_args(given)
 
 
 def main() -> None:
     """Run the experiments, fill the page and copy the pictures."""
     arguments = parsed()
-    page = PAGE.read_text(encoding="utf-8")
+    page = arguments.page.read_text(encoding="utf-8")
     page = fill_pairs(page, arguments)
-    page = fill_variants(page, arguments)
     page = fill_many(page, arguments)
     page = fill_one(page, arguments)
     for name in chosen(FIGURES, arguments):
         run(name, arguments)
-    PAGE.write_text(page, encoding="utf-8")
-    (DOCS / "pictures").mkdir(exist_ok=True)
+    arguments.page.write_text(page, encoding="utf-8")
+    pictures = arguments.page.parent / "pictures"
+    pictures.mkdir(exist_ok=True)
     for name in chosen(PICTURES, arguments):
         for picture in PICTURES[name]:
-            shutil.copy(arguments.output / name / f"{picture}.svg", DOCS / "pictures" / f"{name}-{picture}.svg")
+            shutil.copy(arguments.output / name / f"{picture}.svg", pictures / f"{name}-{picture}.svg")
 
 
 def chosen(names: Iterable[str], arguments: argparse.Namespace) -> list[str]:
@@ -409,17 +391,6 @@ def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
             page = fill(page, name, rules_table(rows) if name.endswith("-rules") else success_table(rows))
     ablations = {name: rows for name, rows in tables.items() if name.startswith("ablation-")}
     return fill(page, "ablation", ablation_table(ablations)) if ablations else page
-
-
-def fill_variants(page: str, arguments: argparse.Namespace) -> str:
-    """Fill the tables of the draws that prefer decisive items, from `decisive_variants.py`."""
-    names, out = chosen(VARIANTS, arguments), arguments.output / "decisive-variants"
-    if names and not all((out / f"{name}.md").exists() for name in names):
-        script = Path(__file__).with_name("decisive_variants.py")
-        subprocess.run([sys.executable, str(script), str(arguments.data), "-o", str(out)], check=True)
-    for name in names:
-        page = fill(page, name, (out / f"{name}.md").read_text(encoding="utf-8").rstrip("\n"))
-    return page
 
 
 def fill_many(page: str, arguments: argparse.Namespace) -> str:

@@ -12,6 +12,13 @@ from numpy.typing import NDArray
 from judgeloop.formats.verdicts import read_verdicts
 
 ADVERSARIES = ("NullModel", "gpt4_gamed")  # built to fool the judge
+# By name: the file, the margin within which two scores tie, and the numbers of judgments.
+TABLES = {
+    "AlpacaEval GPT-4": ("alpacaeval/verdicts-gpt4.csv.gz", 0.0, (20, 50, 100, 200)),
+    "AlpacaEval GPT-4-turbo": ("alpacaeval/verdicts-gpt4turbo.csv.gz", 0.05, (20, 50, 100, 200)),
+    "REALSumm ROUGE-2": ("realsumm/verdicts-rouge2.csv.gz", 0.0, (20, 50)),
+    "REALSumm pyramid": ("realsumm/verdicts-human-pyramid.csv.gz", 0.0, (20, 50)),
+}
 
 
 class ScoreTable(NamedTuple):

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from gap_coverage import TABLES
 from numpy.typing import NDArray
-from score_tables import score_table
+from score_tables import TABLES, score_table
 
 from judgeloop.core.choices import Population
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.history.past import signs
+from judgeloop.core.records import preference
 from judgeloop.methods.stats.betting import log_wealth_path
 from judgeloop.methods.stats.exact_tables import Zone, calibrated, not_worse, within
 from judgeloop.methods.stopping.sequential import Sequential
@@ -48,7 +47,7 @@ def pairs_of(scores: NDArray[np.float64], margin: float, count: int) -> list[NDA
     for seed in range(count):
         one, other = np.random.default_rng([1, seed]).permutation(len(scores))[:2]
         common = ~np.isnan(scores[[one, other]]).any(axis=0)
-        found.append(signs(scores[one, common], scores[other, common], margin))
+        found.append(preference(scores[one, common] - scores[other, common], margin).astype(np.int8))
     return found
 
 

@@ -5,9 +5,9 @@ here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, 
 """
 
 from judgeloop.core.choices import Draws as Draws
+from judgeloop.core.outcomes import Ending as Ending
 from judgeloop.core.outcomes import Estimate as Estimate
 from judgeloop.core.outcomes import Finished as Finished
-from judgeloop.core.outcomes import Outcome as Outcome
 from judgeloop.core.outcomes import StopKind as StopKind
 from judgeloop.core.outcomes import StopReason as StopReason
 from judgeloop.core.outcomes import Tally as Tally

@@ -3,14 +3,19 @@ data if at hand."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from support.chat_server import ChatServer
+from support.clock import Clock
+
+from judgeloop.settings import written
 
 # A thread for each test process, and for the commands it starts: threads that wait for each other
 # take the cores from other tests. Set before numpy and scikit-learn are imported.
@@ -22,6 +27,7 @@ settings.register_profile("project", deadline=None, derandomize=True, max_exampl
 settings.load_profile("project")
 
 ROOT = Path(__file__).parent.parent
+TODAY = date(2026, 2, 7)
 KEPT = {"JUDGELOOP_TEST_DATA", "JUDGELOOP_TEST_VLLM_URL", "JUDGELOOP_TEST_VLLM_MODEL"}
 
 
@@ -88,6 +94,24 @@ def chat_server():
     server = ChatServer()
     yield server
     server.close()
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch):
+    """The date of today for a night that none is given to: it is a part of the seed, and so of what is drawn.
+
+    A process that is started has the real one.
+    """
+    monkeypatch.setattr(written, "today", lambda: TODAY)
+    return TODAY
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the event loops of this test, which it sets forward."""
+    clock = Clock()
+    monkeypatch.setattr(asyncio.BaseEventLoop, "time", lambda loop: clock.time())
+    return clock
 
 
 @pytest.fixture

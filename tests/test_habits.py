@@ -1,4 +1,4 @@
-"""What contributors and CI use: nox's commands, the lock, the hooks; and names of tests."""
+"""What contributors and CI use: nox's commands, the lock, the hooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 LOCK = ROOT / "requirements" / "dev.lock"
-LONGEST_NAME = 80  # characters
 
 
 def pinned():
@@ -72,13 +71,3 @@ def test_the_hooks_run_the_tools_of_the_lint_command():
     }
     lint = run_by(sessions()["lint"])
     assert local == {" ".join(word for word in one if word not in {".", "--check"}) for one in lint}
-
-
-def test_the_name_of_a_test_has_under_80_characters():
-    long = [
-        f"{path.relative_to(ROOT)}: {name}"
-        for path in (ROOT / "tests").rglob("*.py")
-        for name in re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8"))
-        if len(name) >= LONGEST_NAME
-    ]
-    assert not long

@@ -34,7 +34,7 @@ OneJudge: TypeAlias = str | Callable[..., Any] | Judge
 Judges: TypeAlias = OneJudge | Sequence[OneJudge]
 Dollars: TypeAlias = Decimal | float | str
 Duration: TypeAlias = float | str
-OrderName: TypeAlias = Literal["both", "random", "audited", "fixed"]
+OrderName: TypeAlias = Literal["both", "random", "fixed"]
 VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
 
@@ -116,7 +116,6 @@ class CompareArguments(ContestArguments, total=False):
     """The keywords of `compare`."""
 
     selector: str | None
-    history: str | PathLike[str] | None
     represent: str | None
     rule: str | None
     near_tie: float | None
@@ -142,7 +141,6 @@ class EstimateArguments(RunArguments, total=False):
     """The keywords of `estimate`."""
 
     proxy: OneJudge | None
-    history: str | PathLike[str] | None
     selector: str | None
     represent: str | None
     layer: str | int | None

@@ -53,7 +53,7 @@ def replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
 
 def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:
     """Run every pair; return the table by number of judgments, or by rule."""
-    from judgeloop.replay.compare import check, without_lengths
+    from judgeloop.replay.compare import check
     from judgeloop.replay.run import replay_compare
     from judgeloop.replay.tables import by_rule, by_size
 
@@ -61,8 +61,6 @@ def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:
         _say(note)
     with counting("pairs", quiet=quiet) as observe:
         rows = replay_compare(config, observe)
-    if note_of_lengths := without_lengths(config):
-        _say(note_of_lengths)
     name, table = ("rules", by_rule(rows)) if config.iterative else ("sizes", by_size(rows))
     return {name: table}, [table]
 

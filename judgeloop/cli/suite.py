@@ -7,25 +7,25 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeloop.cli.commands import FIELDS, SETTINGS
-from judgeloop.cli.naming import as_flags, page_as_flags
+from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.streams import columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import WARNING, Page, Rows, Section, Table, render, render_short
+from judgeloop.report.facts import Fact, Page, Section, Table, decided, named
+from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import per_cent
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
-    from judgeloop.report.run_result import RunResult
+    from judgeloop.report.result import RunResult
     from judgeloop.run.dry_run import DryRun
     from judgeloop.run.prepared import Prepared
     from judgeloop.settings.sources import Read
@@ -61,12 +61,10 @@ def suite() -> click.Command:
     return settings_command("suite", _suite, text=HELP)
 
 
-def _suite(
-    *, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], on_end: str | None, **given: Any
-) -> None:
+def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.cli.files import check_outputs, json_text, unfinished
-    from judgeloop.cli.on_end import telling
     from judgeloop.cli.questions import check_dry_run
+    from judgeloop.formats.own_files import check_folder
     from judgeloop.suite.changes import compared
     from judgeloop.suite.summary import Summary
 
@@ -75,9 +73,12 @@ def _suite(
         check_dry_run()
         _forecast(*_asked(given, read), read, as_json=json)
         return
-    with unfinished(output, "suite"), telling(on_end, "suite") as tell:
+    with unfinished(output, "suite"):
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
+        for path in output:
+            if path.suffix == ".html":
+                check_folder(path.with_suffix(""))  # of its reports
         name = _slug(str(config.file.with_suffix("")))
         night = f"{config.night}-{name}"
         results: dict[str, RunResult] = {}
@@ -100,13 +101,13 @@ def _suite(
             say(f"{WARNING} {found.missed}", "warning", absent=found.absent)
         if quiet_log and found.exit_code:
             say(found.headline, "night", exit_code=found.exit_code)
-        values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
+        values = json_text(found.to_json(), read.files)
         try:
-            show(values if json else f"{shown(found.page, width=columns(), paint=paint)}\n")
+            show(values if json else f"{render(found.page, width=columns(), paint=paint, short=quiet)}\n")
         finally:
             shown_as = {one.name: results[one.name] for one in pairs if one.name in results}
             _write(found, values, shown_as, output)
-        raise click.exceptions.Exit(tell(values, found.exit_code))
+        raise click.exceptions.Exit(found.exit_code)
 
 
 def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfig]:
@@ -118,6 +119,7 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
     from judgeloop.run.inputs import check_ledger
     from judgeloop.settings.run_settings import within_ceiling
     from judgeloop.settings.setting import declared
+    from judgeloop.settings.written import today
     from judgeloop.suite.config import SuiteConfig
     from judgeloop.suite.pairs import in_order, pairs_of, read_suite
 
@@ -125,7 +127,7 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
     file = Path(given["file"])
     named = read.named is not None and file.resolve() == read.named.resolve()
     suite = read_suite(file, FIELDS, trusted=named)
-    values: dict[str, Any] = {"file": file, "night": str(datetime.now().astimezone().date())}
+    values: dict[str, Any] = {"file": file, "night": str(today())}
     for layer in in_order((base, suite.common, flags)):
         values |= {name: layer.values[name] for name in layer.values.keys() & declared(SuiteConfig)}
     config = SuiteConfig.of(**values)
@@ -191,7 +193,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
         if sum(one.plan.cost_p.expected for one in found.values()) > limit_p:
             stops += UNKNOWN if any(one.plan.assumed for one in found.values() if not one.decided) else LESS
-        page = page_as_flags(_forecast_page(found, wrong, stops))
+        page = _forecast_page(found, wrong, stops).said(as_flags)
         print(render(page, width=columns(), paint=paint))
     if wrong:
         raise click.exceptions.Exit(EXIT_USAGE)
@@ -201,7 +203,7 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
     """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
     from judgeloop.run.dry_run import OPENING
     from judgeloop.run.plan import usual
-    from judgeloop.suite.in_common import Said, grouped
+    from judgeloop.suite.in_common import Rows, Said, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
         return grouped((Said(name, one, one) for name, one in texts.items()), len(found) + len(wrong))
@@ -223,13 +225,17 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
         more = len(warned) - MOST_WARNED
         warned = (*warned[more:], ("", f"{more} more like these: --json has their figures."))
     assumed = rows({name: one.basis for name, one in found.items() if not one.decided})
-    sections = (("", warned), ("", assumed), ("Cannot be asked", rows(wrong)))
+    whole = Fact("more", Section.DECISION, "", "--json has the whole forecast of each pair.", first=True)
     return Page(
-        OPENING,
-        (),
-        (stops, "--json has the whole forecast of each pair."),
-        tables=(Table("", shown, tuple(lines), note),) if found else (),
-        notes=tuple(Section(heading, said) for heading, said in sections if said),
+        (
+            decided(OPENING),
+            Fact("stops", Section.DECISION, "", stops, first=True),
+            whole,
+            *named(Section.WARNING, warned),
+            *named(Section.EVIDENCE, assumed),
+            *named(Section.WARNING, rows(wrong)),
+        ),
+        (Table("", shown, tuple(lines), note, Section.DECISION),) if found else (),
     )
 
 
@@ -315,13 +321,11 @@ def _write(found: Summary, values: str, results: Mapping[str, RunResult], output
     Reports of an earlier night are removed from there: they must not pass for those of this one.
     """
     from judgeloop.cli.files import FORMS, JUNIT, remove_other, write_output, write_text
+    from judgeloop.formats.own_files import make_folder
 
     def page(path: Path) -> str:
         folder, links = path.with_suffix(""), {}
-        try:
-            folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise JudgeloopError(f"{folder} cannot be made: {error}") from error
+        make_folder(folder)
         for number, line in enumerate(found.lines, 1):
             if (result := results.get(line.name)) is not None:
                 links[line.name] = f"{folder.name}/{number:02}-{_slug(line.name)}.html"

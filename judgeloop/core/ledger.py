@@ -12,14 +12,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import NO_TOKENS, Output, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 
-NOTHING = 0  # in the place of the number of a text
 KEY_VARIABLE = "JUDGELOOP_LEDGER_KEY"
 NO_KEY = (
     f"{KEY_VARIABLE}: a ledger is signed no longer. It is a file that one trusts or not, like code: let a gate read a "
@@ -94,9 +90,10 @@ class RunNote:
     `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
     `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of `results`
     that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
-    some of its questions about a baseline (`history/asked.py`). Runs of one `question` differ in the `seed`
-    alone; with the same one, as of an unchanged pair of several nights, they are one test. `outputs` has a
-    digest of each system's outputs, empty for one that answers live.
+    some of its questions about a baseline (`run/earlier.py`). Runs of one `question` differ in the `seed`
+    alone; with the same one, as of an unchanged pair of several nights, they are one test. Of the verdicts of
+    two systems, `decided` preferred one and `tied` were ties. `outputs` has a digest of each system's outputs,
+    empty for one that answers live.
     """
 
     systems: tuple[str, ...] = ()
@@ -110,6 +107,8 @@ class RunNote:
     asked: tuple[str, ...] = ()
     question: str = ""
     seed: int | None = None
+    decided: int = 0
+    tied: int = 0
     outputs: tuple[str, ...] = ()
 
     @property
@@ -158,25 +157,6 @@ class RecordedAttempt:
     ingredients: KeyIngredients | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class RecordedVerdicts:
-    """n verdicts in the order of their attempts, with what their keys are made of.
-
-    `numbers`, shape (n, 7), are numbers of `texts` (JSON values; of outputs only those that were looked
-    for): of the run, the judge, the place, the systems and the digests of their outputs, as shown.
-    `NOTHING` is in the place of a second system where one is rated, and of all in a verdict whose
-    ingredients are not known. `scores` and `costs_p` have the shape (n,).
-    """
-
-    texts: Mapping[str, int]
-    numbers: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    costs_p: NDArray[np.int64]
-
-
-NO_VERDICTS = RecordedVerdicts({}, np.empty((0, 7), dtype=np.int32), np.empty(0), np.empty(0, dtype=np.int64))
-
-
 @dataclass(frozen=True, slots=True)
 class Charged:
     """A group of attempts: how many, what they were charged, and the tokens that replies reported.
@@ -220,6 +200,7 @@ class KeptResult:
     - `headline`: the decision. `text`: the result as it was printed. `exit_code`: that of the command.
     - `document`: all its values, as JSON; for each text that was judged its digest. `texts`: these texts.
     - `at`: when this decision was first kept (ISO 8601, UTC); empty while it is not.
+    - `decided`, `tied`: as in a `RunNote`.
     """
 
     headline: str
@@ -228,6 +209,8 @@ class KeptResult:
     texts: Mapping[str, str]
     at: str = ""
     exit_code: int | None = None
+    decided: int = 0
+    tied: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The frozen records that the folders pass to each other: items, queries, answers, labels.
 
-They hold and validate values. They do no I/O and compute nothing beyond simple properties. Units
+They hold and validate values. They do no I/O and compute nothing beyond simple properties, and what a win and a
+tie are (`preference`, `as_score`): no other module says that. Units
 are in the field names or docstrings. Money is in integer picodollars (`core/money.py`). What a run
 finds is in `outcomes.py`.
 """
@@ -9,9 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 NOBODY = -1  # in the place of the number of a judge
 TIE = 0.5  # the score of a verdict that prefers neither system
+ROUNDING = 1e-12  # so that decimal scores that differ by exactly the margin tie
 IDENTICAL = "the outputs are identical"  # the reason of a tie that no judge is asked about
 ONE_SYSTEM = (0,)  # systems of a choice that rates a single system
 TWO_SYSTEMS = (0, 1)  # systems of a choice that compares two systems
@@ -42,7 +49,6 @@ class Query:
     empty.
     `alone` is the number of the only judge that is asked, in the order given; None for all judges, and
     `NOBODY` if the outputs alone are wanted.
-    `audited` says whether the other order is asked, too, with an order of which some are audited.
     """
 
     item: Item
@@ -50,7 +56,6 @@ class Query:
     outputs: tuple[str, ...]
     missing: tuple[int, ...] = ()
     alone: int | None = None
-    audited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,28 @@ class Usage:
 NO_TOKENS = Usage(0, 0)
 
 
+@overload
+def preference(apart: float, margin: float = 0.0) -> int: ...
+@overload
+def preference(apart: NDArray[np.float64], margin: float = 0.0) -> NDArray[np.int64]: ...
+def preference(apart: float | NDArray[np.float64], margin: float = 0.0) -> int | NDArray[np.int64]:
+    """1 if the first of two is better, -1 if the second is, 0 for a tie.
+
+    `apart` is the first one's score less the second's. It is a tie if they differ by at most `margin`, and where one
+    is not a number.
+
+    >>> preference(0.3 - 0.1), preference(0.3 - 0.1, 0.2), preference(0.1 - 0.4, 0.2)
+    (1, 0, -1)
+    """
+    least = margin + ROUNDING
+    return (apart > least) * 1 - (apart < -least) * 1
+
+
+def as_score(preferred: int) -> float:
+    """The score of a verdict with this preference: 1, 0.5 or 0."""
+    return TIE + preferred / 2
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The judge's answer: a score in [0, 1].
@@ -126,7 +153,7 @@ class Verdict:
     @property
     def preference(self) -> int:
         """1 for a score above 0.5 (the first system), -1 below (the second), 0 for a tie."""
-        return int(self.score > TIE) - int(self.score < TIE)
+        return preference(self.score - TIE)
 
 
 @dataclass(frozen=True, slots=True)

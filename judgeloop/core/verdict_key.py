@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
-from judgeloop.core.records import Call, Item, JudgeIdentity
+from judgeloop.core.records import Call, JudgeIdentity
 
 KEY_VERSION = 1
 
@@ -52,12 +52,6 @@ class KeyedJudge(NamedTuple):
             (name.removeprefix(PARAMETER), value) for name, value in note.items() if name.startswith(PARAMETER)
         )
         return cls(note[PROVIDER], note.get(MODEL, ""), tuple(parameters))
-
-    @classmethod
-    def from_json(cls, value: Sequence[Any]) -> Self:
-        """Read it from the JSON value that it is written as."""
-        provider, model, parameters = value
-        return cls(provider, model, tuple((name, set_to) for name, set_to in parameters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +162,6 @@ def output_note(identity: JudgeIdentity, sent: object, run: str) -> dict[str, st
         "sample": "0",
         "run": run,
     }
-
-
-def place_of(item: Item) -> Place:
-    """Return what identifies `item` in keys."""
-    return item.id, digest(item.prompt), digest(item.reference)
 
 
 def digest(value: object) -> str:

@@ -94,6 +94,10 @@ class ShowConfig(LedgerConfig):
     """The settings of `runs show`; without `report_texts`, that of the run holds."""
 
     report_texts: Annotated[str | None, one_of(tuple(Shown))] = shared.REPORT_TEXTS.field(None)
+    details: bool = shared.report_setting(
+        "Also print which items turned since the run before of the same systems, those with another output first.",
+        shared.OUTPUT,
+    ).field(False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -169,6 +169,18 @@ def past_run(ledger: Address, beginning: str) -> PastRun:
     return found[0]
 
 
+def before(ledger: Address, run: PastRun) -> PastRun | None:
+    """Return the latest run that began before `run`, with the same systems and judges, and has a result here."""
+
+    def names(one: PastRun) -> tuple[tuple[str, ...], ...]:
+        return one.recorded.note.systems, one.recorded.note.judges
+
+    began = run.recorded.began_at
+    earlier = [one for one in past_runs(ledger) if one.recorded.began_at < began and one.decision is not None]
+    same = [one for one in earlier if names(one) == names(run)]
+    return max(same, key=lambda one: one.recorded.began_at, default=None)
+
+
 def with_result(ledger: Address, beginning: str | None) -> PastRun:
     """Return the run whose id begins with `beginning`, by default the latest with a result.
 

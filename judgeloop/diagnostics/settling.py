@@ -13,8 +13,7 @@ from pathlib import Path
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.ledger import RecordedAttempt, Settlement
 from judgeloop.core.money import show_usd, to_pico
-from judgeloop.formats.row import Row
-from judgeloop.formats.tables import read_rows
+from judgeloop.formats.tables import Row, read_rows
 from judgeloop.ledger.opening import Address, open_ledger, open_reader
 
 NUMBER, REQUEST, COST = "attempt", "request_id", "cost"

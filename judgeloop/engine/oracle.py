@@ -26,7 +26,6 @@ class Oracle:
         self.judges = judges
         self.ledger = ledger
         self.state = state
-        self.audited = 0  # verdicts so far that were asked in both orders
         self.sources = Sources(systems, judges, state.terms)
         self.accounts = Accounts(judges, ledger, state, self.sources)
         self._paces: dict[object, Pace] = {}

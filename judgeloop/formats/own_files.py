@@ -67,6 +67,35 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse a folder for files of judgeloop's own that is a link or no folder, or cannot be written.
+
+    Files in a link's folder would be written, and removed, elsewhere. One that is not there is made by `make_folder`.
+
+    Raises:
+        InputError: says what is there.
+    """
+    if folder.is_symlink():
+        raise InputError(f"{folder} is a link, to {folder.readlink()}; expected a folder, or none: remove the link")
+    if folder.is_dir():
+        check_writable(folder / "page")
+    elif folder.exists():
+        raise InputError(f"{folder} is a file; expected a folder, or none: remove or rename the file")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for files of judgeloop's own, if it is not there.
+
+    Raises:
+        JudgeloopError: it cannot be made, or is refused as `check_folder` does.
+    """
+    check_folder(folder)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise JudgeloopError(f"{folder} cannot be made: {error}") from error
+
+
 def read_own(path: Path) -> str:
     """Return the text of a file that judgeloop wrote; one that is a link was not.
 

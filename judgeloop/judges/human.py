@@ -16,6 +16,7 @@ from typing import TextIO, final
 
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.verdict_key import digest
 from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.report.escaping import visible_lines
 
@@ -69,11 +70,15 @@ class HumanJudge(BaseJudge):
 
     by_hand = True
 
-    def __init__(self, *, read_key: Callable[[], str] | None = None, screen: TextIO | None = None) -> None:
-        """`read_key` returns the next key, or an empty string at the end of input.
+    def __init__(
+        self, *, rubric: str | None = None, read_key: Callable[[], str] | None = None, screen: TextIO | None = None
+    ) -> None:
+        """`rubric` is what to judge by, shown above each question.
 
-        `screen` is where to print; standard error by default.
+        `read_key` returns the next key, or an empty string at the end of input. `screen` is where to print;
+        standard error by default.
         """
+        self._rubric = rubric
         self._read_key = read_key or read_key_from_terminal
         self._screen = screen
         self._sheets: list[_Sheet] = []
@@ -83,8 +88,9 @@ class HumanJudge(BaseJudge):
 
     @property
     def identity(self) -> records.JudgeIdentity:
-        """A person; all persons have the same identity."""
-        return records.JudgeIdentity("human", "")
+        """A person, and the rubric: all persons who judge by the same one have the same identity."""
+        by = {} if self._rubric is None else {"rubric": digest({"rubric": self._rubric})}
+        return records.JudgeIdentity("human", "", by)
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Add the call to the pending calls and wait until its answer is final.
@@ -181,6 +187,8 @@ class HumanJudge(BaseJudge):
         parts = [("Task", call.item.prompt), *zip(form.names, call.outputs, strict=True)]
         if call.item.reference is not None:
             parts.insert(1, ("Reference", call.item.reference))
+        if self._rubric is not None:
+            parts.insert(0, ("Rubric", self._rubric))
         shown = "\n".join(f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts)
         self._show(f"\n{RULE}\n{at + 1} of {len(self._sheets)} in this round\n\n{shown}\n{form.keys}\n")
 
@@ -220,5 +228,5 @@ def read_key_from_terminal() -> str:
 
 def make_judge(rest: str, options: JudgeOptions) -> HumanJudge:
     """Create the judge `human`."""
-    del rest, options
-    return HumanJudge()
+    del rest
+    return HumanJudge(rubric=options.template.rubric)

@@ -16,8 +16,8 @@ from typing import Any, final
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Questions
-from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Reply, Verdict
-from judgeloop.judges.base import BaseJudge, JudgeOptions
+from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Reply, Verdict, as_score, preference
+from judgeloop.judges.base import BaseJudge
 
 Metric = Callable[[str, str], float]  # (reference, output) -> score in [0, 1]
 
@@ -73,19 +73,8 @@ class MetricJudge(BaseJudge):
         references = [call.item.reference] * len(call.outputs)
         scores = await asyncio.to_thread(lambda: [*map(self._metric, references, call.outputs)])
         reason = f"{self._name} {' against '.join(f'{score:.4f}' for score in scores)}"
-        score = preference(scores[0], scores[1], self._tie_margin) if scores[1:] else scores[0]
+        score = as_score(preference(scores[0] - scores[1], self._tie_margin)) if scores[1:] else scores[0]
         return Reply(Verdict(score, reason=reason), cost_p=0)
-
-
-def preference(first: float, second: float, margin: float) -> float:
-    """Return 1 if `first` is higher, 0 if `second` is, 0.5 if they differ by at most `margin`.
-
-    A rounding error of 1e-12 is added to the margin, so that decimal scores that differ by exactly
-    `margin` are a tie.
-    """
-    if abs(first - second) <= margin + 1e-12:
-        return 0.5
-    return 1.0 if first > second else 0.0
 
 
 def metric_named(name: str) -> Metric:
@@ -134,8 +123,3 @@ def _rouge(name: str) -> Metric:
         return RougeScorer([name], use_stemmer=True)
 
     return lambda reference, output: float(scorer().score(reference, output)[name].fmeasure)
-
-
-def make_judge(name: str, options: JudgeOptions) -> MetricJudge:
-    """Create the judge `metric:NAME`."""
-    return MetricJudge(name, tie_margin=options.tie_margin)

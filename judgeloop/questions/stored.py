@@ -21,7 +21,7 @@ from judgeloop.core.verdict_key import digest
 from judgeloop.ledger.opening import Address, open_ledger, open_reader
 from judgeloop.questions.question import QUESTIONS
 from judgeloop.report.labels import Texts
-from judgeloop.report.run_result import CUT_SHORT, RunResult
+from judgeloop.report.result import CUT_SHORT, RunResult
 from judgeloop.run.prepared import Prepared
 
 
@@ -63,7 +63,10 @@ def kept_of(result: RunResult) -> KeptResult:
         pool = _with_texts(result.texts.pool.only(judged), named)
         result = replace(result, texts=replace(result.texts, pool=pool))
     document = to_json({"job": result.job, "result": result}, inf_nan_mode="constants").decode()
-    return KeptResult(result.page.headline, f"{result}\n", document, texts, exit_code=result.exit_code)
+    decided, tied = result.decided_and_tied
+    return KeptResult(
+        result.page.headline, f"{result}\n", document, texts, exit_code=result.exit_code, decided=decided, tied=tied
+    )
 
 
 def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None) -> RunResult:

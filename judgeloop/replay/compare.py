@@ -1,36 +1,32 @@
 """Runs comparisons of pairs of systems on recorded verdicts and returns a row for each run.
 
 A run has a fixed number of judged items, or ends when a stopping rule is met. The selectors,
-sessions and rules are those of live runs. The scores, and the vectors and lengths of outputs if a
+sessions and rules are those of live runs. The scores, and the vectors of outputs if a
 selector uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.catalogue import rule_row, selector_row
 from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import TIE, Choice, Label, Verdict
+from judgeloop.core.records import Choice, Label, Verdict, as_score, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history.past import Past, past_of_scores, prospects_of, signs
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.catalogue import VECTORS, Need, selector_row
-from judgeloop.methods.selectors.ingredients import ForTwo, Variant
-from judgeloop.methods.stats.decision_model import length_distances
-from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stats.diffuse_variants import combined
-from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
+from judgeloop.methods.rows import Draft
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.papers.vectors import embed
 from judgeloop.replay.config import ReplayConfig
-from judgeloop.replay.recorded_files import needs_of, output_lengths, read_recorded
-from judgeloop.represent.embed import embed
+from judgeloop.replay.recorded_files import read_recorded, vectors_of
 
 QUESTION = "compare"
 Row = dict[str, Any]
@@ -55,24 +51,22 @@ class Contest:
 
     def verdict(self, choice: Choice) -> Verdict:
         """Return the verdict on an item: a score of 1 for the winner on the pool."""
-        return Verdict(float(TIE + self.preferences[choice.position] / 2))
+        return Verdict(as_score(int(self.preferences[choice.position])))
 
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """Scores of systems on items, and vectors and lengths if a selector uses them.
+    """Scores of systems on items, and vectors if a selector uses them.
 
     `scores` has the shape (systems, items), NaN where a score is missing. `outputs` has the shape
     (systems, items, dimensions): vectors of the outputs. `inputs` has the shape (items,
-    dimensions): vectors of the prompts. `lengths` has the shape (systems, items): lengths of the
-    outputs in characters. Scores that differ by at most `tie_margin` tie.
+    dimensions): vectors of the prompts. Scores that differ by at most `tie_margin` tie.
     """
 
     systems: tuple[str, ...]
     scores: NDArray[np.float64]
     outputs: NDArray[np.floating] | None = None
     inputs: NDArray[np.floating] | None = None
-    lengths: NDArray[np.float64] | None = None
     tie_margin: float = 0.0
 
     def pairs(self, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
@@ -89,30 +83,9 @@ class Recordings:
         """
         common = self._common(pair)
         kept = np.sort(rng.permutation(common)[: max(1, round(subset * len(common)))])
-        preferred = signs(self.scores[pair[0], kept], self.scores[pair[1], kept], self.tie_margin)
+        apart = self.scores[pair[0], kept] - self.scores[pair[1], kept]
+        preferred = preference(apart, self.tie_margin).astype(np.int8)
         return Contest(pair, kept, -preferred if preferred.sum(dtype=np.int64) < 0 else preferred)
-
-    def past(self, contest: Contest, count: int, rng: np.random.Generator) -> Past:
-        """Return every comparison among `count` other systems, on the contest's items.
-
-        The systems are drawn at random. With the same seed, those for a larger `count` contain those
-        for a smaller `count`.
-        """
-        others = [row for row in range(len(self.systems)) if row not in contest.pair]
-        drawn = [others[at] for at in rng.permutation(len(others))[:count]]
-        names = [self.systems[row] for row in drawn]
-        scores = self.scores[np.ix_(drawn, contest.positions)]
-        return past_of_scores(names, scores, self.tie_margin)
-
-    def distances(self, contest: Contest) -> NDArray[np.float64] | None:
-        """Return the distances of the two outputs' lengths, shape (items of the contest,).
-
-        None if the lengths are not known.
-        """
-        if self.lengths is None:
-            return None
-        first, second = (self.lengths[system, contest.positions] for system in contest.pair)
-        return length_distances(first, second)
 
     def output_vectors(self, contest: Contest) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Return both systems' output vectors, each of shape (items of the contest, dimensions)."""
@@ -138,7 +111,7 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig
         if contest.gap == 0:
             continue
         for name in config.selectors:
-            selector = selector_for(name, recordings, contest, seed, config)
+            selector = selector_for(name, recordings, contest, config)
             run = _until_met if config.iterative else _at_sizes
             # All selectors and rules use the same seed. The seed differs between pairs, so that
             # their runs are not correlated.
@@ -147,37 +120,22 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig
     return rows
 
 
-def selector_for(name: str, recordings: Recordings, contest: Contest, seed: int, config: ReplayConfig) -> Selector[Any]:
+def selector_for(name: str, recordings: Recordings, contest: Contest, config: ReplayConfig) -> Selector[Any]:
     """Make the selector called `name`, as for a live run."""
-    row, variant = selector_row(QUESTION, name), variant_of(config)
-    start = config.min_judgments if config.iterative else config.sizes[0]
-    vectors = None
-    if Need.OUTPUT_VECTORS in row.needs:
-        vectors = combined(variant.combine, *recordings.output_vectors(contest))
-    elif Need.PROMPT_VECTORS in row.needs:
+    row = selector_row(QUESTION, name)
+    found: dict[str, Any] = {}
+    if row.vectors == "outputs":
+        found["outputs"] = recordings.output_vectors(contest)
+    elif row.vectors == "prompts":
         assert recordings.inputs is not None, "read for every selector that uses prompts"
-        vectors = recordings.inputs[contest.positions]
-    known = None
-    if Need.HISTORY in row.needs:
-        known = prospects_for(recordings, contest, seed, config.history_systems)
-    selector: Selector[Any] = row.make(ForTwo(start, variant, vectors, known))
+        found["prompts"] = recordings.inputs[contest.positions]
+    start = config.min_judgments if config.iterative else config.sizes[0]
+    selector: Selector[Any] = row.make(replace(_draft(contest, config), start=start, found=found))
     return selector
 
 
-def prospects_for(recordings: Recordings, contest: Contest, seed: int, history: int) -> Prospects | None:
-    """Return what a random history says of the items, with the distances of the output lengths.
-
-    The history is drawn among the other systems, anew for each pair and repetition. None if it
-    prefers no item.
-    """
-    rng = np.random.default_rng([*contest.pair, seed, 2])
-    known = prospects_of(recordings.past(contest, history, rng), ())
-    return known and known._replace(distances=recordings.distances(contest))
-
-
-def variant_of(config: ReplayConfig) -> Variant:
-    """Return the variant of DiffUse that is measured."""
-    return Variant(config.combine, config.clustering, config.representative)
+def _draft(contest: Contest, config: ReplayConfig, risk: float = math.nan) -> Draft:
+    return Draft(len(contest.preferences), config.max_judgments, risk, settings=config)
 
 
 def _at_sizes(selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]) -> Iterator[Row]:
@@ -217,7 +175,7 @@ def _until_met(selector: Selector[Any], contest: Contest, config: ReplayConfig, 
     items, limit, give_up = len(contest.preferences), config.max_judgments, config.give_up
     for name in suiting(config.rules, selector.name):
         for risk in config.risk:
-            rule = rule_row(QUESTION, name).make(Ingredients(risk, items, limit))
+            rule = rule_row(QUESTION, name).make(_draft(contest, config, risk))
             session = Session(
                 items=items,
                 selector=selector,
@@ -244,25 +202,9 @@ def check(config: ReplayConfig) -> list[str]:
     Raises:
         InputError: there is nothing to run, or a setting has no effect with the other settings.
     """
-    by_history = Need.HISTORY in needs_of(QUESTION, config.selectors)
-    if config.history_systems and not by_history:
-        raise InputError("`history_systems`: only the selector decisive uses a history")
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
-    silent = by_history and not config.history_systems
-    notes = ["without `history_systems` decisive draws as random does"] if silent else []
-    return notes + (_check_rules(config) if config.iterative else [])
-
-
-def without_lengths(config: ReplayConfig) -> str | None:
-    """Return why a selector does not get the output lengths that it uses; None if it gets them.
-
-    Call this after the other inputs have been checked.
-    """
-    if not config.looks_at_lengths or config.outputs.is_dir():
-        return None
-    alone = "decisive uses the history alone, without lengths of outputs"
-    return f"{config.outputs} is not a folder: {alone}"
+    return _check_rules(config) if config.iterative else []
 
 
 def _check_rules(config: ReplayConfig) -> list[str]:
@@ -283,31 +225,19 @@ def recordings_for(config: ReplayConfig) -> Recordings:
     Raises:
         InputError: a file is wrong, or the files do not match.
     """
-    needs = needs_of(QUESTION, config.selectors)
-    vectors = config.vectors if needs & VECTORS else None
-    texts = vectors is None and bool(needs & VECTORS)
+    looked_at = vectors_of(QUESTION, config.selectors)
+    vectors = config.vectors if looked_at else None
+    texts = vectors is None and bool(looked_at)
     found = read_recorded(config, outputs=texts, vectors=vectors)
-    _check_history(config, len(found.systems))
-    outputs, inputs, lengths = found.vectors, None, None
+    outputs, inputs = found.vectors, None
     if texts:
         found = found.answered()
         every = [text or "" for own in found.outputs for text in own]
         outputs = _embedded(config, every).reshape(len(found.systems), len(found.items), -1)
-    if Need.PROMPT_VECTORS in needs:
+    if "prompts" in looked_at:
         inputs = _embedded(config, [item.prompt for item in found.items])
-    if config.looks_at_lengths and config.outputs.is_dir():
-        lengths = output_lengths(config.outputs, config.items, found.systems, found.ids)
-    return Recordings(found.systems, found.scores, outputs, inputs, lengths, config.tie_margin)
+    return Recordings(found.systems, found.scores, outputs, inputs, config.tie_margin)
 
 
 def _embedded(config: ReplayConfig, texts: Sequence[str]) -> NDArray[np.floating]:
     return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
-
-
-def _check_history(config: ReplayConfig, systems: int) -> None:
-    others = systems - config.FEWEST
-    if config.history_systems > others:
-        raise InputError(
-            f"`history_systems={config.history_systems}`: {systems} systems are recorded, which leaves "
-            f"{others} besides a pair"
-        )

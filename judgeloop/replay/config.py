@@ -10,18 +10,24 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt, Le, MinLen
 
+from judgeloop import catalogue
 from judgeloop.formats.own_files import HOME
-from judgeloop.methods.selectors import catalogue
-from judgeloop.methods.stopping.catalogue import rules_of
-from judgeloop.questions.estimate.config import (
-    BY_CONFIDENCE,
-    BY_HISTORY,
+from judgeloop.papers.settings import (
+    CLUSTERINGS,
+    COMBINATIONS,
     CONFIDENCE_FIELD,
     CONFIDENCES,
+    REPRESENTATIVES,
     Confidence,
     ConfidenceBy,
+    Epsilon,
+    Layer,
+    Represent,
+    RepresentOne,
+    WeakJudges,
 )
-from judgeloop.questions.select.config import Epsilon, MinGap, WeakJudges
+from judgeloop.questions.estimate.config import BY_CONFIDENCE
+from judgeloop.questions.select.config import MinGap
 from judgeloop.replay.cluster import scheduler
 from judgeloop.run.prepared import plain
 from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
@@ -34,11 +40,8 @@ from judgeloop.settings.shared import (
     SELECTION,
     STOPPING,
     Count,
-    Layer,
     MaxJudgments,
     MinJudgments,
-    Represent,
-    RepresentOne,
     Seed,
     Share,
     run_setting,
@@ -65,19 +68,7 @@ VectorsFile = Annotated[
 ]
 TieMargin = Annotated[float, Ge(0), run_setting("Scores that differ by no more than this are a tie.", PROTOCOL)]
 
-# A rule that is calibrated on earlier comparisons is left out: a replay has none to give it.
-REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not (row.by_past or row.recorded))
-
-
-def _not_one(value: object) -> object:
-    """Refuse 1 as a number of systems.
-
-    Raises:
-        ValueError: the value is 1.
-    """
-    if str(value) == "1":
-        raise ValueError("expected 0 or at least 2; a single system has nothing to be compared with")
-    return value
+REPLAYED_RULES = tuple(row.name for row in catalogue.rules_of("compare") if not row.recorded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +108,7 @@ class ReplaySettings(Configuration):
     # Settings that may differ when a replay is resumed: they do not change finished rows.
     LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "engine", "resume", "cache_dir"})
 
-    def decisive(self) -> dict[str, Any]:
+    def settings_of_rows(self) -> dict[str, Any]:
         """Return the settings that the rows depend on; a resumed replay needs the same values."""
         return {name: plain(value) for name, value in asdict(self).items() if name not in self.LOOSE}
 
@@ -131,10 +122,10 @@ class ReplayConfig(ReplaySettings):
 
     selectors: Annotated[
         tuple[str, ...],
-        some_of(catalogue.names_of("compare")),
+        some_of(catalogue.selector_names("compare")),
         MinLen(1),
         run_setting(
-            f"For compare: {', '.join(catalogue.names_of('compare'))}. For select and estimate: the selectors of "
+            f"For compare: {', '.join(catalogue.selector_names('compare'))}. For select and estimate: the selectors of "
             "that command, by default all.",
             SELECTION,
             metavar="NAME,...",
@@ -151,27 +142,12 @@ class ReplayConfig(ReplaySettings):
     ] = "lexical"
     vectors: VectorsFile = None
     combine: Annotated[
-        str,
-        one_of(catalogue.COMBINATIONS),
-        _among("Vectors to cluster, made from the two outputs", catalogue.COMBINATIONS),
-    ] = catalogue.COMBINATIONS[0]
-    clustering: Annotated[str, one_of(catalogue.CLUSTERINGS), _among("Clustering method", catalogue.CLUSTERINGS)] = (
-        catalogue.CLUSTERINGS[0]
-    )
+        str, one_of(COMBINATIONS), _among("Vectors to cluster, made from the two outputs", COMBINATIONS)
+    ] = COMBINATIONS[0]
+    clustering: Annotated[str, one_of(CLUSTERINGS), _among("Clustering method", CLUSTERINGS)] = CLUSTERINGS[0]
     representative: Annotated[
-        str,
-        one_of(catalogue.REPRESENTATIVES),
-        _among("How the judged item of a cluster is chosen", catalogue.REPRESENTATIVES),
-    ] = catalogue.REPRESENTATIVES[0]
-    history_systems: Annotated[
-        int,
-        Ge(0),
-        Parse(_not_one),
-        run_setting(
-            "Number of other systems in the history, for decisive (0 or at least 2) and for the proxy history.",
-            SELECTION,
-        ),
-    ] = 0
+        str, one_of(REPRESENTATIVES), _among("How the judged item of a cluster is chosen", REPRESENTATIVES)
+    ] = REPRESENTATIVES[0]
     sizes: Annotated[
         tuple[Count, ...],
         Parse(numbers),
@@ -209,12 +185,6 @@ class ReplayConfig(ReplaySettings):
         """Sort `sizes` and drop duplicates."""
         object.__setattr__(self, "sizes", tuple(sorted(set(self.sizes))))
 
-    @property
-    def looks_at_lengths(self) -> bool:
-        """Whether a selector uses the lengths of the outputs."""
-        rows = [catalogue.selector_row("compare", name) for name in self.selectors]
-        return self.history_systems > 0 and any(catalogue.Need.LENGTHS in row.needs for row in rows)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaySelectConfig(ReplaySettings):
@@ -226,10 +196,10 @@ class ReplaySelectConfig(ReplaySettings):
     baseline: Annotated[str, run_setting("System that all others are compared with.", MANY, metavar="NAME")]
     selectors: Annotated[
         tuple[str, ...],
-        some_of(catalogue.names_of("select")),
+        some_of(catalogue.selector_names("select")),
         MinLen(1),
-        _among("Selectors", catalogue.names_of("select"), metavar="NAME,..."),
-    ] = catalogue.names_of("select")
+        _among("Selectors", catalogue.selector_names("select"), metavar="NAME,..."),
+    ] = catalogue.selector_names("select")
     pool: Annotated[int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)] = 400
     weak_judges: WeakJudges = 10
     epsilon: Epsilon = None
@@ -244,8 +214,7 @@ class ReplayEstimateConfig(ReplaySettings):
     """All settings of a replay of estimates of single systems.
 
     Empty `selectors` mean all selectors whose data are in the files. `proxy` is used by the
-    selectors that draw. With the proxy history, it is the forecast from the scores of
-    `history_systems` other systems.
+    selectors that draw.
     """
 
     QUESTION: ClassVar[str] = "estimate"
@@ -253,8 +222,8 @@ class ReplayEstimateConfig(ReplaySettings):
 
     selectors: Annotated[
         tuple[str, ...],
-        some_of(catalogue.names_of("estimate", ablations=True)),
-        _among("Selectors", catalogue.names_of("estimate", ablations=True), metavar="NAME,..."),
+        some_of(catalogue.selector_names("estimate", ablations=True)),
+        _among("Selectors", catalogue.selector_names("estimate", ablations=True), metavar="NAME,..."),
     ] = ()
     represent: Annotated[
         RepresentOne,
@@ -267,7 +236,6 @@ class ReplayEstimateConfig(ReplaySettings):
         ),
     ] = "lexical"
     vectors: VectorsFile = None
-    history_systems: Annotated[int, Ge(0), run_setting("Number of other systems in the history.", SELECTION)] = 0
     shares: Annotated[
         tuple[Annotated[int, Ge(1), Le(100)], ...],
         Parse(numbers),
@@ -288,8 +256,8 @@ class ReplayEstimateConfig(ReplaySettings):
     confidence_by: ConfidenceBy = CONFIDENCES[0]
     proxy: Annotated[
         str | None,
-        one_of((BY_CONFIDENCE, BY_HISTORY)),
-        run_setting("Guess at every item's score, for the selectors that draw: confidence or history.", ONE),
+        one_of((BY_CONFIDENCE,)),
+        run_setting("Guess at every item's score, for the selectors that draw: confidence.", ONE),
     ] = None
     risk: Annotated[Share, run_setting("Stated risk of the intervals.", PROTOCOL)] = 0.1
     seeds: Annotated[int, Ge(1), run_setting("Number of repetitions.", PROTOCOL)] = 10

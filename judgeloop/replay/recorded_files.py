@@ -11,12 +11,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.catalogue import selector_row
 from judgeloop.core.errors import DataError, InputError, some
 from judgeloop.core.records import Item
 from judgeloop.formats.join import align
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
-from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.replay.config import ReplaySettings
 
@@ -60,10 +60,14 @@ class Recorded:
         )
 
 
-def needs_of(question: str, selectors: Collection[str]) -> frozenset[Need]:
-    """Return what any of the `selectors` of a question reads."""
-    rows = [selector_row(question, name) for name in selectors]
-    return frozenset[Need]().union(*(row.needs for row in rows))
+def vectors_of(question: str, selectors: Collection[str]) -> frozenset[str]:
+    """What the vectors are of that any of the `selectors` of a question looks at (`SelectorRow.vectors`)."""
+    return frozenset(selector_row(question, name).vectors for name in selectors) - {""}
+
+
+def takes(question: str, selectors: Collection[str], setting: str) -> bool:
+    """Whether any of the `selectors` of a question takes a setting, and so the data that it is about."""
+    return any(setting in selector_row(question, name).takes for name in selectors)
 
 
 def read_recorded(
@@ -165,22 +169,6 @@ def read_texts(place: Path, items: Path, systems: Sequence[str]) -> tuple[list[I
     aligned = align(list(found.values()), read_items(items).rows, items)
     texts = ([row.output if row else None for row in rows] for rows in aligned.rows)
     return list(aligned.items), dict(zip(found, texts, strict=True))
-
-
-def output_lengths(folder: Path, items_file: Path, systems: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
-    """Return the lengths of outputs in characters, shape (systems, items); NaN without an output.
-
-    Raises:
-        DataError: as `read_texts`.
-    """
-    known, texts = read_texts(folder, items_file, systems)
-    lengths = {
-        (name, item.id): len(text)
-        for name, own in texts.items()
-        for item, text in zip(known, own, strict=True)
-        if text is not None
-    }
-    return np.array([[lengths.get((name, item), np.nan) for item in items] for name in systems])
 
 
 def read_vectors(path: Path, items: int) -> dict[str, NDArray[np.floating]]:

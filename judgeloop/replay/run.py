@@ -39,8 +39,10 @@ class Journal:
 
         Raises:
             InputError: there is a file and `resume` is False, or the file was made with other
-                settings, or the folder cannot be written.
+                settings or is a link, or the folder cannot be written.
         """
+        if path.is_symlink():
+            raise InputError(f"-o: {path} is a link, to {path.readlink()}; remove it, or name another folder")
         self._path = path
         self._head: Mapping[str, Any] | None = None  # written before the first part
         self.finished: dict[Part, list[Row]] = {}
@@ -147,7 +149,7 @@ def replay_estimate(config: ReplayEstimateConfig, observe: Observe) -> list[Row]
 
 
 def _journal(config: ReplaySettings) -> Journal:
-    return Journal(config.output / JOURNAL, config.decisive(), resume=config.resume)
+    return Journal(config.output / JOURNAL, config.settings_of_rows(), resume=config.resume)
 
 
 def _run_all(

@@ -19,8 +19,9 @@ _OF_EMOJI = re.compile(
     "\U0001f000-\U0001faff])\ufe0f(?![\ufe00-\ufe0f]))"
 )
 
-# What begins a formula, also as a full-width sign, and behind a semicolon.
-_FORMULA = re.compile("(\\A|;\\s*)([-=+@\uff1d\uff0b\uff0d\uff20])")
+# What begins a formula, also as a full-width sign, behind blanks, and behind a semicolon or a tab. A tab is not among
+# the blanks: it begins a match itself, so that a text of tabs is searched once.
+_FORMULA = re.compile("((?:\\A|[;\\t])[^\\S\\t]*)([-=+@\uff1d\uff0b\uff0d\uff20])")
 
 
 class _Shown(dict[int, str]):
@@ -55,8 +56,8 @@ def visible_lines(text: str) -> str:
 def csv_cell(text: str) -> str:
     """Return `text` as a spreadsheet cell, with a quote before what looks like a formula.
 
-    A formula may also begin behind a semicolon, which separates cells in many countries, and with
-    a full-width sign.
+    A formula may also begin behind blanks, behind a semicolon or a tab, which separate cells in some
+    programs, and with a full-width sign.
 
     >>> csv_cell("=1+1"), csv_cell("a;=1+1"), csv_cell("a=1")
     ("'=1+1", "a;'=1+1", 'a=1')

@@ -35,7 +35,6 @@ class NoteCode(enum.StrEnum):
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
-    HISTORY_UNUSED = "history_unused"
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
@@ -53,6 +52,7 @@ class NoteCode(enum.StrEnum):
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
     MORE_JUDGMENTS_EARLY = "more_judgments_early"
+    USUAL_JUDGMENTS = "usual_judgments"
     SAME_TEST = "same_test"
     SECOND_TEST = "second_test"
     MORE_FOR_BETTER = "more_for_better"
@@ -84,7 +84,6 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.HISTORY_UNUSED: "`selector={selector}` prefers no item by this history, and drew at random.",
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
@@ -115,6 +114,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUT_OF_REACH: "If it goes on like this, judging all {items:item} would not decide. It may go otherwise.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
     NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:about} would be enough.",
+    NoteCode.USUAL_JUDGMENTS: "A search among as many systems usually takes about {judgments:more judgment}{usd:about}.",
     NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: if it goes on like this, about "
     "{judgments:more judgment}{usd:about} would be enough.",
     NoteCode.SAME_TEST: "To go on is no second test.",

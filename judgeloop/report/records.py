@@ -13,7 +13,7 @@ from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
-from judgeloop.methods.stats.proportions import wilson_interval
+from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.words import count, sentence
 
@@ -34,9 +34,6 @@ class Setup(Part):
     - `guarantee`: what the risk asked for guarantees; null if nothing is proved
     - `selector`: the selector
     - `represent`: the vectors that the selector uses; null without any
-    - `history`: the earlier verdicts that were used; null if none were
-    - `history_unused`: true if a selector that prefers items by history had no reason in it to prefer any
-    - `instead`: why another rule than the requested one was used; null if it was not
     - `order`: the order of presentation; null if it cannot change a verdict
     - `about`: the items that the decision is about: the set, or items like these
     - `seed`: the seed of all random numbers
@@ -68,9 +65,6 @@ class Setup(Part):
     guarantee: str | None
     selector: str
     represent: str | None = None
-    history: str | None = None
-    history_unused: bool = False
-    instead: Sentence | None = None
     order: str | None
     about: Population = Population.THESE_ITEMS
     seed: int
@@ -98,7 +92,7 @@ class Setup(Part):
     @property
     def one_order(self) -> bool:
         """Whether each item was shown in one order of two, drawn at random."""
-        return self.order in {"random", "audited"}
+        return self.order == "random"
 
     @property
     def sampled(self) -> bool:
@@ -107,11 +101,9 @@ class Setup(Part):
 
     @property
     def warnings(self) -> list[Note]:
-        """A history that says nothing, old prices, and judges whose verdicts are not found again."""
+        """Old prices, and judges whose verdicts are not found again."""
         prices = self.old_prices.items()
         found = [note(NoteCode.PRICES_OLD, judge=judge, days=days) for judge, days in prices]
-        if self.history_unused:
-            found.append(note(NoteCode.HISTORY_UNUSED, selector=self.selector))
         anew = sentence(self.asked_anew)
         return [*found, note(NoteCode.ASKED_ANEW, why=anew)] if self.asked_anew else found
 

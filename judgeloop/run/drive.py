@@ -26,7 +26,7 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger, open_reader
-from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
+from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.inputs import required_winner
 from judgeloop.run.live import since_of
@@ -221,20 +221,12 @@ async def look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[Q
             await sources.look_up(queries, ledger)
 
 
-def setup_of(
-    prepared: Prepared[Any],
-    rule: StoppingRule[Any],
-    selector: str,
-    *,
-    represent: str | None = None,
-    history: str | None = None,
-    instead: str | None = None,
-) -> Setup:
+def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *, represent: str | None = None) -> Setup:
     """Return what is known of a run before its first judgment."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
     prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
     swayed = [judge for judge in judges if judge.order_matters]
-    twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
+    twice = len(swayed) if terms.order is Order.BOTH else 0
     return Setup(
         systems=prepared.pool.systems,
         judges=tuple(judge.identity.name for judge in judges),
@@ -245,10 +237,8 @@ def setup_of(
         guarantee=rule.guarantee,
         selector=selector,
         represent=represent,
-        history=history,
-        instead=instead,
         prompt=prompt.id if prompt else "",
-        rubric=(prompt.rubric or "") if prompt else "",
+        rubric=prepared.inputs.rubric,
         order=terms.order.value if swayed and not config.rates else None,
         seed=config.seed,
         calls_per_item=len(judges) + twice,

@@ -21,8 +21,8 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note, NoteCode
-from judgeloop.report.page import render, wrapped
-from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
+from judgeloop.report.result import SCHEMA_VERSION, RunResult
+from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import WIDTH, count, dollars, per_cent, sentence, shortened
 from judgeloop.run.drive import systems_of
 from judgeloop.run.plan import EVEN, EqualSystem, Plan, Range, usual
@@ -96,7 +96,6 @@ class DryRun:
             *_groups(plan, self.usd_of_all),
             *(f"{visible(one)} has no known price." for one in (*self.unpriced, *self.unpriced_systems)),
             *_outputs(plan),
-            *_learned(result),
             *_data_and_price(result, self.settings),
         ]
         parts = [wrapped(OPENING, width), self._table(), *_equal(plan, width)]
@@ -145,7 +144,7 @@ class DryRun:
         """Return the forecast as JSON values: amounts in dollars, null without a price."""
         plan, result = self.plan, self.result
         setup, data = result.setup.to_json(say), result.data.to_json(say)
-        kept = ("tier", "prices", "old_prices", "run", "rule", "selector", "history", "instead")
+        kept = ("tier", "prices", "old_prices", "run", "rule", "selector")
         return {
             "schema_version": SCHEMA_VERSION,
             "job": result.job,
@@ -324,15 +323,6 @@ def _data_and_price(result: RunResult, settings: str) -> list[str]:
         "Settings": visible(settings),
     }
     return [f"{name}: {text}." for name, text in named.items() if text]
-
-
-def _learned(result: RunResult) -> list[str]:
-    """Return a sentence on selector and rule if the run reads past verdicts."""
-    setup = result.setup
-    if setup.instead is None and setup.history is None:
-        return []
-    said = visible("; ".join(filter(None, (setup.instead, setup.history))))
-    return [f"Rule {setup.rule}, selector {setup.selector}: {said}."]
 
 
 def _affordable(plan: Plan, result: RunResult) -> str:

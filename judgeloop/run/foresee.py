@@ -9,17 +9,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from judgeloop.core.choices import Order
 from judgeloop.core.outcomes import ControlTally
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote
-from judgeloop.engine.asks import Ask, Planned, asks_for
+from judgeloop.engine.asks import Ask, Planned
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.run.drive import look_up, silent_of, systems_of
 from judgeloop.run.plan import Plan, Range, priced
@@ -58,7 +56,6 @@ async def planned(
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     judging = [_judging(sources, each, judges) for each in plans]
     likely, assumed = judgments
-    beside += _audits(terms, every[: likely.worst], judges)
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     judged = partial(priced, likely, beside=beside, perhaps=perhaps, assumed=assumed)
     plan = judged(quotes=quotes, left_p=left_p)
@@ -74,15 +71,6 @@ async def planned(
         outputs_cost_p=alone.cost_p,
         judging_cost_p=judged(quotes=judging, left_p=None).cost_p,
     )
-
-
-def _audits(terms: Terms, queries: Sequence[Query], judges: Sequence[Judge]) -> list[list[Quote]]:
-    """Return quotes of the calls that audit the first decisive items, if some are audited."""
-    if terms.order is not Order.AUDITED:
-        return []
-    audited = [replace(query, audited=True) for query in queries[:FEWEST_BOTH]]
-    plans = [asks_for(query, judges, terms) for query in audited if not query.missing]
-    return [_quoted(judges, (ask for ask in asks if ask.after)) for asks in plans]
 
 
 def _controls_left(terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int) -> list[Query]:

@@ -21,15 +21,15 @@ from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import UNFINISHED
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.formats.column_map import check_map, parse_map
+from judgeloop.formats.columns import check_map, parse_map
 from judgeloop.formats.join import Joined, join
-from judgeloop.formats.row import Source
 from judgeloop.formats.rows import read_items
+from judgeloop.formats.tables import Source
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.report.run_result import SCHEMA_VERSION
+from judgeloop.report.result import SCHEMA_VERSION
 from judgeloop.run.drive import drive_session, look_up, session_of, systems_of, terms_of
 from judgeloop.run.inputs import Inputs, check_ledger
 from judgeloop.run.live import live_systems, with_live

@@ -22,16 +22,32 @@ from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Recipe
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.column_map import along_paths, check_map, parse_map, suggested_map
-from judgeloop.formats.columns import ID, PROMPT, Map, MissingFieldError, guesses_text
-from judgeloop.formats.join import Joined, join
-from judgeloop.formats.known_items import PROMPTS
+from judgeloop.formats.columns import (
+    ID,
+    PROMPT,
+    Map,
+    MissingFieldError,
+    along_paths,
+    check_map,
+    guesses_text,
+    parse_map,
+    suggested_map,
+)
+from judgeloop.formats.join import PROMPTS, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
-from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
-from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, is_remote, judge_from_spec, recorded_files, server_names
+from judgeloop.judges.catalogue import (
+    EXAMPLES,
+    JUDGES,
+    NO_JUDGE,
+    is_remote,
+    judge_from_spec,
+    parse_spec,
+    recorded_files,
+    server_names,
+)
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.run.live import WITHOUT_LIMIT, limit_of, live_systems, with_live
@@ -44,6 +60,7 @@ from judgeloop.settings.run_settings import (
     ceiling_of,
     named,
 )
+from judgeloop.settings.setting import alternatives, declared
 
 
 def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | None]:
@@ -73,8 +90,9 @@ class Inputs:
 
     `population` is the size of the population that the result is about; None if that is the pool alone.
     `guessed` says which columns of the files were guessed; empty if none were. `prompt` is what the
-    judges read, None if none of them reads a prompt. `systems` are those that answer live, by their
-    place. `controls` and `controls_of` are as in `Terms`. `most_usd` is the most that the budget may be raised to.
+    judges read, None if none of them reads a prompt, and `rubric` what models or people judge by; empty without one.
+    `systems` are those that answer live, by their place. `controls` and `controls_of` are as in `Terms`. `most_usd`
+    is the most that the budget may be raised to.
     """
 
     joined: Joined
@@ -85,6 +103,7 @@ class Inputs:
     population: int | None = None
     guessed: str = ""
     prompt: Template | None = None
+    rubric: str = ""
     systems: Mapping[int, System] = field(default_factory=dict)
     most_usd: Decimal | None = None
 
@@ -162,6 +181,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         _population(config, judges),
         guesses_text(guesses),
         options.template if any("prompt" in one.identity.parameters for one in judges) else None,
+        options.template.rubric or "",
         systems,
         ceiling_of(environment),
     )
@@ -239,7 +259,7 @@ def checked_judge(
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
     limit = None if judge.priced else limit_of(config)
     if limit is not None:
-        from judgeloop.providers.prices import likely_model
+        from judgeloop.providers.catalogue import likely_model
 
         at = judge.identity.parameters.get("endpoint") or "this address"
         own = "" if proxy else "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`) or "
@@ -254,7 +274,12 @@ def checked_judge(
 def judge_options(
     config: JudgeSettings, environment: Mapping[str, str], *, rating: bool = False, offline: bool = False
 ) -> JudgeOptions:
-    """Return the judges' part of a configuration; with `rating` they see a single output a call."""
+    """Return the judges' part of a configuration; with `rating` they see a single output a call.
+
+    Raises:
+        InputError: a setting is wrong, or no judge reads it.
+    """
+    _check_read(config)
     return JudgeOptions(
         template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
         environment=environment,
@@ -273,17 +298,18 @@ def judge_options(
     )
 
 
-def wanted_for(config: RunSettings, inputs: Inputs) -> About:
-    """Return what the history of a run is searched for."""
-    pool = inputs.joined.pool
-    return About(
-        items=pool.items,
-        systems=pool.systems,
-        outputs=pool.outputs,
-        judges=tuple(judge.identity for judge in inputs.judges),
-        tie_margin=config.tie_margin,
-        live=pool.live,
-    )
+def _check_read(config: JudgeSettings) -> None:
+    """Refuse what verdicts are said to depend on where no judge reads it, not even one of a panel, or the proxy."""
+    read = frozenset[str]().union(*(parse_spec(spec)[0].reads for spec in config.specs))
+    for name in sorted(frozenset[str]().union(*(row.reads for row in JUDGES)) - read):
+        value = getattr(config, name)
+        if value == declared(type(config))[name].default:
+            continue
+        judges = " and ".join(f"`judge={one if isinstance(one, str) else one.identity.name}`" for one in config.asked)
+        raise InputError(
+            f"`{name}={value}` has no effect with {judges}; it applies to "
+            f"{alternatives([row.form for row in JUDGES if name in row.reads])}; leave it out"
+        )
 
 
 def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
@@ -317,7 +343,7 @@ def _controls(
     Raises:
         InputError: they cannot be made, or no judge is a model.
     """
-    from judgeloop.providers.prices import Metered
+    from judgeloop.providers.pricing import Metered
 
     if not config.controlled:
         return (), None

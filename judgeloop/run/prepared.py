@@ -6,13 +6,13 @@ judges, and every setting that is not declared as pace, money, place or report (
 """
 
 import enum
-import hashlib
 import itertools
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from judgeloop.catalogue import rules_of, selectors_of
 from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
@@ -20,13 +20,12 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
-from judgeloop.history.asked import noted_questions
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, runs_of
-from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
-from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
+from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.report.labels import Texts
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
+from judgeloop.run.earlier import noted_questions
 from judgeloop.run.inputs import Inputs
 from judgeloop.run.live import identities, since_of
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
@@ -186,7 +185,7 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     """Return the id under which the ledger books a run: `LENGTH` hexadecimal digits.
 
     `content` holds what the run reads beside its inputs, by the name of the setting that names it:
-    the digest of a file, the identity of a proxy, or confidences.
+    the identity of a proxy, or confidences.
     """
     return ids_of(question, config, inputs, **content)[0]
 
@@ -249,12 +248,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(part) for part in value]
     return value
-
-
-def named_by_content(text: str) -> str:
-    """Return the SHA-256 digest of the file that `text` names, or `text` if it names no file.
-
-    The content of the file changes the draws, its name does not.
-    """
-    path = Path(text)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else text

@@ -16,18 +16,12 @@ from judgeloop.systems.options import KEYS
 
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
 MONEY, OUTPUT = "Money and pace", "Files and output"
-# Headings of the help of `replay` and `calibrate` only.
+# Headings of the help of `replay` only.
 DATA, PROTOCOL, MANY, ONE = "Data", "Protocol", "With --job select", "With --job estimate"
-PAST = "Past comparisons"
-PANELS = (DATA, ITEMS, JUDGE, PAST, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, OUTPUT)
+PANELS = (DATA, ITEMS, JUDGE, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, OUTPUT)
 
 Count = Annotated[int, Ge(1)]
 Share = Annotated[float, Gt(0), Lt(1)]
-Represent = Annotated[str, like(r"lexical|minilm|minilm:.+", "lexical, minilm or minilm:FOLDER")]
-RepresentOne = Annotated[
-    str, like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL")
-]
-Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
 Found, Inside, Lower = Source.FOUND, Source.INSIDE, Source.LOWER
 Vectors, OfJudge = Source.VECTORS, Source.SPEC
 
@@ -44,7 +38,7 @@ place_setting = partial(Setting, panel=OUTPUT, part=Part.PLACE)
 
 def _map_text(value: object) -> object:
     """Check a map; what reads it is imported when there is one."""
-    from judgeloop.formats.column_map import map_text
+    from judgeloop.formats.columns import map_text
 
     return map_text(value)
 

@@ -75,9 +75,14 @@ def night_name(value: object) -> str | None:
         found = date.fromisoformat(str(value))
     except ValueError:
         raise ValueError("expected a date such as 2026-11-24") from None
-    if found > date.today():  # noqa: DTZ011 - a night is named by the local date
+    if found > today():
         raise ValueError("expected the date of today, or an earlier one")
     return found.isoformat()
+
+
+def today() -> date:
+    """The local date, after which a night is named."""
+    return datetime.now().astimezone().date()
 
 
 def night_began(night: str) -> str:

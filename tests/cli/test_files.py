@@ -9,7 +9,7 @@ from judgeloop.cli.files import render_json, write_output
 from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.core.spend import Spend
-from judgeloop.methods.stats.proportions import wilson_interval
+from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.labels import render_csv
 
 
@@ -81,9 +81,9 @@ def test_json_is_ascii_and_gives_strangers_text_back_exactly():
 
 def test_a_setting_that_a_sentence_names_is_a_flag_in_json():
     stop = StopReason(StopKind.BUDGET, "with a higher `budget` it goes on")
-    fields = strict_json(render_json(make_result(winner=None, stop=stop, instead="see `max_judgments=9`")))
+    fields = strict_json(render_json(make_result(winner=None, stop=stop, asked_anew="see `max_judgments=9`")))
     assert fields["stop_sentence"] == "with a higher --budget it goes on"
-    assert fields["instead"] == "see --max-judgments 9"
+    assert fields["asked_anew"] == "see --max-judgments 9"
 
 
 def test_a_system_called_like_a_setting_keeps_its_name_in_json():

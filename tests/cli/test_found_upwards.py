@@ -89,11 +89,9 @@ def test_a_folder_above_the_home_folder_is_not_searched_from_beside_it(repositor
 def test_paths_are_relative_to_the_file_and_lead_to_the_same_run(repository):
     verdicts = "item_id,model_a,model_b,score\n" + "".join(f"i{n},a,b,1\n" for n in range(6))
     (repository / "verdicts.csv").write_text(verdicts)
-    (repository / "rubric.txt").write_text("Which answer is shorter?")
     (repository / "out").mkdir()
     (repository / "judgeloop.toml").write_text(
-        '[compare]\njudge = "replay:verdicts.csv"\nrubric = "rubric.txt"\n'
-        'output = ["out/r.json", "out/r.csv"]\n'
+        '[compare]\njudge = "replay:verdicts.csv"\noutput = ["out/r.json", "out/r.csv"]\n'
     )
     result = judgeloop(*PAIR[:3], "--json")
     assert result.exit_code == 0, result.output
@@ -103,16 +101,19 @@ def test_paths_are_relative_to_the_file_and_lead_to_the_same_run(repository):
     assert json.loads((repository / "out" / "r.json").read_text())["winner"] == "a"
     assert (repository / "out" / "r.csv").exists()
     assert not Path(".judgeloop").exists()
-    typed = judgeloop(
-        *PAIR[:3], "--judge", "replay:../../verdicts.csv", "--rubric", "../../rubric.txt",
-        "--config", "none", "--json",
-    )  # fmt: skip
+    typed = judgeloop(*PAIR[:3], "--judge", "replay:../../verdicts.csv", "--config", "none", "--json")
     assert json.loads(typed.stdout)["run"] == values["run"]
 
 
-def test_a_text_that_is_no_file_stays_a_text(repository):
-    (repository / "judgeloop.toml").write_text('[compare]\nrubric = "Which is shorter?"\n')
-    assert compared()["settings_files"] == {"../../judgeloop.toml": ["rubric"]}
+def test_a_rubric_is_a_file_beside_the_settings_or_a_text(repository):
+    (repository / "rubric.txt").write_text("Which answer is shorter?")
+    runs = set()
+    for rubric in ("rubric.txt", "Which answer is shorter?"):
+        (repository / "judgeloop.toml").write_text(f'[compare]\njudge = "human"\nrubric = "{rubric}"\n')
+        planned = json.loads(judgeloop(*PAIR[:3], "--dry-run", "--json").stdout)
+        assert planned["settings_files"] == {"../../judgeloop.toml": ["judge", "rubric"]}
+        runs.add(planned["run"])
+    assert len(runs) == 1
 
 
 @pytest.mark.parametrize(

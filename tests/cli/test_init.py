@@ -46,7 +46,7 @@ def test_the_file_begins_with_its_schema_and_has_a_section_a_command(written):
     text = written.read_text(encoding="utf-8")
     assert text.startswith("#:schema ")
     sections = re.findall(r"^\[(.*)\]$", text, re.MULTILINE)
-    questions, others = (["compare", "select", "estimate"], ["generate", "doctor", "calibrate", "replay"])
+    questions, others = (["compare", "select", "estimate"], ["generate", "doctor", "replay"])
     assert sections == ["shared", *questions, *others]
     assert max(map(len, text.splitlines())) <= 100
 
@@ -157,7 +157,7 @@ ACCEPTED = [
     "[compare]\nrisk = '5%'\nbudget = '$2'\ndeadline = '30m'\njson = true\n",
     "[compare]\njudge = 'human'\noutput = 'r.json'\nbudget = 'none'\n",
     "[shared]\nrisk = [0.1, 0.2]\nhalf-width = 0.05\njudge-price = '1,2'\n",
-    "[calibrate]\nrisk = [0.1]\n[estimate]\nclusters = 'auto'\nrequire-score = 1\n",
+    "[replay]\nrisk = [0.1]\n[estimate]\nclusters = 'auto'\nrequire-score = 1\n",
     "[replay]\njob = 'select'\nselectors = ['race']\nsizes = '5:20:5'\nrisk = 0.2\n",
     "[ledger.show]\nledger = 'l.sqlite'\n[runs.list]\njson = true\n",
     "[select]\nepsilon = 'auto'\nmap = 'prompt=question'\n[compare]\nrepresent = 'minilm:model'\n",
@@ -206,7 +206,7 @@ def test_every_default_and_example_has_the_form_of_its_setting():
     [
         ("risk", 'a number above 0, up to 1, or a share such as "5%"'),
         ("max-judgments", "a whole number from 1"),
-        ("order", '"both", "random", "audited" or "fixed"'),
+        ("order", '"both", "random" or "fixed"'),
         ("items", "a path"),
         ("judge", "text, or a list of such values"),
         ("allow-partial", "true or false"),

@@ -26,7 +26,6 @@ def read(content, *table, trusted=False):
     [
         (("compare",), {"seed": 3, "risk": 0.2, "half_width": None}),
         (("estimate",), {"seed": 3, "risk": 0.2, "half_width": 0.1}),
-        (("calibrate",), {"seed": 3, "risk": 0.2}),
         (("ledger", "show"), {}),
     ],
 )

@@ -56,7 +56,6 @@ METRIC = ["--judge", "metric:rouge1"]
         ('rubric = "/proc/self/environ"', "outside"),
         ('prompt = "../prompt.md"', "outside"),
         ('items = "/etc/passwd"', "outside"),
-        ('history = "../past.csv"', "outside"),
         ('ledger = "ledger.sqlite"', "only the caller"),
         ('cache-dir = "../cache"', "outside"),
         ('output = "../x.json"', "outside"),
@@ -148,10 +147,10 @@ def test_a_found_proxy_runs_no_code_though_the_caller_allows_his_own(more: list[
 
 
 def test_what_harms_nobody_is_set_and_the_result_says_so(files: list[str]) -> None:
-    found('judge = "metric:rouge1"\nrisk = 0.3\nrubric = "Which answer is shorter?"\nbudget = 1')
+    found('judge = "metric:rouge1"\nrisk = 0.3\nseed = 3\nbudget = 1')
     text = judgeloop("compare", *files, "--no-dry-run")
     assert "settings" in text.stdout
-    assert "judgeloop.toml sets judge, risk, rubric, budget" in " ".join(text.stdout.split())
+    assert "judgeloop.toml sets judge, risk, seed, budget" in " ".join(text.stdout.split())
     shown = judgeloop("compare", *files, "--dry-run", "--json")
     assert json.loads(shown.stdout)["settings_files"]["judgeloop.toml"][0] == "judge"
 

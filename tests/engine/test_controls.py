@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import Control, ControlTally, StopKind
 from judgeloop.core.records import Abstention, Item, JudgeIdentity, Verdict
 from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries, is_short
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.methods.stats.controls import MOST
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
@@ -184,7 +184,7 @@ def test_a_control_of_ratings_is_two_queries_the_own_answer_first():
     for first, second in zip(queries[::2], queries[1::2], strict=True):
         assert first.item == second.item
         assert first.outputs == (own[first.item],) != second.outputs
-        assert first.systems == second.systems == (NAME,), "no rating of a system, for a history"
+        assert first.systems == second.systems == (NAME,), "no rating of a system"
 
 
 @pytest.mark.parametrize(

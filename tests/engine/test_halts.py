@@ -21,10 +21,11 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
+HOUR_S = 3600.0
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
 
@@ -119,11 +120,11 @@ def at_call(number, act, delay_s):
 
 
 @pytest.mark.parametrize("how", [StopKind.INTERRUPTED, StopKind.DEADLINE])
-def test_an_interruption_or_a_deadline_drains_what_is_in_flight_and_keeps_it(how, tmp_path):
+def test_an_interruption_or_a_deadline_drains_what_is_in_flight_and_keeps_it(how, tmp_path, clock):
     interruption = Interruption()
     terms, delay_s = Terms("run", concurrency=4), at_call(20, interruption.request, 0.03)
     if how is StopKind.DEADLINE:
-        terms, delay_s = replace(terms, deadline_s=2.0), lambda call: 0.3
+        terms, delay_s = replace(terms, deadline_s=HOUR_S), at_call(20, lambda: clock.skip(HOUR_S), 0.03)
     judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=delay_s)
     finished = run(
         judge, limits=Limits(40, 40), terms=terms, interruption=interruption,
@@ -131,7 +132,7 @@ def test_an_interruption_or_a_deadline_drains_what_is_in_flight_and_keeps_it(how
     )  # fmt: skip
     assert finished.outcome.stop.kind is how
     if how is StopKind.DEADLINE:
-        assert finished.outcome.stop.sentence == "the deadline of 2 s is reached", "no call failed"
+        assert finished.outcome.stop.sentence == "the deadline of 3600 s is reached", "no call failed"
     assert 0 < finished.outcome.asked < 40
     assert finished.spend.charged_p == len(judge.calls)
     assert finished.spend.charged_p >= 2 * finished.outcome.asked, "first calls alone are kept too"
@@ -154,11 +155,10 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
     assert finished.spend.charged_p == 5 * len(judge.calls) > 0
 
 
-def test_a_deadline_says_that_the_calls_before_it_failed():
+def test_a_deadline_says_that_the_calls_before_it_failed(clock):
     down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=False)
-    judge = ScriptedJudge(failing(10**6, down))
-    patient = RetryPolicy(first_wait_s=60, longest_wait_s=120)  # no second attempt before the deadline
-    finished = run(judge, terms=Terms("run", deadline_s=1.0, policy=patient))
+    judge = ScriptedJudge(failing(10**6, down), delay_s=at_call(2, lambda: clock.skip(HOUR_S), 0.0))
+    finished = run(judge, terms=Terms("run", concurrency=1, order=Order.FIXED, deadline_s=HOUR_S))
     assert finished.outcome.stop.kind is StopKind.DEADLINE
     assert finished.outcome.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
 

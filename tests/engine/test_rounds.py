@@ -15,10 +15,10 @@ from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 

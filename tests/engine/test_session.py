@@ -14,9 +14,9 @@ from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.giving_up import GivingUp
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
-SELECTORS = ["random", "decisive", "diffuse"]
+SELECTORS = ["random", "diffuse"]
 NEVER = TieAware(-1.0)  # a threshold that no risk is under
 UP_TO_60 = Limits(max_judgments=60)
 CHECKS = [None, GivingUp(TieAware(0.1), 0.4, 60)]

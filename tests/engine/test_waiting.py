@@ -24,7 +24,7 @@ from judgeloop.engine import state
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
 
@@ -52,8 +52,8 @@ def opened(address):
     return open_one
 
 
-async def job(ledger, name, *, told=None, judge=None, **terms):
-    """A run from opening its ledger to closing it, and what is said meanwhile."""
+async def job(ledger, name, *, waits=lambda waited: None, judge=None, **terms):
+    """A run from opening its ledger to closing it; `waits` gets what is said meanwhile."""
     judge = judge or ScriptedJudge(
         script_from(scores(ITEMS, seed=1)), cost_p=COST_P, worst_p=WORST_P, model=name, delay_s=lambda call: 0.01
     )
@@ -65,7 +65,7 @@ async def job(ledger, name, *, told=None, judge=None, **terms):
                 judge,
                 ledger,
                 Terms(name, **terms),
-                observe=lambda progress: told.append(progress.waited) if told is not None else None,
+                observe=lambda progress: waits(progress.waited),
             )
     finally:
         await ledger.aclose()
@@ -75,7 +75,7 @@ def test_three_jobs_that_start_together_share_a_limit_that_one_of_them_fills(ope
     told = []
 
     async def story():
-        return await asyncio.gather(*(job(opened(), name, told=told) for name in "abc"))
+        return await asyncio.gather(*(job(opened(), name, waits=told.append) for name in "abc"))
 
     ended = asyncio.run(story())
     assert [len(one.outcome.labels) for one in ended] == [ITEMS] * 3
@@ -84,15 +84,17 @@ def test_three_jobs_that_start_together_share_a_limit_that_one_of_them_fills(ope
     assert told[-1] == "", "it says so when the wait is over"
 
 
-@pytest.mark.parametrize(("deadline_s", "why"), [(None, StopKind.BUDGET), (0.3, StopKind.DEADLINE)])
-def test_a_wait_for_money_has_an_end_that_says_who_holds_how_much(opened, monkeypatch, deadline_s, why):
-    monkeypatch.setattr(state, "MOST_WAIT_S", 0.2 if deadline_s is None else 1e9)
+@pytest.mark.parametrize(("deadline_s", "why"), [(None, StopKind.BUDGET), (3600.0, StopKind.DEADLINE)])
+def test_a_wait_for_money_has_an_end_that_says_who_holds_how_much(opened, clock, deadline_s, why):
+    def waits(waited):
+        if waited:
+            clock.skip(state.MOST_WAIT_S if deadline_s is None else deadline_s)
 
     async def story():
         holder = opened()
         with holder.only_run("nightly"):
             await holder.reserve("nightly", wanted(cost_p=WORST_P), None)
-            ended = await job(opened(), "mine", deadline_s=deadline_s)
+            ended = await job(opened(), "mine", waits=waits, deadline_s=deadline_s)
         await holder.aclose()
         return ended.outcome.stop
 

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from judgeloop.judges.metric import metric_named, preference
+from judgeloop.core.records import preference
+from judgeloop.judges.metric import metric_named
 
 
 @pytest.fixture
@@ -47,5 +48,5 @@ def test_the_better_system_is_the_one_that_its_readme_names(incidents):
     votes = [0, 0, 0]
     for item, lead, central in zip(read("items.jsonl"), read("lead.jsonl"), read("central.jsonl"), strict=True):
         scores = [metric(item["reference"], row["output"]) for row in (lead, central)]
-        votes[int(2 * preference(scores[0], scores[1], 0.0))] += 1
+        votes[1 + preference(scores[0] - scores[1])] += 1
     assert votes == [156, 14, 70], "wins of centrality, ties, wins of lead-2"

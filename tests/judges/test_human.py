@@ -32,10 +32,10 @@ def calls(count):
 class Person:
     """Presses these keys, and then is gone."""
 
-    def __init__(self, keys):
+    def __init__(self, keys, rubric=None):
         self.keys = list(keys)
         self.screen = io.StringIO()
-        self.judge = HumanJudge(read_key=self.press, screen=self.screen)
+        self.judge = HumanJudge(rubric=rubric, read_key=self.press, screen=self.screen)
 
     def press(self):
         return self.keys.pop(0) if self.keys else ""
@@ -98,6 +98,22 @@ def test_the_screen_shows_the_texts_and_never_who_wrote_them():
     for number in range(3):
         assert shown.index(f"task {number}") < shown.index(f"one {number}") < shown.index(f"two {number}")
     assert "Reference" not in shown
+
+
+@pytest.mark.parametrize("calls_of", [lambda: calls(2), lambda: ratings(2)])
+def test_the_rubric_is_shown_above_each_question(calls_of):
+    person = Person("ss.", rubric="Prefer the \x1bshorter one.")
+    person.answers(calls_of())
+    heads = [line.split()[1] for line in person.screen.getvalue().splitlines() if line.startswith("── ")]
+    assert heads[: len(heads) // 2] == heads[len(heads) // 2 :]
+    assert heads[:2] == ["Rubric", "Task"]
+    assert r"Prefer the \x1bshorter one." in person.screen.getvalue()
+
+
+def test_people_who_judge_by_another_rubric_are_another_judge():
+    short, long = (HumanJudge(rubric=f"Prefer the {which} one.") for which in ("shorter", "longer"))
+    assert len({one.identity.parameters.get("rubric") for one in (HumanJudge(), short, long)}) == 3
+    assert HumanJudge().identity.parameters == {}, "the keys of verdicts without a rubric stay"
 
 
 def test_a_reference_is_shown_where_there_is_one():

@@ -3,12 +3,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
-from judgeloop.judges.metric import MetricJudge, metric_named, preference
+from judgeloop.judges.metric import MetricJudge, metric_named
 
 CAT = "the cat sat on the mat"
 
@@ -54,28 +52,6 @@ def test_the_output_with_the_higher_score_wins_whichever_stands_first(name):
     assert reply(judge, CAT, "nothing alike").answer.score == 1.0
     assert reply(judge, "nothing alike", CAT).answer.score == 0.0
     assert reply(judge, CAT, CAT).answer.score == 0.5
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "margin", "score"),
-    [
-        (0.5, 0.5, 0.0, 0.5),
-        (0.5, 0.4, 0.0, 1.0),
-        (0.4, 0.5, 0.0, 0.0),
-        (0.3, 0.1, 0.2, 0.5),  # 0.3 - 0.1 is a little less than 0.2 in floats …
-        (0.8, 0.6, 0.2, 0.5),  # … and 0.8 - 0.6 a little more
-        (0.3, 0.1, 0.19, 1.0),
-        (0.1, 0.3, 0.19, 0.0),
-        (7.0, 9.0, 2.0, 0.5),
-    ],
-)
-def test_scores_that_differ_by_no_more_than_the_margin_tie(first, second, margin, score):
-    assert preference(first, second, margin) == score
-
-
-@given(*[st.floats(-1e6, 1e6)] * 2, st.floats(0, 10))
-def test_turning_two_scores_round_turns_the_preference_round(first, second, margin):
-    assert preference(first, second, margin) == 1.0 - preference(second, first, margin)
 
 
 def test_the_margin_reaches_the_verdict_and_the_identity():

@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Choice
-from judgeloop.methods.stats.diffuse_variants import closest_in_cosine, combined
+from judgeloop.papers.diffuse.tree import COMBINED, closest_in_cosine
 from judgeloop.replay.compare import Recordings, run_pair, suiting
 from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.run import Journal
@@ -67,7 +67,7 @@ def test_one_walk_gives_what_a_new_linkage_and_a_new_cut_would(budget):
     rows = run_pair(data, (1, 3), protocol(selectors=("diffuse",), sizes=(4, 9, 30)))
     for row in (row for row in rows if row["judgments"] == budget):
         one = data.contest((1, 3), 0.8, np.random.default_rng([1, 3, row["seed"]]))
-        vectors = combined("difference", *data.output_vectors(one))
+        vectors = COMBINED["difference"](*data.output_vectors(one))
         labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
         chosen = [closest_in_cosine(vectors, np.flatnonzero(labels == label)) for label in np.unique(labels)]
         assert row["estimate"] == pytest.approx(one.preferences[chosen].mean())
@@ -148,6 +148,13 @@ def test_a_journal_is_not_overwritten_nor_mixed_with_other_settings(tmp_path):
     path.write_text("no journal\n")
     with pytest.raises(InputError, match="not the journal of a replay"):
         Journal(path, {}, resume=True)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_journal_is_written_through_no_link(tmp_path, resume):
+    (tmp_path / "runs.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="is a link, to"):
+        Journal(tmp_path / "runs.jsonl", {}, resume=resume)
 
 
 def test_a_replay_that_was_refused_before_its_first_pair_leaves_no_journal(tmp_path):

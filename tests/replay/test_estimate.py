@@ -8,23 +8,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgeloop.catalogue import selector_row, selectors_of
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item, Verdict
 from judgeloop.engine.recorded import replay as drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
-from judgeloop.methods.selectors.catalogue import selector_row, selectors_of
+from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.questions.estimate.selector import Material, live_material, make_selector, strata_of, wanted_by
+from judgeloop.questions.estimate.prepare import draft_of
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Subject, judgments, stratify, walk
 
 ITEMS = 60
 SHARES = (10, 25, 50)
 EVERY_ROW = selectors_of("estimate", ablations=True)
-WALKING = tuple(row.name for row in EVERY_ROW if row.walks)
-CLUSTERING = tuple(row.name for row in EVERY_ROW if not row.walks)
+WALKING = tuple(row.name for row in EVERY_ROW if row.vectors != "states")
+CLUSTERING = tuple(row.name for row in EVERY_ROW if row.vectors == "states")
 
 
 def subject(items=ITEMS, seed=0):
@@ -50,9 +51,9 @@ def live(name, budget, one, **flags):
     )  # fmt: skip
     items = len(one.scores)
     pool = Pool(tuple(Item(f"i{at}", "") for at in range(items)), ("s",), (("",) * items,))
-    vectors = {"states": lambda: one.vectors, "last": lambda: one.vectors, "outputs": lambda: one.outputs}
-    material = replace(live_material(config, pool, one.confidence), **vectors)
-    return make_selector(selector_row("estimate", name), material, wanted_by(config, items))
+    draft = draft_of(config, pool, one.confidence)
+    draft.found.update({"states": one.vectors, "last states": one.vectors, "outputs": one.outputs})
+    return selector_row("estimate", name).make(draft)
 
 
 def session(selector, budget, one, rng):
@@ -74,7 +75,7 @@ def stratify_on(monkeypatch):
     """`stratify` on given clusters, whatever it would find."""
 
     def run(strata, *given):
-        monkeypatch.setattr(Material, "clusters", lambda material, count: strata)
+        monkeypatch.setattr("judgeloop.papers.actracer.inputs._clusters", lambda draft, count: strata)
         return stratify(*given)
 
     return run
@@ -202,27 +203,3 @@ def test_a_proxy_that_knows_every_score_leaves_draws_no_error_and_picks_theirs()
             assert row["estimate"] == pytest.approx(row["truth"])
     for name in ("diffuse", "mmd-critic", "cross-entropy"):
         assert plain[name] == [row["estimate"] for row in helped if row["selector"] == name][-1]
-
-
-def test_a_history_helps_draws_where_systems_are_alike_and_leaves_picks_alone():
-    rng = np.random.default_rng(1)
-    hard = rng.random(ITEMS)
-    scores = np.clip(hard + rng.normal(0, 0.05, (7, ITEMS)), 0, 1)
-    one = replace(subject(), scores=scores[0], earlier=scores[1:])
-    names, errors = ("random", "stratified", "cross-entropy"), {}
-    for history in (0, 4):
-        rows = every_row(one, 0, plan(*names, history_systems=history, seeds=20))
-        for name in names:
-            errors[name, history] = np.mean([(r["estimate"] - r["truth"]) ** 2 for r in rows if r["selector"] == name])  # fmt: skip
-    assert errors["random", 4] < 0.5 * errors["random", 0]
-    assert errors["stratified", 4] < errors["stratified", 0]
-    assert errors["cross-entropy", 4] == errors["cross-entropy", 0]
-
-
-def test_a_history_is_drawn_anew_in_every_repetition():
-    scores = np.random.default_rng(1).random((7, ITEMS))
-    one = replace(subject(), scores=scores[0], earlier=scores[1:])
-    some = [row["estimate"] for row in walk(one, 0, plan("random", shares=(25,), history_systems=1))]
-    flat = replace(one, earlier=np.tile(scores[1], (6, 1)))
-    same = [row["estimate"] for row in walk(flat, 0, plan("random", shares=(25,), history_systems=1))]
-    assert some != same, "that of the first earlier system alone"

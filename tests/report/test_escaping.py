@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.report.escaping import csv_cell, visible
+from judgeloop.report.labels import csv_line
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,20 @@ def test_a_cell_that_begins_a_formula_has_a_quote_before_it(sign):
     assert csv_cell(f"{sign}1") == f"'{sign}1"
     assert csv_cell(f"a; {sign}1") == f"a; '{sign}1"
     assert csv_cell(f"a{sign}1") == f"a{sign}1"
+
+
+@pytest.mark.parametrize(
+    "before", ["\t", " ", "\xa0", "\u3000", "\n", "\t \t", " \xa0\n", ";\t", "a\t", "a\t\xa0", "a;\t "]
+)
+@pytest.mark.parametrize("sign", "=+-@＝")  # noqa: RUF001 - a full-width sign is one, too
+def test_a_formula_behind_blanks_or_a_tab_that_may_separate_cells_has_a_quote_before_it(before, sign):
+    assert csv_cell(f"{before}{sign}1") == f"{before}'{sign}1"
+
+
+def test_a_sign_inside_a_text_and_a_number_stay_as_they_are():
+    assert [csv_cell(one) for one in ("a -1", "a\n=1", "1 = 1", " \ta")] == ["a -1", "a\n=1", "1 = 1", " \ta"]
+    assert csv_line([-1, -0.5, " -1"]) == "-1,-0.5, '-1"
+
+
+def test_a_text_of_a_million_tabs_is_searched_once():
+    assert csv_cell("\t" * 10**6 + "=").endswith("\t'=")  # else it takes hours

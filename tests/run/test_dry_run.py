@@ -31,9 +31,7 @@ def said(plan, result, *, priced=True):
 
 
 def test_a_forecast_on_80_columns(snapshot):
-    result = foreseen(
-        asked=4, empty={"small": 2}, prices="$2.00 in", guessed="prompt from `question`", history="120 verdicts"
-    )
+    result = foreseen(asked=4, empty={"small": 2}, prices="$2.00 in", guessed="prompt from `question`")
     plan = replace(PLAN, questions=100, unasked=12)
     assert DryRun(plan, result).text(80) == snapshot
 

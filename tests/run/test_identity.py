@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.core.records import Call, Item
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.formats.own_files import HOME
@@ -81,8 +80,7 @@ OTHER: dict[str, dict[str, Any]] = {
 }
 OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     CompareConfig: {
-        "selector": {"selector": "decisive", "rule": "anytime"},
-        "history": {"selector": "decisive", "history": "past.csv"},
+        "selector": {"selector": "max-norm", "rule": "tie-aware"},
         "max_flips": {"max_flips": 0.2, "controls": "off"},
         "system": {
             "first": "openai/gpt-5-mini",
@@ -103,7 +101,6 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     },
     EstimateConfig: {
         "selector": {"selector": "stratified"},
-        "history": {"proxy": "history", "history": "rated.csv"},
         "outputs": {"outputs": "c.jsonl"},
         "names": {"names": ("another",)},
         "prompt": {"prompt": "rating.md"},
@@ -150,10 +147,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("pairwise", "rating"):
         prompt = (PROMPTS / f"{name}.v1.md").read_text()
         (tmp_path / f"{name}.md").write_text(prompt + "\nTake your time.\n")
-    pairs = ["item_id,model_a,model_b,score", *(f"{item},c,d,1" for item in ids)]
-    (tmp_path / "past.csv").write_text("\n".join(pairs))
-    ratings = ["item_id,model,score", *(f"{item},d,0.{number}" for number, item in enumerate(ids))]
-    (tmp_path / "rated.csv").write_text("\n".join(ratings))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -208,7 +201,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("config", [*QUESTIONS, CalibrateConfig, *CONFIGS.values()])
+@pytest.mark.parametrize("config", [*QUESTIONS, *CONFIGS.values()])
 def test_every_setting_of_every_command_is_declared(config: type) -> None:
     undeclared = [name for name, field in declared(config).items() if field.setting is None]
     assert not undeclared, "say what each is part of, and who may set it"
@@ -276,17 +269,6 @@ def test_an_epoch_changes_the_id_by_the_answers_that_it_chooses_alone(here: Path
     assert first == second != third
 
 
-def test_a_file_counts_by_its_content_not_by_its_name(here: Path) -> None:
-    settings = {"selector": "decisive", "history": "past.csv"}
-    before = run_of(CompareConfig, settings)
-
-    (here / "copy.csv").write_bytes((here / "past.csv").read_bytes())
-    assert run_of(CompareConfig, {**settings, "history": "copy.csv"}) == before
-
-    (here / "past.csv").write_text((here / "past.csv").read_text().replace("i0,c,d,1", "i0,c,d,0"))
-    assert run_of(CompareConfig, settings) != before
-
-
 def test_how_confidence_is_measured_is_in_the_id_as_other_items_are_judged(here: Path) -> None:
     actracer = {"selector": "actracer", "judge": ("metric:exact",), "items": "items.jsonl"}
     means = {"confidence_by": "geometric-mean"}, {"confidence_by": "first-token"}
@@ -294,7 +276,6 @@ def test_how_confidence_is_measured_is_in_the_id_as_other_items_are_judged(here:
     assert len(set(ids)) == 2
 
 
-def test_the_tie_margin_is_in_the_id_whoever_judges_as_it_reads_the_history(here: Path) -> None:
-    decisive = {"selector": "decisive", "history": "past.csv"}
-    ids = [run_of(CompareConfig, decisive | {"tie_margin": margin}) for margin in (0.0, 0.1)]
+def test_the_tie_margin_is_in_the_id_whoever_judges(here: Path) -> None:
+    ids = [run_of(CompareConfig, {"tie_margin": margin}) for margin in (0.0, 0.1)]
     assert len(set(ids)) == 2

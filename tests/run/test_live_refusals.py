@@ -239,12 +239,6 @@ def test_two_descriptions_of_the_same_are_refused():
     refused("are the same system", "b.toml", first=FILE, system=entries)
 
 
-def test_a_rule_by_the_past_needs_a_file_as_its_baseline():
-    said = f"and {LIVE} answers live; use another rule"
-    refused(said, "old.jsonl", first=LIVE, system=[f"{LIVE}.price=1,1"], rule="calibrated")
-    assert prepared(LIVE, "price=1,1", rule="calibrated").notice
-
-
 def test_selecting_by_all_outputs_is_refused_and_names_generate():
     given = {"selector": "llm-selector", "baseline": "old", "rule": "fixed-budget"}
     config = SelectConfig.of(

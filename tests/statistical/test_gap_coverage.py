@@ -12,17 +12,15 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support.walking import walk
+from support.selectors import Weighted
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences, weighted_gap, weighted_interval, weighted_moments
-from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.stats.betting import risk_by_bets
-from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 1000
 LEAST = binom.ppf(0.025, RUNS, 1 - RISK) / RUNS
@@ -51,8 +49,8 @@ def pool(population):
 def draw(population, judged, seed):
     """Scores and propensities of a run of so many judgments."""
     weights, scores = pool(population)
-    state = Decisive(weights).init(ITEMS, np.random.default_rng(seed))
-    return scores[state.order[:judged]], state.propensities[:judged]
+    order, propensities = zip(*Weighted(weights).init(ITEMS, np.random.default_rng(seed))[:judged], strict=True)
+    return scores[list(order)], np.array(propensities)
 
 
 def coverage(population, judged, *, mended=True):
@@ -94,29 +92,6 @@ def test_the_estimate_hardly_leans(population):
     assert abs(errors.mean()) < 0.1 * errors.std()
 
 
-@pytest.mark.parametrize("judged", [50, 200])
-@pytest.mark.parametrize("population", POPULATIONS)
-def test_where_a_run_learns_its_weights_it_covers_as_often_as_it_says(population, judged):
-    """Weights then change at every look, and the propensities are taken for those of weights that
-    do not.
-
-    So they do the more where a pattern tells the items apart that the run may turn to.
-    """
-    _, scores = pool(population)
-    place = np.linspace(0.1, 0.95, ITEMS)
-    pattern = np.cos(np.arange(ITEMS))[None, :]
-    known = Prospects(shares=place**2, agreements=np.full(ITEMS, 0.5), power=1.6, patterns=pattern)
-    runs, covered = 200, 0
-    for seed in range(runs):
-        labels = walk(
-            decisive(known), ITEMS, judged, lambda choice: Verdict(scores[choice.position]), np.random.default_rng(seed)
-        )
-        heard = np.array([label.answer.score for label in labels])
-        low, high = weighted_interval(heard, np.array([label.choice.propensity for label in labels]), ITEMS, RISK)
-        covered += low <= scores.mean() <= high
-    assert covered / runs >= binom.ppf(0.025, runs, 1 - RISK) / runs
-
-
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_where_a_heuristic_rule_ended_the_run_it_covers_as_often_as_it_says(population):
     weights, scores = pool(population)
@@ -124,7 +99,7 @@ def test_where_a_heuristic_rule_ended_the_run_it_covers_as_often_as_it_says(popu
     for seed in range(runs):
         session = Session(
             items=ITEMS,
-            selector=Decisive(weights),
+            selector=Weighted(weights),
             estimator=Preferences(),
             rule=TieAware(RISK),
             limits=Limits(),

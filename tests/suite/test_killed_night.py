@@ -20,6 +20,7 @@ from support.patience import PATIENCE_S
 pytestmark = pytest.mark.processes
 
 LIVE, IN_FLIGHT, HELD = "openai/better", 4, 12
+NIGHT = ("--night", "2026-01-02")  # a process has the real clock
 SUITE = f"""
 [suite]
 budget = 2.00
@@ -74,7 +75,7 @@ def test_a_pair_that_has_ended_keeps_its_result_though_the_night_is_killed(serve
     server.respond = lambda request, _: (
         (killed.wait(PATIENCE_S) if "dull" in str(request) else None) or of_both(request)
     )
-    flags = [*judged_by(server), *system_flags(server, LIVE), "-o", "night.xml"]
+    flags = [*judged_by(server), *system_flags(server, LIVE), *NIGHT, "-o", "night.xml"]
     typed = [sys.executable, "-m", "judgeloop", "suite", "night.toml", *map(str, flags)]
     with subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         until = time.monotonic() + PATIENCE_S
@@ -98,7 +99,7 @@ def test_a_pair_that_has_ended_keeps_its_result_though_the_night_is_killed(serve
 
 def test_a_killed_night_goes_on_and_a_second_start_is_turned_away(server, killed):
     write_night()
-    flags = [*judged_by(server), *system_flags(server, LIVE), "--concurrency", IN_FLIGHT]
+    flags = [*judged_by(server), *system_flags(server, LIVE), *NIGHT, "--concurrency", IN_FLIGHT]
     typed = [sys.executable, "-m", "judgeloop", "suite", "night.toml", "--json", *map(str, flags)]
     with subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         until = time.monotonic() + PATIENCE_S

@@ -17,7 +17,7 @@ from judgeloop.ledger.opening import open_ledger
 from judgeloop.settings.written import night_began
 
 LIVE, ITEMS = "openai/better", 12
-TODAY = datetime.now().astimezone().date()
+NIGHT = date(2026, 1, 3)
 
 
 @pytest.fixture
@@ -41,14 +41,14 @@ def test_a_night_asks_a_live_system_once_and_the_next_anew(server, version):
     """Also where only a name says what is behind it: elsewhere a finished run begins anew."""
     write_items(Path("items.jsonl"), ITEMS)
     write_outputs(Path("old.jsonl"), items=ITEMS)
-    first, one = asked(server, TODAY, version)
-    again, same = asked(server, TODAY, version)
-    before, other = asked(server, TODAY - timedelta(days=1), version)
+    first, one = asked(server, NIGHT, version)
+    again, same = asked(server, NIGHT, version)
+    before, other = asked(server, NIGHT - timedelta(days=1), version)
     assert first > 0
     assert (again, same["run"]) == (0, one["run"])
     assert other["run"] != one["run"]
-    assert other["seed"] != one["seed"] == int(f"{TODAY:%Y%m%d}")
-    assert before < first if version else before > 0  # outputs of today are of the night before, too
+    assert other["seed"] != one["seed"] == int(f"{NIGHT:%Y%m%d}")
+    assert before < first if version else before > 0  # outputs made after both nights began are of both
 
 
 def test_a_night_begins_at_local_midnight():

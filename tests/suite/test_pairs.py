@@ -190,7 +190,7 @@ def test_a_file_neither_changes_nor_removes_a_condition_of_the_caller(line, flag
 WEAKENING = (
     "risk = 0.39", "max-abstentions = 1.0", "tie-margin = 0.5", 'about = "items"', 'rule = "tie-aware"',
     'order = "fixed"', 'missing = "abstain"', "min-judgments = 1", "max-judgments = 9", "min-gap = 0.2",
-    "allow-partial = true", 'history = "past.csv"', "seed = 3",
+    "allow-partial = true", "seed = 3",
 )  # fmt: skip
 
 
@@ -231,7 +231,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
         "require_winner", "not_worse", "by_group", "max_flips", "require_score", "fail_on_warning", "controls",
         # what is asked, of whom
         "items", "map", "epoch", "judge", "judge_max_tokens", "judge_effort", "verdict", "lenient_replies",
-        "prompt", "rubric", "proxy", "history", "confidence",
+        "prompt", "rubric", "proxy", "confidence",
         # pace, money and files
         "judge_timeout", "deadline", "concurrency", "lookahead", "rpm", "tpm", "budget", "charge_to", "tier",
         "ledger", "cache_dir", "report_texts",

@@ -51,7 +51,10 @@ def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, limi
             await asyncio.gather(*map(ledger.sending, tickets))
             return tickets
 
-        replies = [Reply(Verdict(score, "why", probabilities={"first": score}), cost_p=COST_P, model=f"model of {name}") for score in scores.values()]
+        replies = [
+            Reply(Verdict(score, "why", probabilities={"first": score}), cost_p=COST_P, model=f"model of {name}")
+            for score in scores.values()
+        ]
         await ledger.settle_all(list(zip(await sent(scores), replies, strict=True)))
         for key, ticket in zip(outputs, await sent(outputs, output=True), strict=True):
             reply = Reply(Output(f"text of {key} in {name}"), cost_p=COST_P)

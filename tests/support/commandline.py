@@ -1,9 +1,7 @@
 """Runs the command line in this process."""
 
-import csv
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -26,13 +24,6 @@ def result_of(*arguments: object, **variables: str) -> dict[str, Any]:
     assert done.exit_code in {0, 3}, done.output
     values: dict[str, Any] = json.loads(done.stdout)
     return values
-
-
-def judged_items(run: str) -> list[dict[str, str]]:
-    """The judged items of a run in the order asked, by the names of the columns of CSV."""
-    done = judgeloop("runs", "show", run, "-o", "judged.csv")
-    assert done.exit_code == 0, done.output
-    return list(csv.DictReader(Path("judged.csv").read_text(encoding="utf-8").splitlines()))
 
 
 def judged_by(server: Any) -> list[str]:

@@ -17,11 +17,9 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.decisive import decisive
-from judgeloop.methods.selectors.diffuse import DiffUse
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
+from judgeloop.papers.diffuse.selector import DiffUse
 
 
 def make_pool(items: int = 40) -> Pool:
@@ -49,17 +47,7 @@ def differences(items: int, seed: int = 5) -> np.ndarray:
 
 def make_selector(name: str, items: int, start: int = 5):
     """A selector by name."""
-    if name == "decisive":
-        return decisive(known_beforehand(items))
     return Random() if name == "random" else DiffUse(differences(items), start=start)
-
-
-def known_beforehand(items: int, seed: int = 2) -> Prospects:
-    """Made-up shares, agreements, distances and patterns."""
-    rng = np.random.default_rng(seed)
-    shares, agreements = rng.uniform(0.05, 0.95, size=(2, items))
-    distances, patterns = rng.exponential(size=items), rng.normal(size=(2, items))
-    return Prospects(shares, agreements, power=1.0, distances=distances, patterns=patterns)
 
 
 def make_session(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import re
+import signal
 import sys
 import time
 from pathlib import Path
@@ -69,6 +72,7 @@ FAILING = [
     ("import sys\nsys.stdout.buffer.write(b'ab\\xff')", "not UTF-8 (byte 2)"),
     ("print('a\\0b')", "has NUL characters"),
     ("while True: print('x' * 65536)", "wrote more than 4 MiB"),
+    ("print('x' * (1 << 22))", "wrote more than 4 MiB"),
     ("import sys\nwhile sys.stderr.write('x' * 65536): pass", "no output within 1 s"),
 ]
 
@@ -92,10 +96,38 @@ def test_what_it_leaves_behind_is_ended_when_it_ends_or_is_late(late):
     source = f"{LEAVES}{'import time; time.sleep(300)' if late else ''}\nprint('good')"
     output = answered(made(command(source), "timeout=1.5"))
     assert (output.text is None) is late
+    assert has_ended(Path("child").read_text().strip())
+
+
+HOLDS = """
+import subprocess, sys
+print('x' * 200_000)
+print(subprocess.Popen(['sleep', '300'], start_new_session={apart}).pid, file=open('child', 'w'))
+"""
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["in its group", "in a group of its own"])
+def test_its_end_is_the_end_also_where_a_process_that_it_left_holds_its_output(apart, capfd):
+    began = time.monotonic()
+    output = answered(made(command(HOLDS.format(apart=apart)), f"timeout={PATIENCE_S}"))
+    child = Path("child").read_text().strip()
+    try:
+        assert output.text == "x" * 200_000
+        assert time.monotonic() - began < 300, "it is not waited for"
+        gc.collect()
+        assert capfd.readouterr().err == ""
+        assert apart or has_ended(child)
+    finally:
+        if is_running(child):
+            os.kill(int(child), signal.SIGKILL)
+
+
+def has_ended(pid):
+    """Whether a process ends, in a while."""
     until = time.monotonic() + PATIENCE_S
-    while is_running(Path("child").read_text().strip()) and time.monotonic() < until:
+    while is_running(pid) and time.monotonic() < until:
         time.sleep(0.01)
-    assert not is_running(Path("child").read_text().strip())
+    return not is_running(pid)
 
 
 def is_running(pid):

@@ -1,8 +1,7 @@
 """The mean score of one system over a whole pool, from the items judged so far.
 
-Takes labels, and perhaps a proxy or a forecast (`methods/stats/score_forecast.py`) of every item's
-score. Returns `Ratings`. A stopping rule decides whether the mean is precise enough
-(`methods/stopping/precise.py`).
+Takes labels, and perhaps a proxy of every item's score. Returns `Ratings`. A stopping rule decides whether the mean
+is precise enough (`methods/stopping/precise.py`).
 """
 
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ import numpy as np
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, SAMPLE_JUDGED, whole
-from judgeloop.methods.stats.score_forecast import Forecast, with_forecast
 from judgeloop.methods.stats.strata import Counts, Floats, Moments, Strata, of_sample, stratified, with_proxy
 
 
@@ -24,7 +22,7 @@ class Ratings:
     """The scores in [0, 1] of the items at `positions`, NaN for an abstention; shape (asked,).
 
     `drawn` is True if all items were drawn at random within their strata. `proxy`, shape (items,),
-    is a cheap guess at the score of every item, or a forecast from earlier systems' scores, or None.
+    is a cheap guess at the score of every item, or None.
     With `sampled`, the mean is that of the population of which the items, in one stratum, are a sample.
     """
 
@@ -32,7 +30,7 @@ class Ratings:
     positions: Counts
     scores: Floats
     drawn: bool = True
-    proxy: Floats | Forecast | None = None
+    proxy: Floats | None = None
     sampled: bool = False
 
     @property
@@ -83,22 +81,20 @@ class Ratings:
             return of_sample(scores)
         if self.proxy is None:
             return stratified(self.strata, positions, scores)
-        if isinstance(self.proxy, Forecast):
-            return with_forecast(self.strata, positions, scores, self.proxy)
         return with_proxy(self.strata, positions, scores, self.proxy)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class MeanScore:
-    """Scores by stratum, with the help of a `proxy`, shape (items,), or of a forecast, if there is one.
+    """Scores by stratum, with the help of a `proxy`, shape (items,), if there is one.
 
     `methods/stats/strata.py` estimates the mean from them. With `sampled`, it is the mean of the
     population of which the items are a sample (`Ratings`).
     """
 
     strata: Strata
-    proxy: Floats | Forecast | None = None
+    proxy: Floats | None = None
     sampled: bool = False
 
     def tally(self, labels: Sequence[Label], items: int) -> Ratings:

@@ -16,7 +16,7 @@ import numpy as np
 from judgeloop.core.growing import grown
 from judgeloop.core.outcomes import StopKind, StopReason, Tally, every_one
 from judgeloop.core.records import Abstention, Label, Verdict
-from judgeloop.methods.stats.mean_intervals import UNSEEN, Interval, interval_at_once
+from judgeloop.methods.stats.intervals import UNSEEN, Interval, interval_at_once
 from judgeloop.methods.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 
 # Lower limit for the degrees of freedom. With fewer the interval says nothing, and the `UNSEEN`
@@ -164,8 +164,8 @@ def chances_to_be_drawn(propensities: Floats) -> Floats:
 
     For even draws all chances are the same. Once all items are drawn the chances are 1. If the
     weights changed as the run learned, each item is treated as if the weight by which it was drawn
-    had applied from the start. The bias and the coverage that result are measured together with the
-    rest (`benchmarks/gap_coverage.py`).
+    had applied from the start. The bias and the coverage are measured in
+    `tests/statistical/test_gap_coverage.py`.
     """
     left = np.concatenate([[1.0], np.cumprod(1 - propensities)])
     if left[-1] <= 0:
@@ -200,8 +200,8 @@ def weighted_interval(scores: Floats, propensities: Floats, items: int, risk: fl
     that `UNSEEN` more scores of 0 and as many of 1 would add: draws that prefer some items may well
     miss scores that only other items have. If some items have no score, the interval covers the
     interval with 0 for all of them and the interval with 1. Its coverage is measured, not proved:
-    at one look, and where the tie-aware rule ended the run (`methods/stopping/majority.py`,
-    `benchmarks/gap_coverage.py`).
+    at one look, and where the tie-aware rule ended the run (`papers/diffuse/rules.py`,
+    `tests/statistical/test_gap_coverage.py`).
     """
     if len(scores) < FEWEST:
         return None
@@ -252,7 +252,7 @@ def _unseen(sample: _Sample, mean: float) -> float:
     """Return what unseen scores of 0 and of 1 would add to the variance.
 
     Each has the mean weight of a draw. For even draws this is nearly
-    `mean_intervals.unseen_variance`. There it is a lower limit; here it is added, because measured
+    `intervals.unseen_variance`. There it is a lower limit; here it is added, because measured
     coverage required it.
     """
     of_one_draw = float(((1 - sample.chances) * sample.shares**2).mean())

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, every_one
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import TIE, TWO_SYSTEMS, Abstention, Label, Verdict
+from judgeloop.core.records import TIE, TWO_SYSTEMS, Abstention, Label, Verdict, as_score, preference
 from judgeloop.methods.estimators.preferences import SAMPLE_JUDGED
-from judgeloop.methods.stats.levels import Levels, start
-from judgeloop.methods.stats.racing import Flags, Floats
+from judgeloop.methods.stats.levels import Flags, Floats, Levels, start
 
 Counts = NDArray[np.int64]
 
@@ -124,7 +123,7 @@ def score_of(label: Label) -> float:
     """
     if isinstance(label.answer, Abstention):
         return np.nan
-    return TIE + label.answer.preference / 2
+    return as_score(label.answer.preference)
 
 
 def rows_of(labels: Sequence[Label]) -> Iterator[dict[int, float]]:
@@ -163,6 +162,7 @@ class WinRates:
         """Add further labels to `tally`."""
         systems = np.array([label.choice.systems[0] for label in labels], dtype=np.int64)
         scores = np.array([score_of(label) for label in labels])
+        known, preferred = ~np.isnan(scores), preference(scores - TIE)
         drawn = tally.drawn and all(label.choice.propensity is not None for label in labels)
         levels = tally.levels if drawn else None
         verdicts = [label.answer for label in labels if isinstance(label.answer, Verdict)]
@@ -174,10 +174,10 @@ class WinRates:
         return replace(
             tally,
             baseline=tally.baseline if given else labels[0].choice.systems[1],
-            wins=counted(tally.wins, scores > TIE),
-            ties=counted(tally.ties, scores == TIE),
-            losses=counted(tally.losses, scores < TIE),
-            silent=counted(tally.silent, np.isnan(scores)),
+            wins=counted(tally.wins, preferred > 0),
+            ties=counted(tally.ties, known & (preferred == 0)),
+            losses=counted(tally.losses, preferred < 0),
+            silent=counted(tally.silent, ~known),
             levels=levels and levels.after(rows_of(labels)),
             drawn=drawn,
             flips=tally.flips + sum(verdict.flipped for verdict in verdicts),

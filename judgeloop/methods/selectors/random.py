@@ -45,10 +45,3 @@ class Random(Unmoved):
         position = int(state.order[state.drawn])
         choices = tuple(Choice(position, 1.0 / left, systems) for systems in self.queries)
         return Step(choices), RandomState(state.order, state.drawn + 1)
-
-    def orders(self, decided: NDArray[np.bool_], most: int, runs: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the items that so many runs draw, one after another, shape (runs, most).
-
-        `decided`, shape (items,), is not read, as the draws do not depend on the verdicts.
-        """
-        return np.array([rng.permutation(len(decided))[:most] for _ in range(runs)])

@@ -1,10 +1,9 @@
-"""The predictive probability of a lead, or of its loss, after further verdicts.
+"""The predictive probability of a lead after further verdicts.
 
 Takes counts of wins, losses and further verdicts, and returns probabilities.
-`methods/stopping/giving_up.py` decides whether a run is worth continuing, and `methods/stopping/calibrated.py`
-whether it may stop. The beta-binomial distribution is written out here because SciPy takes longer
-to import than a comparison takes to decide. The tests hold the results to SciPy's and to exact
-fractions.
+`methods/stopping/giving_up.py` decides whether a run is worth continuing. The beta-binomial distribution is
+written out here because SciPy takes longer to import than a comparison takes to decide. The tests hold the
+results to SciPy's and to exact fractions.
 """
 
 import math
@@ -16,12 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
-# Prior wins of each side in `chance_overtaken`. At equal error no other prior needed clearly fewer
-# recorded verdicts.
-PRIOR_WINS = 4
-NEGLIGIBLE = 1e-12  # share of the sum so far: a smaller term ends the sum
-
-
 LIKELY = 0.8  # "four in five"
 DIGITS = 2  # of a number of items that is shown
 
@@ -78,54 +71,6 @@ def further_decisive(decisive: int, judged: int, unknown: int) -> int:
     1774).
     """
     return round(unknown * (decisive + 1) / (judged + 2))
-
-
-@lru_cache(maxsize=1 << 18)
-def chance_overtaken(wins: int, losses: int, further: int) -> float:
-    """Return the probability that a system with `wins` to `losses` does not lead in the end.
-
-    The end comes after `further` more verdicts, each a win or a loss. A tie in the end counts half.
-    The distribution is that of `chance_of_lead`, except that the prior on the share of wins is
-    Beta(4, 4), so each side begins with 4 wins: compared systems seldom differ greatly. As
-    `further` grows, the result tends to the probability that the share is at most a half.
-
-    Two further verdicts cannot overtake a lead of four. After two wins, the next two verdicts are
-    both losses with probability 4/10 · 5/11, which makes a tie:
-
-    >>> chance_overtaken(4, 0, 2)
-    0.0
-    >>> round(chance_overtaken(2, 0, 2), 4)  # half of 4/10 · 5/11
-    0.0909
-    """
-    state = (np.array([count], dtype=np.int64) for count in (wins, losses, further))
-    return float(chances_overtaken(*state)[0])
-
-
-def chances_overtaken(wins: Counts, losses: Counts, further: Counts) -> NDArray[np.float64]:
-    """Return `chance_overtaken` of many states at once, shape (states,)."""
-    # There is no lead in the end if at most `won` further verdicts are wins.
-    won, odd = np.divmod(further - wins + losses, 2)
-    found = np.where(won > further, 1.0, 0.0)
-    (at,) = np.nonzero((won >= 0) & (won <= further))
-    ours, theirs, further = (wins + PRIOR_WINS)[at], (losses + PRIOR_WINS)[at], further[at]
-    term = _chances_of(won[at], ours, theirs, further)
-    # Of an even number, `won` further wins make a tie.
-    total = np.where(odd[at] == 1, term, term / 2)
-    # With a lead, more wins than losses are expected, so every term is smaller than the one before.
-    # Without a lead, terms grow at first, and shrink from the mode on. The four numbers of a ratio are
-    # floats, and change by one from a term to the next.
-    fewer, kept = won[at].astype(np.float64), (further - won[at] + 1).astype(np.float64)
-    lost, left = theirs + kept - 1, ours + fewer - 1
-    while len(at):
-        going = (fewer > 0) & (term >= NEGLIGIBLE * total)
-        if not going.all():
-            found[at] = total
-            at, term, total = at[going], term[going], total[going]
-            fewer, kept, lost, left = fewer[going], kept[going], lost[going], left[going]
-        term *= fewer / kept * lost / left
-        total += term
-        fewer, kept, lost, left = fewer - 1, kept + 1, lost + 1, left - 1
-    return np.minimum(1.0, found)
 
 
 def _chances_of(won: Counts, ours: Counts, theirs: Counts, further: Counts) -> NDArray[np.float64]:

@@ -7,28 +7,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Le, Lt
 
+from judgeloop.catalogue import (
+    default_rule,
+    rule_names,
+    rule_row,
+    rules_asked_by,
+    rules_of,
+    selector_names,
+    selector_row,
+    selectors_of,
+)
 from judgeloop.core.choices import Draws, Groups, Population
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.row import Source
+from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import is_recorded
-from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
-from judgeloop.methods.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_asked_by, rules_of
+from judgeloop.methods.rows import RuleRow, SelectorRow
+from judgeloop.papers.settings import DiffUseSettings
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Gate, Parse, Part, Setting, declared, described, one_of
+from judgeloop.settings.setting import Gate, Parse, declared, described, one_of
 from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
 ASKED = rules_asked_by(QUESTION)
-SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
-# The default selector for a stopping rule that does not need uniform draws.
-PREFERRING = "decisive"
+SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareConfig(ContestSettings):
+class CompareConfig(DiffUseSettings, ContestSettings):
     """All settings of a comparison of two systems."""
 
     first: Annotated[Source | str, Parse(source)] = shared.items_setting(
@@ -38,24 +46,10 @@ class CompareConfig(ContestSettings):
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: tuple[str | Judge, ...] = shared.JUDGES.field(())
     selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
-        f"{described(selectors_of(QUESTION))}. Default: {SELECTORS[0]}; {PREFERRING} for a rule "
-        "that does not need uniform draws.",
-        shared.SELECTION,
+        f"{described(selectors_of(QUESTION))}.", shared.SELECTION
     ).field(SELECTORS[0])
-    history: Annotated[str, MinLen(1)] = Setting(
-        "Earlier comparisons, used by decisive and calibrated: auto (all in the ledger), none, "
-        "RUN,RUN... (these runs of the ledger), or a FILE of verdicts.",
-        shared.SELECTION,
-        Part.CONTENT,
-        shared.Inside,
-        gate=Gate.GROUND,
-    ).field("auto")
-    represent: shared.Represent = Setting(
-        "How texts become vectors: lexical, minilm or minilm:FOLDER.", shared.SELECTION, Part.RUN, shared.Vectors
-    ).field("lexical")
     rule: Annotated[str, one_of(RULES)] = shared.run_setting(
-        f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
-        f"calibrated for {PREFERRING}; tie-aware for a selector that picks items.",
+        f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; tie-aware for a selector that picks items.",
         shared.STOPPING,
     ).field(RULES[0])
     about: Annotated[str, one_of(tuple(Population))] = shared.run_setting(
@@ -103,23 +97,20 @@ class CompareConfig(ContestSettings):
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Choose a missing selector, rule, limit and population to suit each other and the question."""
+        """Choose a missing rule, limit and population to suit each other, the selector and the question."""
         values = super().completed(_with_limit(values))
-        selector, rule = values.get("selector"), values.get("rule")
+        selector, rule = values.get("selector", SELECTORS[0]), values.get("rule")
         recorded = has_recorded(values.get("judge"))
         if rule is None and recorded:
             rule = next(row.name for row in rules_of(QUESTION) if row.recorded)
         proved = rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).guaranteed
-        if selector is None:
-            selector = SELECTORS[0] if proved else PREFERRING
         asked = any(values.get(setting) is not None for setting in ASKED)
         if rule is None and selector in SELECTORS and not asked:
-            rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
-            proved = rule_row(QUESTION, rule).guaranteed
+            suiting = default_rule(selector_row(QUESTION, str(selector)))
+            rule, proved = suiting.name, suiting.guaranteed
         picked = selector in SELECTORS and not _is_even(str(selector))
         about = {} if recorded or (proved and not picked) else {"about": Population.THESE_ITEMS.value}
-        chosen = {"selector": selector} | ({} if rule is None else {"rule": rule})
-        return about | values | chosen
+        return about | values | ({} if rule is None else {"rule": rule})
 
     @property
     def gated(self) -> bool:
@@ -160,11 +151,6 @@ class CompareConfig(ContestSettings):
     def output_files(self) -> tuple[Source | str, ...]:
         """Both systems."""
         return self.first, self.second
-
-    @property
-    def looks_back(self) -> bool:
-        """Whether the selector or the rule uses earlier comparisons."""
-        return "history" in self.selector_row.takes | self.rule_row.takes
 
 
 def _is_even(selector: str) -> bool:

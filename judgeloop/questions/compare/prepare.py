@@ -1,40 +1,36 @@
-"""Prepares a comparison: checks the settings, reads files and earlier comparisons. Spends nothing.
+"""Prepares a comparison: checks the settings and reads files. Spends nothing.
 
-The ledger is read only if the selector or the rule uses earlier comparisons. `run/inputs.py` reads
-what all questions need.
+The ledger is read only for the forecast, which takes the ties of earlier runs. `run/inputs.py` reads what all
+questions need.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
+from judgeloop.catalogue import rules_of
 from judgeloop.core.choices import Draws, Order, Population
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.column_map import parse_map
-from judgeloop.formats.recorded import join_recorded, read_recorded, scorers_of
-from judgeloop.formats.row import Source
-from judgeloop.history.asked import has_result
-from judgeloop.history.comparisons import History, find_history, ties_with
-from judgeloop.history.past import no_past
+from judgeloop.formats.columns import parse_map
+from judgeloop.formats.join import join
+from judgeloop.formats.recorded import read_recorded, scorers_of
+from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
-from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row
+from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stopping.by_group import ByGroup
-from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, default_rule, rule_row, rules_of
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule
-from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, CompareConfig
+from judgeloop.questions.compare.config import QUESTION, RULES, CompareConfig
 from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
-from judgeloop.run.inputs import Inputs, check_winner, names_for, read_inputs, wanted_for
+from judgeloop.run.earlier import has_result, runs_before, ties_of
+from judgeloop.run.inputs import Inputs, check_winner, names_for, read_inputs
 from judgeloop.run.live import looks_at_all
-from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, ids_of, named_by_content
+from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, ids_of
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
 
@@ -54,21 +50,16 @@ OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Prepared[CompareConfig]):
+class PreparedComparison(Prepared[CompareConfig]):
     """A comparison ready to run.
 
-    `history` is None if neither selector nor rule uses earlier comparisons. `selector` and `rule`
-    are those of the settings, unless there are too few earlier comparisons for them. Then
-    `instead` says why; else it is None. `check` may give a run up. `ties` are the items that were a tie,
-    of how many, in earlier comparisons with the baseline. `known` is true if the ledger has a result of
-    the run.
+    Its rule and its selector are made of the `draft`. `check` may give a run up. `ties` are the items that were a tie,
+    of how many, in earlier comparisons with the baseline. `known` is true if the ledger has a result of the run.
     """
 
-    selector: SelectorRow
+    draft: Draft
     rule: Rule
     check: GivingUp | None = None
-    history: History | None = None
-    instead: str | None = None
     ties: tuple[int, int] = (0, 0)
     known: bool = False
 
@@ -83,7 +74,7 @@ class Comparison(Prepared[CompareConfig]):
     @property
     def most_judgments(self) -> int:
         """The most judgments: all items, if further ones go to groups."""
-        most = super(Comparison, self).most_judgments
+        most = super(PreparedComparison, self).most_judgments
         return len(self.pool) if self.config.by_group else most
 
     @property
@@ -96,9 +87,7 @@ class Comparison(Prepared[CompareConfig]):
 
     @property
     def notice(self) -> str | None:
-        """Which rule and selector are used in place of those of the settings, or a low power."""
-        if self.instead is not None:
-            return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
+        """That an equal system would seldom pass; None if it would, or the ledger has a result."""
         if self.known:
             return None
         items = len(self.pool)
@@ -106,7 +95,7 @@ class Comparison(Prepared[CompareConfig]):
         return " ".join(unlikely_to_pass(equal, items)) or None
 
 
-def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> Comparison:
+def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> PreparedComparison:
     """Read and check everything that a comparison needs (`questions/question.py`).
 
     Raises:
@@ -117,7 +106,6 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
         _check_without_effect(config)
     config = within_ceiling(config, environment)
     check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
-    _check_selector(config)
     _check_gap(config)
     proved = [row.name for row in rules_of(QUESTION) if row.guaranteed and not row.recorded]
     check_about(
@@ -130,41 +118,32 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
     _check_orders(config, inputs)
     _check_live(config, inputs)
     _check_flips(config, inputs)
-    past = named_by_content(config.history) if config.looks_back else None
-    run, question = ids_of(QUESTION, config, inputs, history=past, **_groups(config, inputs))
-    history = None
-    if config.looks_back:
-        about = wanted_for(config, inputs)
-        history = find_history(config.history, about, config.ledger, run, begin=not offline)
-    selector, row, instead = config.selector_row, config.rule_row, None
-    found = _calibrated(config, inputs, history) if row.by_past else None
-    if isinstance(found, TooLittle):
-        assert history is not None, "a rule that the past calibrates looks back"
-        instead, history = _instead(found, config.rule, history), None
-        selector = selector_row(QUESTION, SELECTORS[0])
-        row, found = rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), None
-    rule = _rule(config, row, inputs, found)
-    forecast = config.not_worse is not None or (offline and config.by_group is not None)
-    return Comparison(
+    run, question = ids_of(QUESTION, config, inputs, **_groups(config, inputs))
+    draft = Draft(
+        items=len(inputs.pool),
+        limit=min(config.max_judgments, len(inputs.pool)),
+        risk=config.risk,
+        start=config.min_judgments,
+        gap=0.0 if config.gap_asked is None else config.gap_asked[1],
+        population=inputs.population,
+        settings=config,
+        pool=inputs.pool,
+    )
+    rule: Rule = config.rule_row.make(draft)
+    ready = PreparedComparison(
         config,
         inputs,
         run,
         question=question,
-        selector=selector,
+        draft=draft,
         rule=rule,
-        check=_giving_up(config, rule, inputs),
-        history=history,
-        instead=instead,
-        ties=_ties(config, inputs) if forecast else (0, 0),
+        check=None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
         known=config.not_worse is not None and has_result(config.ledger, run),
     )
-
-
-def _ties(config: CompareConfig, inputs: Inputs) -> tuple[int, int]:
-    """Return how many items were a tie, of how many, in earlier comparisons with the baseline."""
-    systems = inputs.pool.systems
-    baseline = systems.index(config.trusted(systems))
-    return ties_with(baseline, wanted_for(config, inputs), config.ledger)
+    forecast = config.not_worse is not None or (offline and config.by_group is not None)
+    if not (forecast and ready.booked):
+        return ready
+    return replace(ready, ties=ties_of(runs_before(config.ledger, run, ready.asked)))
 
 
 def _recorded(config: CompareConfig) -> Inputs:
@@ -175,10 +154,10 @@ def _recorded(config: CompareConfig) -> Inputs:
         read_recorded(one, scorer, mapped, epoch=config.epoch, name=name)
         for one, name in zip(_finished(config), names, strict=True)
     ]
-    joined, scores = join_recorded([run for run, _ in runs], allow_partial=config.allow_partial)
+    joined = join(runs, allow_partial=config.allow_partial)
     check_winner(config, joined.pool)
-    scorers = " and ".join(dict.fromkeys(name for _, name in runs))
-    judge = RecordedJudge(scorers, scores, tie_margin=config.tie_margin)
+    scorers = " and ".join(dict.fromkeys(run.scorer for run in runs))
+    judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin)
     # The items are a sample: the test is about items like these.
     return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
@@ -256,74 +235,13 @@ def _groups(config: CompareConfig, inputs: Inputs) -> dict[str, list[str | None]
     return {"groups": groups}
 
 
-def _instead(found: TooLittle, rule: str, history: History) -> str:
-    """Return why the requested rule is not used, and what would change that."""
-    text = f"too little history for {rule}: {found.sentence}"
-    if not history.by_same:
-        text += "; comparisons by other judges are not used for its threshold"
-    if history.began is not None:
-        text += (
-            f"; comparisons made after this run began ({history.began[:16]}) are not used for it: "
-            "another `seed` begins a new run"
-        )
-    return text
-
-
-def _rule(config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None) -> Rule:
-    rule: Rule = row.make(
-        Ingredients(
-            risk=config.risk,
-            items=inputs.items,
-            limit=_most(config, inputs),
-            near=config.near_tie,
-            gap=0.0 if config.gap_asked is None else config.gap_asked[1],
-            threshold=None if calibrated is None else calibrated.threshold,
-        )
-    )
-    return rule
-
-
-def _giving_up(config: CompareConfig, rule: Rule, inputs: Inputs) -> GivingUp | None:
-    if config.give_up is None:
-        return None
-    sampled = inputs.population is not None
-    return GivingUp(rule, config.give_up, _most(config, inputs), sampled=sampled)
-
-
-def _most(config: CompareConfig, inputs: Inputs) -> int:
-    return min(config.max_judgments, len(inputs.pool))
-
-
-def _calibrated(config: CompareConfig, inputs: Inputs, history: History | None) -> Calibration | TooLittle:
-    assert history is not None, "a rule that the past calibrates looks back"
-    pool = inputs.pool
-    first, second = pool.systems
-    return calibrate(
-        history.past if history.by_same else no_past(len(pool)),
-        (first, second),
-        risk=config.risk,
-        limits=inputs.limits,
-        weighted=Need.HISTORY in config.selector_row.needs,
-        rng=np.random.default_rng([config.seed, len(pool)]),
-    )
-
-
-def _check_selector(config: CompareConfig) -> None:
-    """Refuse a rule calibrated on random draws together with a selector that picks items."""
-    if config.rule_row.by_past and config.selector_row.draws is Draws.PICKED:
-        raise InputError(
-            f"`rule={config.rule}` is calibrated with random draws, but "
-            f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
-        )
-
-
 def _check_flips(config: CompareConfig, inputs: Inputs) -> None:
     """Refuse a limit of flips that no run could show to be kept."""
     one = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
     if config.max_flips is not None and one and any(judge.order_matters for judge in inputs.judges):
         raise InputError(
             f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
-            "use `order=both` or `order=audited` with a judge that is no person"
+            "use `order=both` with a judge that is no person"
         )
 
 
@@ -332,15 +250,8 @@ def _check_live(config: CompareConfig, inputs: Inputs) -> None:
     if not inputs.systems:
         return
     live = inputs.pool.systems[inputs.pool.live[0]]
-    if Need.OUTPUT_VECTORS in config.selector_row.needs:
+    if config.selector_row.needs_outputs:
         raise looks_at_all(f"selector={config.selector}", live)
-    baseline = config.trusted(inputs.pool.systems)
-    if config.rule_row.by_past and inputs.pool.systems.index(baseline) in inputs.pool.live:
-        raise InputError(
-            f"`rule={config.rule}` is calibrated on earlier comparisons with the same outputs of the "
-            f"baseline, and {baseline} answers live; use another rule, or write its outputs to a file "
-            "first: judgeloop generate"
-        )
 
 
 def _check_orders(config: CompareConfig, inputs: Inputs) -> None:

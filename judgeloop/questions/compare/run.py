@@ -6,27 +6,15 @@ knows no exit codes.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.outcomes import Finished, StopKind, Tally
-from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.history.asked import runs_before, searched
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
-from judgeloop.methods.selectors.ingredients import ForTwo
-from judgeloop.methods.stats.decision_model import length_distances
-from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.questions import stored
-from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.outcome import result_of
-from judgeloop.questions.compare.pictures import course_of
+from judgeloop.questions.compare.page import course_of, page
 from judgeloop.questions.compare.plan import (
     foreseen,
     judgments_to_decide,
@@ -34,21 +22,19 @@ from judgeloop.questions.compare.plan import (
     share_of_ties,
     with_an_equal_system,
 )
-from judgeloop.questions.compare.prepare import Comparison
-from judgeloop.questions.compare.result import CompareOptions, Result
-from judgeloop.questions.compare.text import page
+from judgeloop.questions.compare.prepare import PreparedComparison
+from judgeloop.questions.compare.result import CompareOptions, Comparison
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup
-from judgeloop.represent.embed import embed
 from judgeloop.run import drive
+from judgeloop.run.earlier import runs_before, searched
 from judgeloop.run.foresee import planned
 from judgeloop.run.plan import Plan, Range, priced
-from judgeloop.run.prepared import NONE
 
 
 async def run(
-    comparison: Comparison, *, interruption: Interruption | None = None, observe: Observe[Tally] = unobserved
-) -> Result:
+    comparison: PreparedComparison, *, interruption: Interruption | None = None, observe: Observe[Tally] = unobserved
+) -> Comparison:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
     finished = await drive.drive_session(
         _session(comparison), comparison, drive.terms_of(comparison), interruption=interruption, observe=observe
@@ -56,7 +42,7 @@ async def run(
     return _result(comparison, finished)
 
 
-async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
+async def forecast(comparison: PreparedComparison) -> tuple[Plan, Comparison]:
     """Return what the comparison would take, and the result from the ledger's verdicts alone.
 
     Asks no judge and spends nothing.
@@ -95,45 +81,15 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
 
 
-def _session(comparison: Comparison) -> Session[Tally]:
+def _session(comparison: PreparedComparison) -> Session[Tally]:
+    selector = comparison.config.selector_row.make(comparison.draft)
     estimator = Preferences(sampled=comparison.sampled)
     return drive.session_of(
-        comparison, _selector(comparison), estimator, comparison.rule, check=comparison.check, further=comparison.groups
+        comparison, selector, estimator, comparison.rule, check=comparison.check, further=comparison.groups
     )
 
 
-def _selector(comparison: Comparison) -> Selector[Any]:
-    config, row, pool = comparison.config, comparison.selector, comparison.pool
-    vectors = None
-    if Need.OUTPUT_VECTORS in row.needs:
-        both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
-        vectors = combined(COMBINATIONS[0], both[: len(pool)], both[len(pool) :])
-    elif Need.PROMPT_VECTORS in row.needs:
-        vectors = _embedded(config, [item.prompt for item in pool.items])
-    known = _prospects(comparison) if Need.HISTORY in row.needs else None
-    made: Selector[Any] = row.make(ForTwo(config.min_judgments, vectors=vectors, prospects=known))
-    return made
-
-
-def _embedded(config: CompareConfig, texts: list[str]) -> NDArray[np.floating]:
-    return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
-
-
-def _prospects(comparison: Comparison) -> Prospects | None:
-    """Return what the history says of the items, with the distances of the output lengths.
-
-    The distances are left out for a rule that is calibrated on earlier comparisons. The outputs
-    of those are not kept, so the rule could not be calibrated with distances. They are not known
-    before a live system has answered.
-    """
-    known = comparison.history.prospects if comparison.history else None
-    if known is None or comparison.config.rule_row.by_past or comparison.pool.live:
-        return known
-    first, second = (np.array([len(text) for text in outputs]) for outputs in comparison.pool.outputs)
-    return known._replace(distances=length_distances(first, second))
-
-
-def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
+def _result(comparison: PreparedComparison, finished: Finished[Tally]) -> Comparison:
     outcome = finished.outcome
     more = items = None
     rule, tally = comparison.rule, outcome.estimate.tally
@@ -174,28 +130,20 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     return replace(result, page=page(result), texts=texts)
 
 
-def _redrawn(comparison: Comparison, result: Result, before: Sequence[RecordedRun]) -> str:
+def _redrawn(comparison: PreparedComparison, result: Comparison, before: Sequence[RecordedRun]) -> str:
     """Return the last decision on the same outputs with another seed, and its run; empty if it is the same."""
     same = [one for one in before if one.note.question == comparison.question]
     found = stored.ended_otherwise(comparison.config.ledger, result, same, lambda one: (one.named, one.claim))
     return stored.said(*found) if found else ""
 
 
-def _setup(comparison: Comparison) -> Setup:
-    config, row, history = comparison.config, comparison.selector, comparison.history
-    setup = drive.setup_of(
-        comparison,
-        comparison.rule,
-        row.name,
-        represent=config.represent if row.looks_at_vectors else None,
-        history=history.source if history else None,
-        instead=comparison.instead,
-    )
-    silent = history is not None and history.prospects is None and config.history != NONE
-    return replace(setup, history_unused=silent and Need.HISTORY in row.needs)
+def _setup(comparison: PreparedComparison) -> Setup:
+    config, row = comparison.config, comparison.config.selector_row
+    represent = config.represent if row.vectors else None
+    return drive.setup_of(comparison, comparison.rule, row.name, represent=represent)
 
 
-def _options(comparison: Comparison) -> CompareOptions:
+def _options(comparison: PreparedComparison) -> CompareOptions:
     config = comparison.config
     return CompareOptions(
         near_tie=config.near_tie,

@@ -9,7 +9,7 @@ import math
 from scipy.special import chdtri
 
 from judgeloop.methods.estimators.mean_score import Ratings
-from judgeloop.methods.stats.mean_intervals import interval_at_once, interval_whenever, reach
+from judgeloop.methods.stats.intervals import interval_at_once, interval_whenever, reach
 from judgeloop.methods.stats.strata import Moments
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.run.plan import Range

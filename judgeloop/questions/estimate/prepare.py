@@ -1,29 +1,25 @@
 """Prepares an estimate: checks the settings, reads files and makes the selector. Spends nothing.
 
-Vectors and clusters are computed here. The ledger is read only if the proxy uses earlier ratings.
-`run/inputs.py` reads what all questions need.
+Vectors and clusters are computed here. `run/inputs.py` reads what all questions need.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from judgeloop.catalogue import selectors_of
 from judgeloop.core.choices import Draws, Population
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
+from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, Selector
-from judgeloop.formats.confidence import read_confidence
-from judgeloop.history.comparisons import AUTO
-from judgeloop.history.ratings import RatingsForecast, find_ratings
-from judgeloop.methods.selectors.catalogue import Need, selectors_of
+from judgeloop.methods.rows import INTERVALS, Draft
 from judgeloop.methods.stats.strata import Floats
-from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.config import BY_HISTORY, CONFIDENCE_FIELD, QUESTION, EstimateConfig, default_layer
-from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, wanted_by
-from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
+from judgeloop.questions.estimate.config import QUESTION, EstimateConfig
+from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs
 from judgeloop.run.live import looks_at_all
-from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, named_by_content, run_id
+from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 
@@ -32,19 +28,17 @@ CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or b
 
 
 @dataclass(frozen=True, slots=True)
-class Estimation(Prepared[EstimateConfig]):
+class PreparedEstimation(Prepared[EstimateConfig]):
     """An estimate ready to run.
 
     `confidence`, shape (items,), is the system's confidence in its outputs; None if neither
-    selector nor proxy uses it. `ratings_forecast` is the forecast from earlier ratings; None if
-    they are not used. `proxy` is the judge that rates every item; None if the proxy is not a judge.
+    selector nor proxy uses it. `proxy` is the judge that rates every item; None if the proxy is not a judge.
     """
 
     rule: Precise
     selector: Selector[Any]
     confidence: Floats | None
     proxy: Judge | None
-    ratings_forecast: RatingsForecast | None
 
     @property
     def graded(self) -> bool:
@@ -58,7 +52,7 @@ class Estimation(Prepared[EstimateConfig]):
         return min(self.config.max_judgments, len(self.pool))
 
 
-def prepare(config: EstimateConfig, environment: Mapping[str, str], *, offline: bool = False) -> Estimation:
+def prepare(config: EstimateConfig, environment: Mapping[str, str], *, offline: bool = False) -> PreparedEstimation:
     """Read and check everything that an estimate needs (`questions/question.py`).
 
     Raises:
@@ -72,7 +66,7 @@ def prepare(config: EstimateConfig, environment: Mapping[str, str], *, offline: 
     confidence = None
     if config.looks_at_confidence:
         assert not isinstance(config.outputs, str), "`_check_live` has refused it"
-        confidence = read_confidence(config.outputs, pool.items, config.confidence, config.confidence_by)
+        confidence = config.confidences(config.outputs, pool.items)
     proxy = _proxy(config, inputs, environment, offline=offline)
     run = run_id(
         QUESTION,
@@ -80,24 +74,27 @@ def prepare(config: EstimateConfig, environment: Mapping[str, str], *, offline: 
         inputs,
         proxy=config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
         confidence=None if confidence is None else confidence.tolist(),
-        history=named_by_content(config.history) if config.proxy == BY_HISTORY else None,
     )
     # Clusters are computed here, before the run, so that the user can interrupt it.
-    material = live_material(config, pool, confidence)
-    selector = make_selector(config.selector_row, material, wanted_by(config, len(pool)))
-    ratings_forecast = None
-    if config.proxy == BY_HISTORY:
-        about = wanted_for(config, inputs)
-        ratings_forecast = find_ratings(config.history, about, config.ledger, run, begin=not offline)
-    return Estimation(
-        config,
-        inputs,
-        run,
-        rule=_rule(config, len(pool)),
-        selector=selector,
-        confidence=confidence,
-        proxy=proxy,
-        ratings_forecast=ratings_forecast,
+    selector = config.selector_row.make(draft_of(config, pool, confidence))
+    return PreparedEstimation(
+        config, inputs, run, rule=_rule(config, len(pool)), selector=selector, confidence=confidence, proxy=proxy
+    )
+
+
+def draft_of(config: EstimateConfig, pool: Pool, confidence: Floats | None) -> Draft:
+    """What the selector is made of."""
+    limit = min(config.max_judgments, len(pool))
+    return Draft(
+        items=len(pool),
+        limit=limit,
+        risk=config.risk,
+        start=limit if config.half_width is None else config.min_judgments,
+        systems=1,
+        settings=config,
+        seed=(config.seed, limit),
+        pool=pool,
+        found={} if confidence is None else {"confidence": confidence},
     )
 
 
@@ -116,24 +113,15 @@ def _rule(config: EstimateConfig, items: int) -> Precise:
 
 def _check_settings(config: EstimateConfig) -> None:
     row = config.selector_row
-    if not config.looks_at_confidence and config.confidence != CONFIDENCE_FIELD:
+    if not config.looks_at_confidence and config.confidence != declared(EstimateConfig)["confidence"].default:
         raise InputError(
             f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
             "`proxy=confidence`, or a selector that does"
         )
-    if config.layer != default_layer(row):
+    if config.layer != config.usual_layer:
         _check_layer(config)
-    if Need.OUTPUT_VECTORS in row.needs and config.represent.startswith(f"{HIDDEN}:"):
-        raise InputError(
-            f"`represent={config.represent}`: `selector={row.name}` clusters the outputs, and hidden "
-            "states are of the prompts; use `represent=lexical` or `represent=minilm`"
-        )
     settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
     check_idle_settings(config, QUESTION, replace(row, takes=row.takes | settled | {"layer"}))
-    if config.history != AUTO and config.proxy != BY_HISTORY:
-        raise InputError(
-            f"`history={config.history}`: earlier ratings are used only with `proxy=history`; set that too"
-        )
     if row.draws is Draws.PICKED:
         _refuse_intervals(config)
     check_about(
@@ -149,7 +137,7 @@ def _check_live(config: EstimateConfig) -> None:
     if not isinstance(config.outputs, str):
         return
     chosen = f"proxy={config.proxy}" if config.proxy else f"selector={config.selector}"
-    if config.proxy or config.selector_row.needs:
+    if config.proxy or config.selector_row.needs_outputs:
         raise looks_at_all(chosen, config.outputs, "`selector=random` without a `proxy`")
 
 
@@ -161,7 +149,7 @@ def _check_layer(config: EstimateConfig) -> None:
             f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it applies to "
             f"{alternatives([f'`selector={name}`' for name in takers])}"
         )
-    if not config.represent.startswith(f"{HIDDEN}:"):
+    if not config.hidden:
         raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
 
 

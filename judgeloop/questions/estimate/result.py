@@ -1,6 +1,6 @@
 """The result of an estimate of one system's mean score: all figures that the reports show.
 
-Every figure is computed once, here. `text.py` makes the page. Formats nothing for people and writes
+Every figure is computed once, here. `page.py` makes facts of them. Formats nothing for people and writes
 no file.
 """
 
@@ -11,16 +11,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
-from judgeloop.core.outcomes import Finished, Outcome, StopKind
+from judgeloop.core.outcomes import Ending, Finished, Outcome, StopKind, outcome_of
 from judgeloop.core.part import Part
 from judgeloop.core.records import TIE, Item
 from judgeloop.methods.estimators.mean_score import Ratings
-from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
+from judgeloop.methods.stats.intervals import reach, unseen_variance
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ class EstimateOptions(Part):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Estimated(RunResult):
+class Estimation(RunResult):
     """One system's mean score over all items.
 
     - `mean`: the estimated mean score; null if nothing is judged
@@ -117,18 +116,17 @@ class Estimated(RunResult):
         return "reached" if self.interval[0] >= required else "missed"
 
     @property
-    def answer_required(self) -> bool:
-        """Whether a score is required."""
-        return self.options.required_score is not None
+    def requirement(self) -> str:
+        """What is required of the score, in words; empty if nothing is."""
+        least = self.options.required_score
+        return "" if least is None else f"the score is at least {least:g}"
 
-    @property
-    def answer_code(self) -> int:
-        """The exit code of the run, which also says whether a required score is reached."""
-        # A dataclass with slots is a new class, so `super()` without arguments fails.
-        ended = super(Estimated, self).answer_code
-        if self.shown is None or ended not in {0, EXIT_UNDECIDED}:
+    def stands(self) -> Outcome:
+        """Return how the run ended; where a score is required, whether it is reached."""
+        ended = outcome_of(self.stop_reason, self.winner, None, lost=self.lost_to_failures)
+        if self.shown is None or ended.broke_off:
             return ended
-        return {"reached": 0, "missed": EXIT_OTHER_WON, "open": EXIT_UNDECIDED}[self.shown]
+        return {"reached": Outcome.PASSED, "missed": Outcome.FAILED, "open": Outcome.UNDECIDED}[self.shown]
 
 
 def estimated_of(
@@ -141,7 +139,7 @@ def estimated_of(
     proxy_mean: float | None,
     more_judgments: int | None,
     least: int,
-) -> Estimated:
+) -> Estimation:
     """Compute the result from a run's outcome.
 
     `items` are in the order of positions. `least` is the minimum number of judgments.
@@ -156,7 +154,7 @@ def estimated_of(
     known = tally.scores[~np.isnan(tally.scores)]
     plain = float(known.mean()) if len(known) else None
     decided = outcome.winner is not None and not _cut_too_short(outcome, least)
-    return Estimated(
+    return Estimation(
         setup=setup,
         options=options,
         data=data,
@@ -180,7 +178,7 @@ def estimated_of(
     )
 
 
-def _cut_too_short(outcome: Outcome[Ratings], least: int) -> bool:
+def _cut_too_short(outcome: Ending[Ratings], least: int) -> bool:
     """Return whether money or time ended the run before the minimum, or without an interval."""
     tally = outcome.estimate.tally
     cut = outcome.stop.kind in {StopKind.BUDGET, StopKind.DEADLINE}

@@ -17,16 +17,15 @@ from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.controls import NO_CONTROLS
-from judgeloop.methods.stats.score_forecast import Forecast
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
+from judgeloop.questions.estimate.page import page
 from judgeloop.questions.estimate.plan import RATINGS, ZERO_OR_ONE, judgments_to_know, more_to_know, too_few
-from judgeloop.questions.estimate.prepare import Estimation
-from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
-from judgeloop.questions.estimate.selector import HIDDEN, strata_of
-from judgeloop.questions.estimate.text import page
+from judgeloop.questions.estimate.prepare import PreparedEstimation
+from judgeloop.questions.estimate.result import EstimateOptions, Estimation, estimated_of
 from judgeloop.report.labels import Texts
 from judgeloop.run.drive import data_notes, drive_session, session_of, setup_of, terms_of
 from judgeloop.run.foresee import planned
@@ -37,14 +36,14 @@ WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}
 
 
 async def run(
-    estimation: Estimation, *, interruption: Interruption | None = None, observe: Observe[Ratings] = unobserved
-) -> Estimated:
+    estimation: PreparedEstimation, *, interruption: Interruption | None = None, observe: Observe[Ratings] = unobserved
+) -> Estimation:
     """Judge until the interval is narrow enough, or until money, judgments or items run out."""
     ran = await _run(estimation, terms_of(estimation), interruption=interruption, observe=observe)
     return _result(estimation, ran)
 
 
-async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
+async def forecast(estimation: PreparedEstimation) -> tuple[Plan, Estimation]:
     """Return what the estimate would take, and the result from the ledger's verdicts alone.
 
     Asks no judge and spends nothing.
@@ -79,7 +78,7 @@ class _Ran:
 
 
 async def _run(
-    estimation: Estimation,
+    estimation: PreparedEstimation,
     terms: Terms,
     *,
     interruption: Interruption | None = None,
@@ -89,7 +88,7 @@ async def _run(
     first = await _ask_proxy(estimation, terms, interruption=interruption)
     proxy = _proxy_scores(estimation, first)
     estimator = _estimator(estimation, proxy)
-    session = session_of(estimation, estimation.selector, estimator, estimation.rule, _draws(estimation))
+    session = session_of(estimation, estimation.selector, estimator, estimation.rule)
     if first is not None and first.outcome.stop.kind not in WHOLE:
         session.ask()
         stop = first.outcome.stop
@@ -106,32 +105,13 @@ async def _run(
     return _Ran(finished, proxy)
 
 
-def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
+def _estimator(estimation: PreparedEstimation, proxy: Floats | None) -> Estimator[Ratings]:
     strata = strata_of(estimation.selector, len(estimation.pool))
-    forecast = _forecast(estimation)
-    if forecast is not None:
-        return MeanScore(strata, forecast)
     return MeanScore(strata, proxy, sampled=estimation.sampled)
 
 
-def _forecast(estimation: Estimation) -> Forecast | None:
-    return None if estimation.ratings_forecast is None else estimation.ratings_forecast.forecast
-
-
-def _draws(estimation: Estimation) -> np.random.Generator:
-    """Return the generator of the draws; with a history, it also depends on the run's id.
-
-    Runs with the same seed draw the same items. If the rated items of the history were the items
-    drawn here, the history would explain their scores and say nothing about the other items. The
-    interval would then be too narrow.
-    """
-    seed = estimation.config.seed
-    own = _forecast(estimation) is not None
-    return np.random.default_rng([seed, int(estimation.run_id, 16)] if own else seed)
-
-
 async def _ask_proxy(
-    estimation: Estimation, terms: Terms, *, interruption: Interruption | None
+    estimation: PreparedEstimation, terms: Terms, *, interruption: Interruption | None
 ) -> Finished[Ratings] | None:
     """Let the proxy rate every item, within the same budget; None if the proxy is not a judge."""
     if estimation.proxy is None:
@@ -150,13 +130,11 @@ async def _ask_proxy(
     )
 
 
-def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Floats | None:
+def _proxy_scores(estimation: PreparedEstimation, first: Finished[Ratings] | None) -> Floats | None:
     """Return the proxy's score of each item, shape (items,); None without scores for all items.
 
     An item on which the proxy abstained gets the proxy's mean, which is neutral.
     """
-    if forecast := _forecast(estimation):
-        return forecast.scores
     if estimation.config.proxy == BY_CONFIDENCE:
         return estimation.confidence
     if first is None or first.outcome.stop.kind not in WHOLE:
@@ -167,8 +145,8 @@ def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Fl
     return np.where(np.isnan(scores), tally.moments.mean, scores)
 
 
-def _result(estimation: Estimation, ran: _Ran) -> Estimated:
-    config, finished, forecast = estimation.config, ran.finished, estimation.ratings_forecast
+def _result(estimation: PreparedEstimation, ran: _Ran) -> Estimation:
+    config, finished = estimation.config, ran.finished
     tally, proxy = finished.outcome.estimate.tally, estimation.proxy
     result = estimated_of(
         finished,
@@ -176,11 +154,10 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
             estimation,
             estimation.rule,
             config.selector,
-            represent=config.represent if config.selector_row.looks_at_vectors else None,
-            history=None if forecast is None else forecast.source,
+            represent=config.represent if config.selector_row.vectors else None,
         ),
         EstimateOptions(
-            layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,
+            layer=config.layer if config.hidden else None,
             strata=len(strata_of(estimation.selector, len(estimation.pool)).sizes),
             half_width=config.half_width,
             interval_kind=config.interval,

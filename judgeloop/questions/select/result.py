@@ -1,6 +1,6 @@
 """The result of a search for the best of many: all figures that the reports show, computed once.
 
-`text.py` makes the page. Formats nothing for people and writes no file.
+`page.py` makes facts of them. Formats nothing for people and writes no file.
 """
 
 from collections.abc import Sequence
@@ -10,16 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from judgeloop.core.choices import Population
-from judgeloop.core.outcomes import Finished, Outcome, StopKind
+from judgeloop.core.outcomes import Ending, Finished, StopKind
 from judgeloop.core.part import Part, plain
 from judgeloop.core.records import TWO_SYSTEMS, Item
 from judgeloop.methods.estimators.win_rates import Standings
-from judgeloop.methods.stats.proportions import chance_of_so_many
+from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import RunResult
-from judgeloop.run.plan import FEWEST_KNOWN
+from judgeloop.report.result import RunResult
 
 LEVEL = 0.5  # the score of a tie, and so of the baseline against itself
 # The table's names of figures.
@@ -76,7 +75,7 @@ class SystemRow:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Selected(RunResult):
+class Selection(RunResult):
     """The result of a search for the best of many systems.
 
     - `queries`: number of items that were asked about
@@ -185,9 +184,7 @@ class Selected(RunResult):
             return (note(NoteCode.NOTHING_JUDGED),)
         if self.more_judgments is None:
             return (note(NoteCode.NO_FORECAST),)
-        early = self.queries < FEWEST_KNOWN
-        code = NoteCode.MORE_JUDGMENTS_EARLY if early else NoteCode.MORE_JUDGMENTS
-        return (note(code, judgments=self.more_judgments, usd=self.more_usd),)
+        return (note(NoteCode.USUAL_JUDGMENTS, judgments=self.more_judgments, usd=self.more_usd),)
 
 
 def selected_of(
@@ -198,7 +195,7 @@ def selected_of(
     *,
     items: Sequence[Item],
     more_judgments: int | None,
-) -> Selected:
+) -> Selection:
     """Compute the result from a run's outcome.
 
     `items` are in the order of positions.
@@ -211,7 +208,7 @@ def selected_of(
     stated = interval is not None or certain
     bounded = certain or (tally.levels is not None and tally.queries > 0)
     gap = interval[1] if interval is not None else 0.0 if certain else None
-    return Selected(
+    return Selection(
         setup=setup,
         options=options,
         data=data,
@@ -245,7 +242,7 @@ def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float |
     ]
 
 
-def _standings(outcome: Outcome[Standings], systems: Sequence[str], risk: float) -> tuple[SystemRow, ...]:
+def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[SystemRow, ...]:
     """Return a row for every system: the winner, then systems that may be the best, then the others.
 
     Within these groups the order is by win rate. `risk` is that of each bound.

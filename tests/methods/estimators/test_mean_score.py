@@ -7,9 +7,7 @@ import pytest
 from support.tallies import labels_of_scores
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.estimators.mean_score import MeanScore
-from judgeloop.methods.stats.score_forecast import Forecast, with_forecast
 from judgeloop.methods.stats.strata import Strata
 
 
@@ -66,20 +64,3 @@ def test_a_proxy_shifts_the_mean_by_what_the_sample_lacks_of_it():
     tally = MeanScore(Strata.single(6), proxy).tally(labels_of_scores([0.0, 0.2, 0.8, 1.0]), 6)
     # Least squares: slope 0.8. The sample's proxy has the mean 1/2, the pool's 2/3: 0.5 + 0.8 / 6.
     assert tally.moments.mean == pytest.approx(0.5 + 0.8 / 6)
-
-
-ITEMS = 20
-RNG = np.random.default_rng(0)
-SCORES, EXPECTED = RNG.random(ITEMS), RNG.random(ITEMS)
-FORECAST = Forecast(EXPECTED, 0.3)
-ESTIMATOR = MeanScore(Strata.single(ITEMS), FORECAST)
-
-
-def labels(positions):
-    return [Label(Choice(at, 0.1, (0,)), Verdict(float(SCORES[at]))) for at in positions]
-
-
-def test_its_moments_are_those_of_the_forecast():
-    found = ESTIMATOR.tally(labels(range(8)), ITEMS).moments
-    assert found == with_forecast(Strata.single(ITEMS), np.arange(8), SCORES[:8], FORECAST)
-    assert found.mean != MeanScore(Strata.single(ITEMS), EXPECTED).tally(labels(range(8)), ITEMS).moments.mean

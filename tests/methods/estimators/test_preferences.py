@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.selectors import steps_of
+from support.selectors import Weighted, steps_of
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
@@ -21,11 +21,10 @@ from judgeloop.methods.estimators.preferences import (
     weighted_interval,
     weighted_moments,
 )
-from judgeloop.methods.selectors.decisive import Decisive
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.mean_intervals import interval_at_once
+from judgeloop.methods.stats.intervals import interval_at_once
 from judgeloop.methods.stats.strata import Moments
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 pytestmark = pytest.mark.smoke
 
@@ -56,15 +55,15 @@ def test_even_draws_and_picks_leave_no_propensities():
     assert counted([]).propensities == ()
 
 
-def test_draws_that_prefer_some_items_leave_theirs_in_the_order_of_the_history():
-    labels = drawn_by(Decisive(WEIGHTS))
+def test_draws_that_prefer_some_items_leave_theirs_in_the_order_drawn():
+    labels = drawn_by(Weighted(WEIGHTS))
     tally = counted(labels)
     assert tally.preferences == (1, 0, -1, None, 1)
     assert tally.propensities == tuple(label.choice.propensity for label in labels)
 
 
 @pytest.mark.parametrize("first", [1, 2, 4])
-@pytest.mark.parametrize("labels", [drawn_by(Random()), drawn_by(Decisive(WEIGHTS)), labels_of([None] * 5)])
+@pytest.mark.parametrize("labels", [drawn_by(Random()), drawn_by(Weighted(WEIGHTS)), labels_of([None] * 5)])
 def test_labels_step_by_step_or_at_once_are_the_same(labels, first):
     estimator = Preferences()
     assert estimator.extended(counted(labels[:first]), labels[first:]) == counted(labels)
@@ -77,7 +76,7 @@ def test_draws_that_were_even_at_first_get_their_propensities_once_one_is_not():
 
 
 def test_one_pick_makes_all_of_them_useless():
-    drawn, picked = drawn_by(Decisive(WEIGHTS)), labels_of([None], (1.0,))
+    drawn, picked = drawn_by(Weighted(WEIGHTS)), labels_of([None], (1.0,))
     for before, after in ((drawn, picked), (picked, drawn)):
         tally = Preferences().extended(counted(before), after)
         assert tally.picked
@@ -97,7 +96,7 @@ def test_there_is_no_weighted_gap_of_nothing_of_even_draws_or_projections():
     assert weighted_gap(Tally(ITEMS)) is None
     assert weighted_gap(counted(drawn_by(Random()))) is None
     assert weighted_gap(counted(labels_of([0.5, 0.3], (None, None)))) is None
-    assert weighted_gap(replace(counted(drawn_by(Decisive(WEIGHTS))), preferences=())) is None
+    assert weighted_gap(replace(counted(drawn_by(Weighted(WEIGHTS))), preferences=())) is None
 
 
 def test_of_one_verdict_there_is_a_distance_and_no_interval():
@@ -105,7 +104,7 @@ def test_of_one_verdict_there_is_a_distance_and_no_interval():
 
 
 def test_a_rule_looks_ahead_from_weighted_draws_as_from_even_ones():
-    tally = counted(drawn_by(Decisive(WEIGHTS), (1.0, 1.0, 1.0, 0.5, 1.0)))
+    tally = counted(drawn_by(Weighted(WEIGHTS), (1.0, 1.0, 1.0, 0.5, 1.0)))
     rule = TieAware(0.1)
     ahead = [rule.can_be_met(one, 3) for one in (tally, replace(tally, propensities=()))]
     assert ahead == [True, True]

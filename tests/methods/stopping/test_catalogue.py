@@ -8,8 +8,8 @@ import pytest
 from support.rules import RULES_AMONG_MANY, make_rule_among
 from support.tallies import tally_of
 
-from judgeloop.methods.stats.risk_control import bounds_of
-from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rule_row, rules_of
+from judgeloop.catalogue import rule_row, rules_of
+from judgeloop.methods.rows import Draft, RuleRow
 
 ROWS = rules_of("compare")
 THRESHOLDS = np.array([0.02, 0.1, 0.25, 0.5])
@@ -18,10 +18,7 @@ POOLS = {"some of the items": (90, 40), "all items": (25, 25)}
 
 
 def made(row: RuleRow, *, risk: float, items: int, limit: int):
-    """The rule of a row, with bounds that a made-up past chose where the row needs them."""
-    critical = np.random.default_rng(3).uniform(0.01, 0.6, size=(9, 10))  # of ten runs of each
-    threshold = (bounds_of(critical), "nine made-up comparisons") if row.by_past else None
-    return row.make(Ingredients(risk, items, limit, threshold=threshold))
+    return row.make(Draft(items, limit, risk))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -30,7 +27,7 @@ def test_a_row_makes_the_rule_of_its_name(row):
     assert rule.name == row.name
     assert rule.threshold == 0.2
     assert rule.needs_draws == (row.guaranteed and not row.recorded)
-    assert (rule.guarantee is not None) == (row.guaranteed or row.by_past)
+    assert (rule.guarantee is not None) == row.guaranteed
 
 
 @pytest.mark.parametrize("name", RULES_AMONG_MANY)

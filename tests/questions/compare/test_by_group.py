@@ -11,7 +11,7 @@ from support import commandline
 from support.chat_server import Response, candidates, completion, respond_with, used, verdict
 from support.text import unwrapped
 
-SIZE = 60
+SIZE, HOUR_S = 60, 3600
 # How often the second system wins, ties and loses, of each 60 items of a group.
 CLEAR = {"code": (60, 0, 0), "maths": (0, 0, 60), "chat": (25, 10, 25)}
 BETTER = {"code": (60, 0, 0), "chat": (50, 10, 0)}
@@ -63,10 +63,9 @@ def test_a_required_group_that_is_worse_fails_the_gate(asked, tmp_path):
     xml = tmp_path / "result.xml"
     done = asked(CLEAR, "--by-group", "require", "-o", str(xml))
     assert done.exit_code == 5
-    assert done.stdout.startswith("FAILED: b is worse in group maths.")
     cases = {case.get("name"): case for case in ET.fromstring(xml.read_text("utf-8")).iter("testcase")}
     groups = {"group code", "group maths", "group chat"}
-    assert cases.keys() == {"a or b", *groups, "abstentions", "cost"}
+    assert cases.keys() == {"a or b", "groups", *groups, "abstentions", "cost"}
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
     assert "group maths" in failed
     assert not {"group code", "group chat"} & failed
@@ -78,19 +77,14 @@ def test_what_did_not_pass_is_named_whole_and_a_bound_beyond_0_is_never_0(asked,
     xml = tmp_path / "result.xml"
     losing = {"code": (10, 10, 40), "maths": (9, 15, 36), "chat": (25, 10, 25)}
     done = asked(losing, "--by-group", "require", "--not-worse", "0.1", "-o", str(xml))
-    said = unwrapped(done.stdout)
-    assert (
-        "What must hold FAILED b must not be worse by 10 points or more, nor be shown to be worse at all FAILED b must not be worse in any group;"
-        in said
-    )
-    (gate,) = re.findall(r"in any group; worse: ([a-z, ]*);", said)
+    assert done.exit_code == 5
     found = json.loads(asked(losing, "--by-group", "require", "--not-worse", "0.1", "--json").stdout)
     worse = [row["group"] for row in found["groups"] if row["claim"] == "worse"]
     assert worse
     cases = ET.fromstring(xml.read_text("utf-8")).iter("testcase")
     said = {case.get("name"): failure.get("message") for case in cases for failure in case.iter("failure")}
     for name in worse:
-        assert name in gate
+        assert name in said["groups"]
         assert re.search(r"; gap -0\.\d\d \(-0\.\d\d to (-0\.\d\d|below 0)\)", said[f"group {name}"])
 
 
@@ -103,8 +97,9 @@ def test_where_the_judge_failed_no_group_and_no_condition_passes(tmp_path, chat_
     key = {"JUDGELOOP_JUDGE_API_KEY": "none"}
     done = commandline.judgeloop("compare", *write(tmp_path, CLEAR), *at, *gate, **key)
     assert done.exit_code == 4, done.output
-    (case,) = ET.fromstring(xml.read_text("utf-8")).iter("testcase")
-    assert (case.get("name"), case.find("error") is not None) == ("b is not worse than a", True)
+    cases = list(ET.fromstring(xml.read_text("utf-8")).iter("testcase"))
+    assert [case.get("name") for case in cases] == ["b is not worse than a", "groups"]
+    assert all(case.find("error") is not None for case in cases)
     assert "risk of the groups" not in page.read_text()
 
 
@@ -120,8 +115,8 @@ def test_all_ties_are_counted_with_those_of_the_groups(asked):
 def test_groups_that_are_open_or_better_pass_the_gate(asked):
     done = asked({**BETTER, "talk": (5, 50, 5)}, "--by-group", "require")
     assert done.exit_code == 0
-    assert "passed b must not be worse in any group; open: talk" in unwrapped(done.stdout)
-    assert done.stdout.startswith("b is better than a")
+    assert "(open: talk)" in unwrapped(done.stdout)
+    assert done.stdout.startswith("PASSED: ")
 
 
 def test_the_overall_decision_is_that_of_the_run_without_groups(asked):
@@ -137,8 +132,8 @@ def test_the_overall_decision_is_that_of_the_run_without_groups(asked):
 def test_what_is_spent_on_groups_is_money_of_the_run(asked):
     values = json.loads(asked(BETTER, "--by-group", "report", "--json").stdout)
     assert values["attempts"] == values["asked"] + values["further"]
-    said = asked(BETTER, "--by-group", "report").stdout.splitlines()[1]
-    assert f" {values['judged']} of 120 items, {values['further']} more for groups." in said
+    said = asked(BETTER, "--by-group", "report").stdout
+    assert f" {values['judged']} of 120 items, {values['further']} more for groups" in said
 
 
 def test_the_result_says_that_there_are_two_families_and_both_risks(asked):
@@ -199,7 +194,7 @@ def test_a_forecast_says_what_the_groups_add_and_which_gap_they_can_show(asked):
     ("shares", "more", "says"),
     [
         ({"code": (10, 0, 0)}, (), "expected items of two or more groups, found 1"),
-        (CLEAR, ("--selector", "decisive"), "needs uniform random draws"),
+        (CLEAR, ("--selector", "diffuse"), "needs uniform random draws"),
         (CLEAR, ("--by-group", "yes"), "expected report or require"),
     ],
 )
@@ -223,7 +218,7 @@ def test_of_several_conditions_in_a_settings_file_all_must_hold(asked, tmp_path)
     level = {"code": (20, 20, 20), "maths": (20, 20, 20), "chat": (5, 0, 55)}
     done = asked(level | {"talk": (55, 0, 5)}, "--max-judgments", "240")
     assert done.exit_code == 5
-    assert done.stdout.startswith("FAILED: b is worse in group chat. b is not worse than a by 30")
+    assert "worse in group chat" in done.stdout.partition(".")[0]
 
 
 def test_a_failed_condition_comes_before_an_open_question(asked, tmp_path):
@@ -237,7 +232,7 @@ def test_a_failed_condition_comes_before_an_open_question(asked, tmp_path):
         for case in ET.fromstring(xml.read_text("utf-8")).iter("testcase")
         if case.find("failure") is not None
     }
-    assert types == {"a or b": "exit code 3", "group maths": "exit code 5"}
+    assert types == {"a or b": "exit code 3", "groups": "exit code 5", "group maths": "exit code 5"}
 
 
 MIXED = {"code": (60, 0, 0), "more": (60, 0, 0), "chat": (25, 10, 25)}
@@ -333,16 +328,24 @@ def test_a_budget_of_the_ledger_that_cuts_the_tests_of_groups_off_is_named(gate,
     done = commandline.judgeloop(*gate)
     assert done.exit_code == 3
     assert "as their tests were cut off: the budget of $" in unwrapped(done.stdout)
-    assert "judgeloop budget set" in unwrapped(done.stdout).partition("Why it stopped")[2]
+    assert "judgeloop budget set" in unwrapped(done.stdout).partition("ended ")[2]
 
 
-def test_a_judge_that_died_before_the_deadline_is_named_where_it_cut_groups_off(gate, chat_server):
+def test_a_judge_that_died_before_the_deadline_is_named_where_it_cut_groups_off(gate, chat_server, clock):
     whole = commandline.result_of(*gate, "--ledger", "w")
     chat_server.requests.clear()
     chat_server.most = whole["judged"] + 2
-    done = commandline.judgeloop(*gate, "--deadline", "1.5s")
+    alive = chat_server.respond
+
+    def respond(request, n):
+        if len(chat_server.requests) == chat_server.most + 2:  # the call that has failed is made again
+            clock.skip(2 * HOUR_S)
+        return alive(request, n)
+
+    chat_server.respond = respond
+    done = commandline.judgeloop(*gate, "--deadline", HOUR_S)
     assert done.exit_code == 3
-    assert "tests were cut off: the deadline of 1.5 s is reached; the last call failed: HTTP 503" in unwrapped(
+    assert "tests were cut off: the deadline of 3600 s is reached; the last call failed: HTTP 503" in unwrapped(
         done.stdout
     )
     assert "Rerun the command to resume" in unwrapped(done.stdout)

@@ -1,1 +1,0 @@
-"""Replays past comparisons: the best selector and rule for them, and a threshold for a new run."""

@@ -1,0 +1,504 @@
+"""What a search for the best of many says: the decision, the standings, its evidence as facts, and the pictures.
+
+Takes a `Selection`. Decides nothing and draws nothing (`report/svg.py`).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, zip_longest
+
+from judgeloop.core.errors import some
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import TIE, Label
+from judgeloop.methods.estimators.win_rates import Standings, WinRates
+from judgeloop.methods.stopping.rule import points as show_points
+from judgeloop.methods.stopping.rule import show_gap
+from judgeloop.questions.select.result import Selection, SystemRow
+from judgeloop.report import facts as said
+from judgeloop.report.escaping import visible
+from judgeloop.report.facts import DRAWN_WHOLE, Fact, Page, Section, Table
+from judgeloop.report.pictures import Chart, Line, Picture, Point, Role, Row, Scale
+from judgeloop.report.words import count, one_in, shortened, stopped
+
+MOST_LOOKS = 40  # at which bounds are computed for the picture
+PER_CENT = 100.0
+RIVALS: tuple[Role, ...] = ("first", "second", "third")  # those longest in question, each in its colour
+UNSURE = 0.25  # of the judgments: before, the bounds say little, and would need most of the room
+MARGIN = 2.0  # per cent above and below what is shown
+MOST_BARS, MOST_NAMED = 12, 8
+TWICE, LEAST = 20, 0.05  # the scale of a gap is twice as long as the gap, in tenths
+SMALLEST_BELIEF = 0.001
+DIRECTLY = "To compare two of them directly is another question, best asked on other items."
+
+
+def page(result: Selection) -> Page:
+    """Return what a search says."""
+    return Page(tuple(facts(result)), (standings(result),), pictures(result), "Which of many systems is the best?")
+
+
+def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
+    """Return who leads during a run, with at most `most` characters of the name."""
+    if not tally.queries:
+        return ""
+    leads = "level" if tally.levels is None else "no leader yet"
+    if tally.leader is not None:
+        leads = f"leads: {shortened(systems[tally.leader], most)}"
+    may, every = int(tally.in_question.sum()), len(systems)
+    return leads if may == every else f"{leads}, {may} of {every} may be the best"
+
+
+def facts(result: Selection) -> list[Fact]:
+    """Return all facts, the decision first."""
+    on = f"on {result.queries:,} of {count(result.items, 'item')}{result.also_judged}"
+    epsilon = result.options.epsilon
+    chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
+    own = [
+        Fact("decision", Section.DECISION, "", said.headline(result, _decision(result)), first=True),
+        Fact(
+            "judged",
+            Section.EVIDENCE,
+            "judged",
+            f"{count(result.judged, 'judgment')} {on}, by {said.judged_by(result)}{_begun(result)}",
+            first=True,
+        ),
+        Fact("leader", Section.EVIDENCE, "leads", _leads(result), first=True),
+        Fact("near_best", Section.EVIDENCE, "near best", _near_best(result), first=result.winner is None),
+        Fact("risk", Section.RISK, "risk", _risk(result), first=True),
+        Fact("baseline", Section.EVIDENCE, "baseline", _chosen(result)),
+        Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
+        Fact(
+            "selector",
+            Section.EVIDENCE,
+            "selector",
+            f"{result.setup.selector}{chosen}, seed {result.setup.seed}{_level(result)}",
+        ),
+        Fact("means", Section.RISK, "means", _means(result) if result.judged else ""),
+    ]
+    return [*said.told(*own), *said.shared(result)]
+
+
+def _decision(result: Selection) -> str:
+    chosen_on = beside(result)
+    why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
+    among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}{why}"
+    if result.winner is None:
+        return stopped(f"No winner yet among {among}: {said.ended(result)}")
+    name = visible(result.winner)
+    if result.risk is None:
+        return f"{name} has the highest win rate of {among}."
+    if result.gap:
+        return f"{name}: {show_gap(result.gap)}, of {among}."
+    return f"{name} is the best of {among}{_level_with(result)}."
+
+
+def _against(result: Selection) -> str:
+    """Return what the systems are compared with, which may decide who is the best; empty of two systems."""
+    baseline = result.options.baseline
+    if baseline is None or not result.many:
+        return ""
+    return f", each compared with {'it' if result.winner == baseline else visible(baseline)},"
+
+
+def _level_with(result: Selection) -> str:
+    """Return the systems that are judged on all items, and have the winner's win rate."""
+    won = next(row for row in result.standings if row.system == result.winner)
+    level = [
+        visible(row.system) for row in result.standings if row is not won and row.known and row.win_rate == won.win_rate
+    ]
+    return f", level with {' and '.join(level)}" if level else ""
+
+
+def _begun(result: Selection) -> str:
+    """Return which judgments of a run that was cut off do not count; empty for none."""
+    counts, chosen = result.counts, result.options.chosen_by
+    begun = counts.asked - counts.judged - counts.abstentions - counts.ahead - chosen
+    if result.stop_reason in {StopKind.RISK_MET, StopKind.ALL_JUDGED} or not begun:
+        return ""
+    whole = "; a round counts only whole" if result.stop_reason is StopKind.JUDGMENT_LIMIT else ""
+    return f"; not counted: {begun:,} of a round that is not finished{whole}"
+
+
+def _risk(result: Selection) -> str:
+    """Return how likely the decision is wrong: the figure, then what it means, for what was asked for."""
+    if result.winner is None or not result.judged:
+        return ""
+    if result.whole:
+        return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
+    if result.risk is None or result.setup.guarantee is None:
+        return "none is stated: how often such a name is wrong is not known"
+    better = "is better by more than that" if result.gap else "is the best"
+    if result.many:
+        better += f" by comparisons with {_baseline(result)}"
+    often = one_in(result.setup.risk_threshold)
+    return f"{result.risk:g}, guaranteed: the chance that this is wrong, and another one {better}, is at most {often}"
+
+
+def _leads(result: Selection) -> str:
+    """Return, without a winner, who leads and by how much another may be better."""
+    if not result.judged or result.winner is not None:
+        return ""
+    if result.near_best is None:
+        return f"no gap can be stated{' yet' if result.setup.guarantee else ', as the items were not drawn at random'}"
+    if result.leader is None or result.gap is None:
+        return "no gap can be stated yet"
+    return f"{visible(result.leader)}: {show_gap(result.gap)}, at a risk of {result.risk:g}"
+
+
+def _means(result: Selection) -> str:
+    """Return what is proved about the risk, and what it does not say."""
+    alone = ""
+    if result.many and result.options.baseline is not None:
+        alone = f" All are compared with {_baseline(result)}: with another baseline another may be the best. {DIRECTLY}"
+    if result.whole:
+        return f"{DRAWN_WHOLE} {said.about_the_judge(result)}{alone}"
+    if result.setup.guarantee is None:
+        return f"No risk is stated: this rule spends the whole budget and then names the highest win rate.{alone}"
+    return f"{said.promise(result, result.setup.guarantee)}{alone}"
+
+
+def _chosen(result: Selection) -> str:
+    """Return how the baseline was chosen; empty if it was given."""
+    options = result.options
+    if options.chosen_on is None:
+        return ""
+    if options.baseline is None:
+        return "none is chosen yet"
+    name = visible(options.baseline)
+    if not options.chosen_on:
+        return f"{name}, the first system, as there is nothing to choose among two or by few items"
+    by, on = count(options.chosen_by, "judgment"), count(options.chosen_on, "item")
+    return f"{name}, chosen by {by} on {on}, which are not in the decision"
+
+
+def _near_best(result: Selection) -> str:
+    if result.near_best is None:
+        return f"unknown: {'nothing has been judged' if result.setup.guarantee else 'no risk is stated'}"
+    names = some(map(visible, result.near_best))
+    if len(result.near_best) == 1:
+        return names
+    if result.winner is not None and not result.gap:  # no system is better
+        return f"{names}: by bounds that hold together, each may be level with the best"
+    return f"{names}: by bounds that hold together, each may be the best"
+
+
+def _rule(result: Selection) -> str:
+    setup = result.setup
+    if setup.guarantee is None:
+        return f"{setup.rule}, names the highest win rate when the budget is spent"
+    wanted = show_gap(result.options.min_gap or 0.0)
+    return f"{setup.rule}, stops once {wanted}, at a risk of {setup.risk_threshold:g}"
+
+
+def _level(result: Selection) -> str:
+    """Return from where on the queries were level; empty if they were not.
+
+    A run that ended with the query after which the others were level has nothing to say.
+    """
+    since = result.level_since
+    if since is None or since >= result.queries:
+        return ""
+    return f"; after {count(since, 'item')} all others promised the same information and were asked in random order"
+
+
+def pictures(result: Selection) -> tuple[tuple[Picture, ...], ...]:
+    """Return the evidence as pictures: bounds as they narrow, and where they end."""
+    return (*_narrowed(result), *_behind(result)), _intervals(result)
+
+
+def on(result: Selection) -> str:
+    """Return which items the decision is about: those that did not choose the baseline."""
+    return said.on_items(result.about, result.items, beside(result))
+
+
+def beside(result: Selection) -> int:
+    """Return how many of these items the decision is not about, as they chose the baseline."""
+    sampled, options = result.setup.sampled, result.options
+    return 0 if sampled or options.baseline is None else options.chosen_on or 0
+
+
+def _baseline(result: Selection) -> str:
+    return visible(result.options.baseline or "")
+
+
+def _narrowed(result: Selection) -> tuple[Chart, ...]:
+    """Return the bounds of the systems that matter as they narrow, if there are any."""
+    if not result.course:
+        return ()
+    *others, lower, upper = result.course
+    own, gap = upper.name == result.options.baseline, result.options.min_gap
+    leader, still = visible(upper.name), max(0, len(result.near_best or ()) - 1)
+    low, high = lower.points[-1][1], upper.points[-1][1]
+    named = result.winner is not None and not result.gap
+    may = "may be level with it" if named else "may still be the best"
+    where = "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %"
+    words = (
+        f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, "
+        f"{still or 'none'} {may}, by these bounds, which hold together, or by the items that both were judged on."
+    )
+    level = [line.name for line in others if line.name in (result.near_best or ())]
+    if named:
+        others = [line if line.name in level else _ruled_out(line, high) for line in others]
+    lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
+    if not own:
+        lines.append(Line("", "lead", lower.points))
+    if gap:
+        lines.append(Line("", "bound", tuple((x, y + PER_CENT * gap / 2) for x, y in lower.points)))
+    return (
+        Chart(
+            "How the bounds of the win rates narrowed",
+            words,
+            "judgments",
+            tuple(lines),
+            note=f"{_reading(leader, _baseline(result), gap, named=named)}{_not_ruled_out(level, may)}",
+            band=None if own else (lower.points, upper.points),
+            unit=" %",
+            view=_view([line for line in lines if line.role != "other"]),
+        ),
+    )
+
+
+def _ruled_out(line: Line, best: float) -> Line:
+    """Return the line of a system down to the bound of the best, whose level its own does not exceed.
+
+    The bounds and the comparisons of two systems that end a search hold together.
+    """
+    x, y = line.points[-1]
+    return replace(line, points=(*line.points, (x, best))) if y > best else line
+
+
+def _rivals(others: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines of other systems. Those longest in question have a colour; of many, only they have a name."""
+    order = sorted(others, key=lambda line: line.points[-1], reverse=True)
+    for line, role in zip_longest(order, RIVALS[: len(order)]):
+        named = role or len(order) <= MOST_NAMED
+        yield Line(visible(line.name) if named else "", role or "other", line.points)
+
+
+def _not_ruled_out(level: Sequence[str], may: str) -> str:
+    """Return which others were not ruled out; empty if none or all were."""
+    return f" Not ruled out: {some(map(visible, level))}, which {may}." if level else ""
+
+
+def _reading(leader: str, baseline: str, gap: float | None, *, named: bool) -> str:
+    """Return how the lines are to be read."""
+    blue = (
+        f"{leader}, the baseline, which all others are compared with"
+        if leader == baseline
+        else f"the win rate of {leader} against {baseline} lies in the band"
+    )
+    below = (
+        f"Below the dashed line, a system is not more than {show_points(gap)} better than {leader}"
+        if gap
+        else "Below blue, a system is not the best"
+    )
+    ends = "Above it, the items that both were judged on may show the same. A line ends where its system was ruled out."
+    if named and leader == baseline:
+        ends = "A line ends where its system was ruled out; where the items that both were judged on did it, it drops to blue."
+    elif named:
+        ends = (
+            "A line ends where its system was ruled out; where it ends in blue, the items that both were judged on did it, "
+            "which these bounds do not show."
+        )
+    return (
+        f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below}. {ends} "
+        "These bounds hold together, so they are wider than those of the standings, which hold one by one."
+    )
+
+
+def _view(lines: Sequence[Line]) -> tuple[float, float]:
+    """Return the lowest and the highest win rate worth showing: what bounds say once some is judged."""
+    begin = UNSURE * max(line.points[-1][0] for line in lines)
+    ys = [y for line in lines for x, y in (*line.points, (begin, line.points[-1][1])) if x >= begin]
+    return max(0.0, min(ys) - MARGIN), min(PER_CENT, max(ys) + MARGIN)
+
+
+def _intervals(result: Selection) -> tuple[Scale, ...]:
+    """Return the bounds of the systems at the end, the named one first, the others by win rate."""
+    known = [row for row in _in_order(result) if row.at_most is not None]
+    if not known:
+        return ()
+    shown, baseline = known[:MOST_BARS], _baseline(result)
+    rows = tuple(_interval(row, result) for row in shown)
+    left = len(known) - len(shown)
+    more = f" {count(left, 'more system')} in the table below." if left else ""
+    note = (
+        f"Win rates against {baseline} {on(result)}. Each bound holds at a risk of "
+        f"{result.setup.risk_threshold:g}. {_one_by_one(result) or _apart(result)}{more}"
+    )
+    marks = (PER_CENT * TIE, "level with the baseline"), (0.0, "0 %"), (PER_CENT, "100 %")
+    words = "; ".join(f"{row.name}: {row.said}" for row in rows)
+    return (Scale("Where the win rates lie", words, 0, PER_CENT, rows, marks, note=note),)
+
+
+def _interval(row: SystemRow, result: Selection) -> Row:
+    low, high = PER_CENT * (row.at_least or 0.0), PER_CENT * (row.at_most or 0.0)
+    own = row.system == result.options.baseline
+    words = "50 %, the baseline" if own else f"{low:.1f} to {high:.1f} %"
+    role: Role = "lead" if row.system == (result.winner or result.leader) else "other"
+    value = None if row.win_rate is None else PER_CENT * row.win_rate
+    return Row(visible(row.system), words, value, (low, high), role)
+
+
+def _behind(result: Selection) -> tuple[Scale, ...]:
+    """Return by how much the best may be ahead of the system named, if it may be and that is known."""
+    named, gap, asked = result.winner or result.leader, result.gap, result.options.min_gap
+    if named is None or not gap or not result.course:
+        return ()
+    most = math.ceil(TWICE * max(LEAST, gap, asked or 0.0)) / 10
+    row = Row(show_gap(gap), "", gap, (0.0, gap))
+    marks = ((0.0, "0"), (most, show_points(most)))
+    return (
+        Scale(
+            f"Could another be better than {visible(named)}?",
+            f"{visible(named)}: {show_gap(gap)}.",
+            0,
+            most,
+            (row,),
+            marks,
+            (asked, "asked for") if asked else None,
+            "The gap: the share of all items that the other would win from it less the share lost, in points.",
+        ),
+    )
+
+
+def standings(result: Selection) -> Table:
+    """Return the standings: the winner, then by win rate, and last what is not judged."""
+    rows = [_cells(row, result) for row in _in_order(result)]
+    # A column that nothing stands in says nothing.
+    told = [name for name in rows[0] if any(row[name] for row in rows)]
+    cells = tuple(tuple(row[name] for name in told) for row in rows)
+    return Table(_heading(result), tuple(told), cells, " ".join(filter(None, (_one_by_one(result), *_odd(result)))))
+
+
+def _one_by_one(result: Selection) -> str:
+    """Return why a system whose bound says no may be the best; empty if one is left, or no bounds."""
+    if len(result.near_best or ()) <= 1 or all(row.known for row in result.standings):
+        return ""
+    return "These bounds hold one by one. Near best and gap hold jointly, so they are wider."
+
+
+def _apart(result: Selection) -> str:
+    """Return why a line may end above the bound beside it; empty without lines or bounds."""
+    if not result.course or all(row.known for row in result.standings):
+        return ""
+    return "These bounds hold one by one. Those of the first picture hold all together, so they are wider."
+
+
+def _odd(result: Selection) -> Iterator[str]:
+    """Yield why bounds overlap though one system is the best, and why they stop at a win rate."""
+    bounds = {row.system: (row.at_least or 0.0, row.at_most or 0.0) for row in result.standings}
+    lower = bounds[result.winner][0] if result.winner and not result.gap else 1.0
+    if any(high > lower for name, (_, high) in bounds.items() if name != result.winner):
+        yield (
+            "Bounds that overlap were told apart by the items that both systems were judged on, or by earlier verdicts."
+        )
+    rows = [row for row in result.standings if row.queries and not row.known]
+    counts = [(row.wins, row.ties, row.losses, row.queries) for row in rows]
+    alike = len(set(counts)) < len({(one, bounds[row.system]) for one, row in zip(counts, rows, strict=True)})
+    if alike or any(row.win_rate in {row.at_least, row.at_most} - {0.0, 1.0, None} for row in rows):
+        yield (
+            "Bounds depend on the order of the verdicts: where earlier ones proved more than the win rate says "
+            "now, the bound is the win rate."
+        )
+
+
+def _heading(result: Selection) -> str:
+    if result.options.baseline is None:
+        return "No win rates yet"
+    heading = f"Win rates against {_baseline(result)}"
+    if result.win_rates_biased:
+        return f"{heading}, on items that were not drawn at random: no estimates for all items"
+    if any(row.at_most is not None and not row.known for row in result.standings):
+        where = "items like these" if result.setup.sampled else "all items"
+        return f"{heading}; bounds for {where}, each at a risk of {result.setup.risk_threshold:g}"
+    return heading
+
+
+def _in_order(result: Selection) -> list[SystemRow]:
+    """Return the standings: the winner first, then by win rate."""
+
+    def place(row: SystemRow) -> tuple[bool, float]:
+        rate = -math.inf if row.win_rate is None else row.win_rate
+        return row.system != result.winner, -(TIE if row.system == result.options.baseline else rate)
+
+    return sorted(result.standings, key=place)
+
+
+def _cells(row: SystemRow, result: Selection) -> dict[str, str]:
+    """Return the cells of a system by column; the baseline's level is known, and it has no verdicts."""
+    base = row.system == result.options.baseline
+    bounds = (None, None) if base or row.known else (row.at_least, row.at_most)
+    counts = (row.wins, row.ties, row.losses, row.abstentions, row.queries)
+    won, tied, lost, silent, asked = ("" if base else f"{number:,}" for number in counts)
+    return {
+        "system": f"{visible(row.system)}{' (baseline)' if base else ''}",
+        "win rate": _share(TIE if base else row.win_rate),
+        "at least": _share(bounds[0]),
+        "at most": _share(bounds[1]),
+        "won": won,
+        "ties": tied,
+        "lost": lost,
+        "no verdict": silent if row.abstentions else "",
+        "items": asked,
+        "belief": "" if row.belief is None else show_belief(row.belief),
+    }
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{PER_CENT * share:.1f} %"
+
+
+def show_belief(probability: float) -> str:
+    """Return a selector's probability that a system is the best, in per cent.
+
+    It is never shown as 0 or 100 per cent: a belief is not certain, though it may be rounded so.
+    """
+    if probability < SMALLEST_BELIEF:
+        return f"under {PER_CENT * SMALLEST_BELIEF:.1f} %"
+    if probability > 1 - SMALLEST_BELIEF:
+        return f"over {PER_CENT * (1 - SMALLEST_BELIEF):.1f} %"
+    return f"{PER_CENT * probability:.1f} %"
+
+
+def course_of(
+    labels: Sequence[Label], estimator: WinRates, tally: Standings, names: Sequence[str], items: int
+) -> tuple[Line, ...]:
+    """Return the bounds of the systems' win rates, in per cent, after numbers of judgments.
+
+    `labels` are those of the decision in the order asked, and `items` are those of the pool. There is a
+    line of the upper bound for each system, up to where it is ruled out. That of the leader at the end
+    stands last, after that of its lower bound, which has no name. There are no lines without a leader.
+    """
+    leader, bounds = tally.leader, tally.levels
+    if bounds is None or leader is None:
+        return ()
+    first = [PER_CENT] * len(names)
+    first[bounds.baseline] *= TIE  # its level is known
+    uppers: list[list[Point]] = [[(0.0, level)] for level in first]
+    ends = [1] * len(names)  # of a line: where its system was ruled out for good
+    lower: list[Point] = [(0.0, first[leader] if leader == bounds.baseline else 0.0)]
+    now, judged = None, 0
+    for chunk in _looks(labels):
+        now = estimator.tally(chunk, items) if now is None else estimator.extended(now, chunk)
+        levels, judged = now.levels or bounds, judged + len(chunk)
+        for system, (level, may) in enumerate(zip(levels.each, now.in_question, strict=True)):
+            uppers[system].append((judged, PER_CENT * level.upper / levels.items))
+            ends[system] = len(lower) + 1 if may or system == leader else ends[system]
+        least = levels.each[leader].lower(levels.lower_risk)
+        lower.append((judged, PER_CENT * least / levels.items))
+    lines = [
+        Line(name, "other", tuple(points[: end + 1])) for name, points, end in zip(names, uppers, ends, strict=True)
+    ]
+    led = lines.pop(leader)
+    return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
+
+
+def _looks(labels: Sequence[Label]) -> list[list[Label]]:
+    """Return the labels in parts of about the same size, each of whole items."""
+    looks: list[list[Label]] = [[]]
+    for _, item in groupby(labels, key=lambda label: label.choice.position):
+        if len(looks[-1]) * MOST_LOOKS >= len(labels):
+            looks.append([])
+        looks[-1] += item
+    return looks

@@ -1,0 +1,439 @@
+"""The result of a run, which all questions share: the decision, and the parts that it rests on.
+
+A question's own `result.py` adds its figures, and `page.py` makes facts of them. A result shows itself
+to a program: as text, in a notebook, as values and as a data frame. Writes no file.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from judgeloop.core.choices import Population, Shown
+from judgeloop.core.errors import InputError
+from judgeloop.core.money import budget_over, to_pico, to_usd
+from judgeloop.core.outcomes import Condition, Control, Outcome, StopKind, StopReason, outcome_of
+from judgeloop.core.part import Part, Say, Sentence, plain
+from judgeloop.core.records import IDENTICAL
+from judgeloop.core.spend import Spend
+from judgeloop.report.escaping import visible
+from judgeloop.report.facts import NO_PAGE, Page
+from judgeloop.report.forms import render_latex, render_markdown
+from judgeloop.report.html import render_html, render_notebook
+from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
+from judgeloop.report.naming import as_python
+from judgeloop.report.notes import Note, NoteCode, note
+from judgeloop.report.pictures import Line
+from judgeloop.report.records import Counts, DataNotes, Setup
+from judgeloop.report.svg import Drawing
+from judgeloop.report.terminal import render
+
+SCHEMA_VERSION = 1
+FEW_ITEMS = 50  # under so many, another set may well turn out differently
+FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}
+# What to do after an end that cuts a run short.
+CUT_SHORT = {
+    StopKind.INTERRUPTED: NoteCode.RESUME,
+    StopKind.DEADLINE: NoteCode.RESUME,
+    StopKind.JUDGE_FAILED: NoteCode.FIX_AND_RESUME,
+    StopKind.SYSTEM_FAILED: NoteCode.FIX_AND_RESUME,
+    StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
+    StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RunResult(Part):
+    """The result of a run.
+
+    - `schema_version`: the version of this form; it grows when a field changes
+    - `job`: the question: compare, select or estimate
+    - `headline`: the decision in words
+    - `winner`: null if undecided
+    - `leader`: the system that would be named now; null if several are level, or nothing is proved
+    - `risk`: the stated risk of naming the leader; null if no risk is stated
+    - `stop_reason`: why the run stopped, as a name
+    - `stop_sentence`: why the run stopped, in words
+    - `more_judgments`: a forecast of the further judgments until a decision; null without one
+    - `advice`: what would bring a decision: codes, sentences and values
+    - `warnings`: what to be careful of: codes, sentences and values
+    - `conditions`: what must hold: the answer first, then what is required of judge, cost, groups and warnings; each
+      with its own outcome
+    - `outcome`: how the run stands to all that was asked: the worst of the conditions
+
+    The parts `setup`, `options` (settings of this question only), `data`, `counts` and `spend` have
+    docstrings of their own. `page` is the result as text, `course` holds the lines of the evidence as
+    it grew, `halt` says why no more was asked (after an answer, what cut further tests off), and `texts` holds
+    prompts and outputs after a call in Python; none of them is in the JSON.
+    """
+
+    job: ClassVar[str]
+
+    HIDDEN = frozenset({"setup", "options", "data", "counts", "spend", "labels", "page", "texts", "course", "halt"})
+    COMPUTED: ClassVar[tuple[str, ...]] = (
+        "more_usd",
+        "ahead_usd",
+        "generating_usd",
+        "judging_usd",
+        "usd_of_all",
+        "exit_code",
+    )
+    LEFT_OUT: ClassVar[frozenset[str]] = frozenset()  # what has no meaning for this question
+
+    setup: Setup
+    options: Part
+    data: DataNotes
+    counts: Counts
+    spend: Spend
+    labels: tuple[LabelRow, ...]
+    winner: str | None
+    leader: str | None
+    risk: float | None
+    stop_reason: StopKind
+    stop_sentence: Sentence
+    more_judgments: int | None
+    page: Page = field(default=NO_PAGE, kw_only=True, compare=False, repr=False)
+    texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
+    course: tuple[Line, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    halt: StopReason = field(init=False, repr=False)
+    conditions: tuple[Condition, ...] = field(init=False, repr=False)
+    outcome: Outcome = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compute once how the run stands to what was asked."""
+        object.__setattr__(self, "halt", self.halted())
+        answer = Condition(self.test_name, self.stands(), self.requirement)
+        object.__setattr__(self, "conditions", (answer,))  # which those beside it look at
+        beside = [*self.beside()]
+        if answer.outcome is Outcome.BROKEN:  # then nothing passes
+            beside = [one for one in beside if one.outcome.exit_code]
+        if self.setup.fail_on_warning and not answer.outcome.exit_code:
+            warned = f"there {'are warnings' if len(self.warnings) > 1 else 'is a warning'}, and warnings fail here"
+            beside.append(
+                Condition("warnings", Outcome.FAILED, warned)
+                if self.warnings
+                else Condition("warnings", Outcome.PASSED, "there is no warning")
+            )
+        object.__setattr__(self, "conditions", (answer, *beside))
+        object.__setattr__(self, "outcome", Outcome.worst(one.outcome for one in self.conditions))
+
+    @property
+    def judged(self) -> int:
+        """Number of verdicts."""
+        return self.counts.judged
+
+    @property
+    def asked(self) -> int:
+        """Number of queries."""
+        return self.counts.asked
+
+    @property
+    def items(self) -> int:
+        """Number of items in the set."""
+        return self.data.items
+
+    @property
+    def about(self) -> Population:
+        """The items that the decision is about."""
+        return self.setup.about
+
+    @property
+    def spent_usd(self) -> float | None:
+        """What this call or command has paid, in dollars; None if a price is unknown."""
+        return self.spend.spent_usd
+
+    @property
+    def run_spent_usd(self) -> float | None:
+        """What the run has paid since it began, in dollars; None if a price is unknown."""
+        return self.spend.run_spent_usd
+
+    @property
+    def more_usd(self) -> float | None:
+        """The probable cost of `more_judgments`, at this run's mean cost."""
+        return None if self.more_judgments is None else self._cost_of(self.more_judgments)
+
+    @property
+    def ahead_usd(self) -> float | None:
+        """The probable cost of the answers that were not needed, at this run's mean cost."""
+        return self._cost_of(self.counts.ahead) if self.counts.ahead else 0.0
+
+    @property
+    def generating_usd(self) -> float | None:
+        """The part of `spent_usd` for outputs of systems that answer live; null if a price is unknown."""
+        unknown = any(one.usd is None for one in self.counts.generated)
+        return None if unknown else float(to_usd(self.spend.outputs_p))
+
+    @property
+    def judging_usd(self) -> float | None:
+        """The part of `spent_usd` for judging; null if a price is unknown."""
+        if self.spent_usd is None or self.generating_usd is None:
+            return None
+        return float(to_usd(self.spend.now_p - self.spend.outputs_p))
+
+    @property
+    def also_judged(self) -> str:
+        """The judgments beside those in the decision, to stand after these; empty for none."""
+        return f", {self.counts.further:,} more for groups" if self.counts.further else ""
+
+    @property
+    def queries_in_all(self) -> int:
+        """Number of queries that would judge everything."""
+        return self.items
+
+    @property
+    def usd_of_all(self) -> float | None:
+        """The probable cost of judging everything, at the mean cost of calls, without outputs; null if not known."""
+        if not self.counts.generated:
+            return self._cost_of(self.queries_in_all)
+        known = len(self.verdicts)
+        if self.judging_usd is None or self.spend.remembered or not known:
+            return None
+        judging = self.judging_usd - float(to_usd(self.spend.controls_p))
+        return judging / known * self.queries_in_all
+
+    @property
+    def decided_and_tied(self) -> tuple[int, int]:
+        """How many verdicts on two systems preferred one, and how many were ties; (0, 0) for another question."""
+        return 0, 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is left to chance: all that the decision is about is judged."""
+        return self.stop_reason is StopKind.ALL_JUDGED
+
+    def favoured(self, label: LabelRow) -> str:
+        """Return the system from whose side a verdict is a win or a loss."""
+        return label.system
+
+    def lost(self, label: LabelRow) -> bool:
+        """Whether the candidate lost: the system that is not the baseline."""
+        return label.winner is not None and label.winner == label.against
+
+    def shows(self, label: LabelRow) -> bool:
+        """Whether a report may show the texts of a judged item."""
+        shown = self.texts.shown if self.texts else Shown.NONE
+        return shown is Shown.ALL or (shown is Shown.LOST and self.lost(label))
+
+    def _cost_of(self, judgments: int) -> float | None:
+        spend = self.spend
+        paid, replies_p = spend.answers, spend.answers_p
+        if paid > spend.controls:  # whose texts are others
+            paid, replies_p = paid - spend.controls, replies_p - spend.controls_p
+        if self.counts.generated:  # remembered outputs are not among the answers
+            paid, replies_p = spend.paid_attempts, spend.charged_p - spend.unconfirmed_p
+        if not paid or not spend.known:
+            return None
+        outputs = judgments * len(self.counts.generated)  # one of each live system
+        return float(to_usd(round((self._calls(judgments) + outputs) * replies_p / paid)))
+
+    def _calls(self, judgments: int) -> float:
+        """How many calls so many judgments take, at the shares of identical outputs and of both orders so far."""
+        most, judges = self.setup.calls_per_item, len(self.setup.judges)
+        known = self.verdicts
+        if not known:
+            return most * judgments
+        each = judgments / len(known)
+        asked, both = sum(row.reason != IDENTICAL for row in known), each * self.counts.both_in_all
+        return judges * asked * each + (most - judges) * both
+
+    @property
+    def verdicts(self) -> list[LabelRow]:
+        """All verdicts, also those beside the decision."""
+        return [row for row in self.labels if row.score is not None]
+
+    @property
+    def identical(self) -> int:
+        """How many ties of the decision are of identical outputs, about which no judge was asked."""
+        return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
+
+    @property
+    def answer(self) -> Outcome:
+        """How the answer itself stands to what was asked, whatever else must hold."""
+        return self.conditions[0].outcome
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        return self.outcome.exit_code
+
+    def stands(self) -> Outcome:
+        """Return how the answer stands to what was asked."""
+        return outcome_of(self.stop_reason, self.winner, self.setup.required_winner, lost=self.lost_to_failures)
+
+    def beside(self) -> Iterable[Condition]:
+        """Return what must hold beside the answer, but for warnings."""
+        return ()
+
+    def halted(self) -> StopReason:
+        """Return why no more was asked."""
+        return StopReason(self.stop_reason, self.stop_sentence)
+
+    @property
+    def requirement(self) -> str:
+        """What is required of the answer, in words; empty if nothing is."""
+        return f"{self.setup.required_winner} wins" if self.setup.required_winner else ""
+
+    @property
+    def named(self) -> str | None:
+        """The system that is shown to be the better or best, also where another answer was asked for."""
+        return self.winner
+
+    @property
+    def test_name(self) -> str:
+        """What is asked, as the name of a test that passes if the answer does."""
+        return " or ".join(self.setup.systems)
+
+    @property
+    def lost_to_failures(self) -> bool:
+        """Whether most of a used up budget is held for attempts that failed, and may have been billed."""
+        spend = self.spend
+        return self.halt.kind is StopKind.BUDGET and 2 * spend.unconfirmed_p > spend.run_p
+
+    @property
+    def wanted(self) -> int | None:
+        """A forecast of the further judgments until all is answered; None without one."""
+        return self.more_judgments
+
+    @property
+    def advice(self) -> tuple[Note, ...]:
+        """What would bring a decision, or a stronger one."""
+        stop, cut = self.halt.kind, self.halt.kind is not self.stop_reason
+        if self.answer.answered and not cut:
+            return self.to_claim_more()
+        if self.lost_to_failures:
+            return (note(NoteCode.FIX_AND_RESUME), *self._budget_enough())
+        if stop in CUT_SHORT:
+            anew = self.setup.asked_anew and stop is not StopKind.CONTROLS
+            return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[stop]),)
+        found = () if cut else self.to_decide()
+        hopeless = any(one.code == NoteCode.OUT_OF_REACH for one in found)
+        return found if hopeless else (*found, *self._budget_enough())
+
+    def to_decide(self) -> tuple[Note, ...]:
+        """Return what would decide, after an end that did not cut the run short."""
+        return ()
+
+    def to_claim_more(self) -> tuple[Note, ...]:
+        """Return what would bring a stronger claim than the decision."""
+        return ()
+
+    def _budget_enough(self) -> tuple[Note, ...]:
+        """Return a budget that covers the worst case of what is `wanted`, else of one; of a night how much more.
+
+        It takes each for as dear as the one that the budget did not cover. None while controls go on, and none
+        above the most that a budget may be.
+        """
+        spend = self.spend
+        testing = any(one and one.end is None for one in self.counts.controls)
+        if self.halt.kind is not StopKind.BUDGET or not spend.next_p or testing:
+            return ()
+        more = (self.judged and self.wanted) or 1
+        if night := self.setup.night:  # its budget is shared, and this run's is a part of it
+            usd = float(budget_over(more * spend.next_p))
+            return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd),)
+        # What was held for calls that failed may be free again, and was too little all the same.
+        base_p = (self.lost_to_failures and spend.budget_p) or spend.charged_p
+        if (most_usd := self.setup.most_usd) is not None:
+            more = min(more, (to_pico(str(most_usd)) - base_p) // spend.next_p)
+        enough = float(budget_over(base_p + more * spend.next_p))
+        enough = enough if most_usd is None else min(enough, most_usd)
+        return (note(NoteCode.RAISE_BUDGET, budget=enough, judgments=more),) if more > 0 else ()
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """What to be careful of: few items, flipped verdicts, a doubtful judge, data or bill."""
+        few = [] if self.items >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
+        parts = (self.counts, self.data, self.setup)
+        found = [*self.doubts(), *few, *(one for part in parts for one in part.warnings)]
+        if not self.setup.controlled:
+            found += [
+                note(NoteCode.CONTROLS_BEFORE, judge=judge, right=one.right, asked=one.asked)
+                for judge, one in zip(self.setup.judges, self.counts.controls, strict=False)
+                if one and one.end in {Control.FAILED, Control.NOT_SHOWN}
+            ]
+        if self.spend.replies_without_usage:
+            replies = self.spend.replies_without_usage
+            found.append(note(NoteCode.USAGE_NOT_BELIEVED, replies=replies))
+        return tuple(found)
+
+    def doubts(self) -> tuple[Note, ...]:
+        """Return the warnings that only this question has."""
+        return ()
+
+    def to_json(self, say: Say = str) -> dict[str, Any]:
+        """Return the JSON values, without the judged items; each sentence as `say` says it."""
+        found = {
+            "schema_version": SCHEMA_VERSION,
+            "job": self.job,
+            "headline": say(self.page.headline),
+            **Part.to_json(self, say),
+            "advice": [one.to_json(say) for one in self.advice],
+            "warnings": [one.to_json(say) for one in self.warnings],
+        }
+        for part in (self.options, self.counts, self.data, self.setup, self.spend):
+            found |= part.to_json(say)
+        return {name: value for name, value in found.items() if name not in self.LEFT_OUT}
+
+    def __str__(self) -> str:
+        """The text that the command line prints."""
+        return render(self.page)
+
+    def __repr__(self) -> str:
+        """The decision in a line; `to_dict()` has all values."""
+        said = f"{visible(self.page.headline)} {self.judged:,} of {self.queries_in_all:,} judged"
+        return f"<{type(self).__name__}: {said}, run {self.setup.run}>"
+
+    def _repr_html_(self) -> str:
+        """Return the result as HTML; notebooks call this to show it."""
+        return render_notebook(self.page)
+
+    def plot(self, number: int = 1) -> Drawing:
+        """Return a picture of the evidence, the first by default, which a notebook shows; `str()` is its SVG.
+
+        They are those of the report, in its order.
+
+        Raises:
+            InputError: nothing is judged, so there is nothing to draw; or there are fewer pictures.
+        """
+        drawn = [picture for card in self.page.pictures for picture in card]
+        if not drawn:
+            raise InputError("there is no picture of this result: its evidence has no order or bounds")
+        if not 1 <= number <= len(drawn):
+            raise InputError(f"`number`: expected 1 to {len(drawn)}, found {number}")
+        return Drawing(drawn[number - 1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON values, with the judged items under `labels`."""
+        return self.to_json(as_python) | {"labels": plain(self.labels)}
+
+    def to_markdown(self) -> str:
+        """Return the result as Markdown, for a comment on a pull request or a report."""
+        return render_markdown(self.page)
+
+    def to_latex(self) -> str:
+        """Return the standings, or the figures in a row, and the groups as LaTeX tables."""
+        return render_latex(self.page)
+
+    def to_csv(self) -> str:
+        """Return the judged items as CSV, with prompts, outputs and reasons as far as a report may show them."""
+        return render_csv(self.labels, self.texts, self.shows)
+
+    def to_html(self, written: str = "") -> str:
+        """Return the result as an HTML page of its own, with the judged items.
+
+        Prompts and outputs are on it if the result holds them. `written` is the time that it names.
+        """
+        return render_html(self, written)
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return the judged items as a data frame of pandas, polars or pyarrow, a row for each.
+
+        The last columns are the prompt and the outputs, if the result holds them.
+
+        Raises:
+            InputError: the library is another one, or it is not installed.
+        """
+        rows = [plain(label) for label in self.labels]
+        columns = {name.name: [row[name.name] for row in rows] for name in fields(LabelRow)}
+        if self.texts is not None:
+            columns |= self.texts.columns(self.labels)
+        return frame_of(columns, library)
