@@ -153,7 +153,7 @@ SETTING = """
 
 QUESTION_ENTRY = """
 PASSES: Any = Question(
-    "passes", "Find out whether one system passes.", "", "PassesConfig", "Estimated"
+    "passes", "Find out whether one system passes.", "", "PassesConfig", "Estimation"
 )
 """
 QUESTION = {
@@ -171,7 +171,7 @@ class PassesConfig(EstimateConfig):
     pass
 ''',
     "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
-    "result": "from judgeloop.questions.estimate.result import Estimated as Estimated\n",
+    "result": "from judgeloop.questions.estimate.result import Estimation as Estimation\n",
     "run": "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n",
     "text": "def so_far(tally, systems, most): return ''\n",
 }

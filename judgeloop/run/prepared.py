@@ -20,11 +20,11 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, runs_of
-from judgeloop.ledger.stored import Ledger
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.report.labels import Texts
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.run.earlier import noted_questions
 from judgeloop.run.inputs import Inputs
 from judgeloop.run.live import identities, since_of
