@@ -146,11 +146,11 @@ QUESTION = {
 
 from dataclasses import dataclass
 
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.estimate.settings import EstimateSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class PassesConfig(EstimateConfig):
+class PassesConfig(EstimateSettings):
     pass
 ''',
     "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
@@ -307,7 +307,7 @@ OF_SETTINGS = ("run/test_identity.py", "api/test_signatures.py", "cli/test_flags
 
 
 def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
-    copy.insert("questions/compare/config.py", "\n    @classmethod\n    def completed", SETTING)
+    copy.insert("questions/compare/settings.py", "\n    @classmethod\n    def completed", SETTING)
     copy.insert("api/arguments.py", "    max_flips: ", "    colour: str | None\n")
     assert "--colour" in copy.run("compare", "--help-all")
     schema = "import make_schema; print(make_schema.schema())"
@@ -350,7 +350,7 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
         text=True,
     )
     assert done.returncode == 0, done.stdout
-    assert "CompareConfig-colour" in done.stdout
+    assert "CompareSettings-colour" in done.stdout
 
 
 def test_a_question_is_its_folder_and_its_entry(copy: Copy, incidents: Path) -> None:

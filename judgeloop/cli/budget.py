@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, settings_command
+from judgeloop.cli.options import CONTEXT, JSON, DefaultGroup, settings_command
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.diagnostics.config import BudgetConfig, LedgerConfig, NamedConfig
+from judgeloop.diagnostics.config import BudgetConfig, NamedConfig
 from judgeloop.report.escaping import visible
+from judgeloop.settings.run_settings import LedgerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,10 +25,13 @@ EVERY_RUN = "every run"  # in the place of the name of the budget of all
 
 def budget() -> click.Command:
     """Return the command `budget` with its subcommands."""
-    callbacks = {"show": _show, "set": _set, "remove": _remove}
     return DefaultGroup(
         "budget",
-        commands=[settings_command(f"budget {name}", one) for name, one in callbacks.items()],
+        commands=[
+            settings_command("budget show", _show, LedgerSettings, switches=(JSON,)),
+            settings_command("budget set", _set, BudgetConfig),
+            settings_command("budget remove", _remove, NamedConfig),
+        ],
         help="Show, set or remove the budgets that the runs of a ledger share.",
         context_settings=CONTEXT,
     )
@@ -37,7 +41,7 @@ def _show(*, json: bool, **given: Any) -> None:
     """Show what is spent, held back and left, and when it starts again."""
     from judgeloop.ledger.opening import open_reader
 
-    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+    with open_reader(LedgerSettings.of(**given).ledger) as reader:
         found = reader.balances()
     if json:
         print(dumps(list(map(_values, found)), indent=2))

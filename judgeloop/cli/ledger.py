@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
+from judgeloop.cli.options import CONTEXT, JSON, PanelArgument, settings_command
+from judgeloop.cli.output import as_flags
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.diagnostics.config import (
     CreateConfig,
-    LedgerConfig,
     LoadConfig,
     MergeConfig,
     PruneConfig,
@@ -25,6 +24,7 @@ from judgeloop.diagnostics.config import (
 )
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import count
+from judgeloop.settings.run_settings import LedgerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,12 +64,31 @@ def ledger() -> click.Command:
     )
     sources = PanelArgument(["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from.")
     arguments = {_explain: (run, item), _create: (address,), _merge: (sources,), _load: (lines,)}
-    callbacks: tuple[Callable[..., None], ...] = (
-        _show, _export, _explain, _create, _verify, _salvage, _merge, _dump, _load, _prune, _reconcile,
-    )  # fmt: skip
+    callbacks: dict[Callable[..., None], type[LedgerSettings]] = {
+        _show: LedgerSettings,
+        _export: LedgerSettings,
+        _explain: LedgerSettings,
+        _create: CreateConfig,
+        _verify: LedgerSettings,
+        _salvage: SalvageConfig,
+        _merge: MergeConfig,
+        _dump: LedgerSettings,
+        _load: LoadConfig,
+        _prune: PruneConfig,
+        _reconcile: ReconcileConfig,
+    }
     return click.Group(
         "ledger",
-        commands=[settings_command(f"ledger {one.__name__[1:]}", one, *arguments.get(one, ())) for one in callbacks],
+        commands=[
+            settings_command(
+                f"ledger {one.__name__[1:]}",
+                one,
+                config,
+                switches=(JSON,) if one is _show else (),
+                arguments=arguments.get(one, ()),
+            )
+            for one, config in callbacks.items()
+        ],
         no_args_is_help=True,
         help="Show charges, explain a call, check the ledger, and settle calls of unknown cost.",
         context_settings=CONTEXT,
@@ -80,7 +99,7 @@ def _show(*, json: bool, **given: Any) -> None:
     """Show charges and tokens by day, night, systems, judge or system asked, run and state."""
     from judgeloop.ledger.opening import open_reader
 
-    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+    with open_reader(LedgerSettings.of(**given).ledger) as reader:
         found, runs = reader.spending(), reader.runs()
     if json:
         values = {
@@ -112,7 +131,7 @@ def _export(**given: Any) -> None:
     from judgeloop.ledger.opening import open_reader
     from judgeloop.report.labels import csv_line
 
-    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+    with open_reader(LedgerSettings.of(**given).ledger) as reader:
         notes = {run.id: run.note for run in reader.runs()}
         rows = reader.requests()
         first = list(islice(rows, 1))  # an error comes before the heading
@@ -169,7 +188,7 @@ def _explain(*, run: str, item: str, **given: Any) -> None:
     """
     from judgeloop.diagnostics.explain import explain, render_explanation
 
-    print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
+    print(render_explanation(explain(LedgerSettings.of(**given).ledger, run, item)))
 
 
 def _create(*, address: str | None, **given: Any) -> None:
@@ -194,7 +213,7 @@ def _verify(**given: Any) -> None:
     """
     from judgeloop.ledger.inspection import inspect
 
-    config = LedgerConfig.of(**given)
+    config = LedgerSettings.of(**given)
     found = inspect(config.ledger)
     for problem in found.problems:
         print(visible(as_flags(problem)))
@@ -251,7 +270,7 @@ def _dump(**given: Any) -> None:
     """Print runs, calls, verdicts and outputs as JSON lines, for `ledger load` or a program of yours."""
     from judgeloop.ledger.dumping import dump
 
-    for line in dump(LedgerConfig.of(**given).ledger):
+    for line in dump(LedgerSettings.of(**given).ledger):
         print(line)
 
 

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 
 import click
 
-from judgeloop.cli.naming import as_flags
-from judgeloop.cli.streams import keyless, say
+from judgeloop.cli.output import as_flags, keyless, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError
 from judgeloop.report.escaping import visible
 

@@ -1,85 +1,28 @@
-"""The settings of `doctor`, and of the commands on a ledger: `ledger`, `budget` and `runs`."""
+"""The settings of the commands that write a ledger: `ledger` and `budget`."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
-from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
-from judgeloop.core.protocols import Judge
-from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS
-from judgeloop.settings import shared
-from judgeloop.settings.run_settings import JudgeSettings
-from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, like, one_of
-from judgeloop.settings.validation import Configuration
-from judgeloop.settings.written import amount
-from judgeloop.systems.options import KEYS
-
-_OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")
+from judgeloop.settings import fields
+from judgeloop.settings.run_settings import LedgerSettings
+from judgeloop.settings.setting import DOLLARS_FORM, Parse, like, one_of
+from judgeloop.settings.values import amount
 
 
 @dataclass(frozen=True, kw_only=True)
-class DoctorConfig(JudgeSettings):
-    """The settings of `doctor`: what it checks, judges or systems or both."""
-
-    judge: tuple[str | Judge, ...] = shared.JUDGES.field(())
-    system: tuple[str, ...] = Setting(
-        "A system that answers live to check, and its settings as NAME.KEY=VALUE.",
-        shared.ITEMS,
-        Part.KEY,
-        metavar="NAME",
-        many=True,
-        adds=True,
-        common=True,
-        example=("openai/gpt-5-mini",),
-    ).field(())
-
-    @property
-    def systems(self) -> list[str]:
-        """The systems to check, as typed."""
-        return [one for one in self.system if not _OPTION.search(one)]
-
-    @property
-    def options(self) -> list[str]:
-        """What the caller says of them."""
-        return [one for one in self.system if _OPTION.search(one)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerConfig(Configuration):
-    """The settings of every command that only reads a ledger."""
-
-    ledger: shared.Ledger = HOME / "ledger.sqlite"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunsConfig(LedgerConfig):
-    """The settings of `runs list`."""
-
-    since: str | None = shared.place_setting(
-        "List runs that were worked on since this day, in local time: today, yesterday, a number of "
-        "days, or a date such as 2026-01-31.",
-        metavar="DAY",
-        example="yesterday",
-    ).field(None)
-    night: str | None = shared.place_setting(
-        "List runs of the nights whose names begin so, such as 2026-01-31.", metavar="NIGHT"
-    ).field(None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CreateConfig(LedgerConfig):
+class CreateConfig(LedgerSettings):
     """The settings of `ledger create`."""
 
-    writer: str | None = shared.place_setting(
+    writer: str | None = fields.place_setting(
         "Role of the server that may book in the new ledger, and change no budget.", metavar="ROLE"
     ).field(None)
-    reader: str | None = shared.place_setting("Role of the server that may read the new ledger.", metavar="ROLE").field(
+    reader: str | None = fields.place_setting("Role of the server that may read the new ledger.", metavar="ROLE").field(
         None
     )
 
@@ -91,34 +34,27 @@ class CreateConfig(LedgerConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShowConfig(LedgerConfig):
-    """The settings of `runs show`; without `report_texts`, that of the run holds."""
-
-    report_texts: Annotated[str | None, one_of(tuple(Shown))] = shared.REPORT_TEXTS.field(None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SalvageConfig(LedgerConfig):
+class SalvageConfig(LedgerSettings):
     """The settings of `ledger salvage`."""
 
-    to: Path = shared.place_setting("New ledger file to write.").field()
-    sign: bool = shared.place_setting("Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY.").field(False)
+    to: Path = fields.place_setting("New ledger file to write.").field()
+    sign: bool = fields.place_setting("Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY.").field(False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergeConfig(LedgerConfig):
+class MergeConfig(LedgerSettings):
     """The settings of `ledger merge`."""
 
-    their_key_variable: str | None = shared.place_setting(
+    their_key_variable: str | None = fields.place_setting(
         "Environment variable with the key that the other ledgers are signed with.", metavar="NAME"
     ).field(None)
-    trust_origin: tuple[Path, ...] = shared.place_setting(
+    trust_origin: tuple[Path, ...] = fields.place_setting(
         "Believe this ledger as it is, though nothing shows who wrote it.", many=True
     ).field(())
-    own: bool = shared.place_setting("Count what the other ledgers spent for the runs and budgets of this one.").field(
+    own: bool = fields.place_setting("Count what the other ledgers spent for the runs and budgets of this one.").field(
         False
     )
-    prefer: Path | None = shared.place_setting(
+    prefer: Path | None = fields.place_setting(
         "Ledger whose verdict is used where two differ. Default: neither is."
     ).field(None)
 
@@ -136,19 +72,19 @@ class MergeConfig(LedgerConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadConfig(LedgerConfig):
+class LoadConfig(LedgerSettings):
     """The settings of `ledger load`."""
 
-    own: bool = shared.place_setting("Count what was spent elsewhere for the runs and budgets of this ledger.").field(
+    own: bool = fields.place_setting("Count what was spent elsewhere for the runs and budgets of this ledger.").field(
         False
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedConfig(LedgerConfig):
+class NamedConfig(LedgerSettings):
     """The settings of `budget remove`: which budget."""
 
-    name: Annotated[str, like(r"[\w.-]*", "letters, digits, dots and hyphens")] = shared.money_setting(
+    name: Annotated[str, like(r"[\w.-]*", "letters, digits, dots and hyphens")] = fields.money_setting(
         "Name of a budget for the runs that say --charge-to NAME. Default: that of every run."
     ).field("")
 
@@ -157,16 +93,16 @@ class NamedConfig(LedgerConfig):
 class BudgetConfig(NamedConfig):
     """The settings of `budget set`."""
 
-    limit: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = shared.money_setting(
+    limit: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = fields.money_setting(
         "The limit, such as '$20'.", argument="DOLLARS"
     ).field()
-    per: Annotated[str | None, one_of(PERIODS)] = shared.money_setting(
+    per: Annotated[str | None, one_of(PERIODS)] = fields.money_setting(
         "Time after which it starts again, with nothing carried over: day, week (from Monday), month or "
         "total (never). Default: as it was, and total for a new one. It holds within one ledger: a copy is a "
         "second budget."
     ).field(None)
     day_starts: Annotated[str | None, like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00")] = (
-        shared.money_setting(
+        fields.money_setting(
             "When a day begins, and so a week and a month, with the offset from UTC. Default: as it was, and "
             f"{MIDNIGHT} for a new budget.",
             metavar="HH:MM+HH:MM",
@@ -187,28 +123,28 @@ class BudgetConfig(NamedConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneConfig(LedgerConfig):
+class PruneConfig(LedgerSettings):
     """The settings of `ledger prune`."""
 
-    older_than: str = shared.place_setting(
+    older_than: str = fields.place_setting(
         "Delete what began before: a number of days, or a date such as 2026-01-31.", metavar="DAYS|DATE"
     ).field()
-    verdicts: bool = shared.place_setting("Also delete verdicts. They are paid for again if they are needed.").field(
+    verdicts: bool = fields.place_setting("Also delete verdicts. They are paid for again if they are needed.").field(
         False
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReconcileConfig(LedgerConfig):
+class ReconcileConfig(LedgerSettings):
     """The settings of `ledger reconcile`."""
 
-    usage: Path | None = shared.money_setting(
+    usage: Path | None = fields.money_setting(
         "The provider's export of requests: CSV, JSON or JSON lines with request_id, time, "
         "model, and cost or tokens. Default: list the calls of unknown cost."
     ).field(None)
-    judge_price: str | None = shared.money_setting(
+    judge_price: str | None = fields.money_setting(
         "Dollars per million input and output tokens, for an export without costs.", metavar="IN,OUT"
     ).field(None)
-    complete: bool = shared.money_setting(
+    complete: bool = fields.money_setting(
         "The export lists every request of that time, so calls that are not in it were not billed."
     ).field(False)

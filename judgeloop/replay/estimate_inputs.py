@@ -20,11 +20,11 @@ from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selec
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.papers.actracer.inputs import read_confidence
 from judgeloop.papers.vectors import embed, reduced
-from judgeloop.questions.estimate.config import BY_CONFIDENCE
 from judgeloop.questions.estimate.selector import HIDDEN, states_of
-from judgeloop.replay.config import ReplayEstimateConfig
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.replay.estimate import Subject
 from judgeloop.replay.recorded_files import Recorded, needs_of, outputs_of, read_recorded
+from judgeloop.replay.settings import ReplayEstimateSettings
 
 QUESTION = "estimate"
 STATES = frozenset({Need.LAST_STATES, Need.CLUSTERS})  # vectors of hidden states, or in their place
@@ -32,7 +32,7 @@ STATES = frozenset({Need.LAST_STATES, Need.CLUSTERS})  # vectors of hidden state
 EVERY = names_of(QUESTION)
 
 
-def check(config: ReplayEstimateConfig) -> None:
+def check(config: ReplayEstimateSettings) -> None:
     """Refuse settings that contradict each other.
 
     Raises:
@@ -44,7 +44,7 @@ def check(config: ReplayEstimateConfig) -> None:
         raise InputError(f"`represent={config.represent}`: not used, because `vectors` are given")
 
 
-def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], ReplayEstimateConfig]:
+def read_systems(config: ReplayEstimateSettings) -> tuple[list[Subject], ReplayEstimateSettings]:
     """Return every system with verdicts that is not left out, by name, and the settings completed.
 
     Without `selectors` in the settings, all selectors are run. Those that use a confidence are left
@@ -72,14 +72,14 @@ def _check_range(path: Path, table: VerdictTable) -> None:
             )
 
 
-def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
+def _looks_at_outputs(config: ReplayEstimateSettings) -> bool:
     """Return whether outputs are used: their texts for vectors, or their confidences."""
     needs = needs_of(QUESTION, config.selectors or EVERY)
     texts = config.vectors is None and bool(needs & VECTORS)
     return texts or config.proxy == BY_CONFIDENCE or Need.CONFIDENCE in needs
 
 
-def _possible(config: ReplayEstimateConfig, files: Mapping[str, Outputs]) -> tuple[str, ...]:
+def _possible(config: ReplayEstimateSettings, files: Mapping[str, Outputs]) -> tuple[str, ...]:
     known = all(
         any(config.confidence in row.fields for row in read_rows(Path(of_system.path))) for of_system in files.values()
     )
@@ -90,7 +90,7 @@ def _possible(config: ReplayEstimateConfig, files: Mapping[str, Outputs]) -> tup
 class _Sources:
     """What was read for all systems; `files` are those of the outputs, if they are used."""
 
-    config: ReplayEstimateConfig
+    config: ReplayEstimateSettings
     needs: frozenset[Need]
     found: Recorded
     files: Mapping[str, Outputs]

@@ -11,7 +11,7 @@ from support.commandline import judgeloop, result_of
 from support.outputs import write_outputs
 
 from judgeloop.core.errors import DataError
-from judgeloop.settings.trust import found_settings_file, searched
+from judgeloop.settings.sources import found_settings_file, searched
 
 STRANGER = 4321  # a user id
 

@@ -14,7 +14,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import JUDGES, parse_spec
 from judgeloop.providers.catalogue import chat_class
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.settings.setting import declared
 
 each_row = pytest.mark.parametrize("row", JUDGES, ids=lambda row: row.kind)
@@ -33,7 +33,7 @@ def test_a_row_names_a_function_that_takes_the_rest_of_the_name_and_the_options(
 def test_a_row_is_in_the_help_as_it_is_typed(row):
     assert row.form == row.kind + row.mark + row.rest
     assert bool(row.mark) == bool(row.rest)
-    assert row.form in declared(CompareConfig)["judge"].setting.help
+    assert row.form in declared(CompareSettings)["judge"].setting.help
 
 
 @each_row

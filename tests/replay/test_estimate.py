@@ -15,10 +15,10 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.catalogue import selector_row, selectors_of
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.questions.estimate.selector import Material, live_material, make_selector, strata_of, wanted_by
-from judgeloop.replay.config import ReplayEstimateConfig
+from judgeloop.questions.estimate.settings import EstimateSettings
 from judgeloop.replay.estimate import Subject, judgments, stratify, walk
+from judgeloop.replay.settings import ReplayEstimateSettings
 
 ITEMS = 60
 SHARES = (10, 25, 50)
@@ -39,12 +39,12 @@ def subject(items=ITEMS, seed=0):
 def plan(*selectors, **more):
     paths = dict.fromkeys(("outputs", "items", "verdicts", "output"), "x")
     settings = {"shares": SHARES, "seeds": 3} | more
-    return ReplayEstimateConfig.of(**paths, selectors=selectors, **settings)
+    return ReplayEstimateSettings.of(**paths, selectors=selectors, **settings)
 
 
 def live(name, budget, one, **flags):
     """A selector as `estimate` makes it, for a system with these vectors and confidences."""
-    config = EstimateConfig.of(
+    config = EstimateSettings.of(
         judge=("replay:x.csv",), outputs="x.jsonl", selector=name, seed=5, max_judgments=budget,
         min_judgments=min(budget, 5), **flags,
     )  # fmt: skip

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.commandline import in_a_command
 from support.results import SPEND, make_result, undecided
 
-from judgeloop.cli.naming import page_as_flags
+from judgeloop.cli.output import page_as_flags
 from judgeloop.core.choices import Population
 from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason, Tally
 from judgeloop.report.markdown import render_markdown
@@ -45,7 +46,8 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_on_80_columns(name, snapshot):
-    assert render(page_as_flags(PAGES[name].page), width=80) == snapshot
+    with in_a_command():
+        assert render(page_as_flags(PAGES[name].page), width=80) == snapshot
 
 
 def test_a_page_on_40_columns(snapshot):

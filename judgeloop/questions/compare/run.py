@@ -22,7 +22,6 @@ from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.papers.diffuse.tree import COMBINED
 from judgeloop.papers.vectors import embed
 from judgeloop.questions import stored
-from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.outcome import result_of
 from judgeloop.questions.compare.pictures import course_of
 from judgeloop.questions.compare.plan import (
@@ -34,6 +33,7 @@ from judgeloop.questions.compare.plan import (
 )
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareOptions, Result
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup
@@ -111,7 +111,7 @@ def _selector(comparison: Comparison) -> Selector[Any]:
     return made
 
 
-def _embedded(config: CompareConfig, texts: list[str]) -> NDArray[np.floating]:
+def _embedded(config: CompareSettings, texts: list[str]) -> NDArray[np.floating]:
     return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
 
 

@@ -20,7 +20,7 @@ from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.stratified import Stratified
 from judgeloop.methods.stats import strata
 from judgeloop.papers.vectors import embed
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.estimate.settings import EstimateSettings
 
 JUDGMENTS_A_CLUSTER = 4  # judgments per cluster, at least, in the clusterings that CluSearch tries
 SEARCHED, PAYING = "searched", "paying"  # values of `clusters` in the catalogue
@@ -165,7 +165,7 @@ def distance_of(confidence_by: str) -> str:
     return "ks" if confidence_by == "first-token" else "wasserstein"
 
 
-def wanted_by(config: EstimateConfig, items: int) -> Wanted:
+def wanted_by(config: EstimateSettings, items: int) -> Wanted:
     """Return what a configuration asks of its selector, for a pool of `items`."""
     limit = min(config.max_judgments, items)
     return Wanted(
@@ -178,7 +178,7 @@ def wanted_by(config: EstimateConfig, items: int) -> Wanted:
     )
 
 
-def live_material(config: EstimateConfig, pool: Pool, confidence: strata.Floats | None) -> Material:
+def live_material(config: EstimateSettings, pool: Pool, confidence: strata.Floats | None) -> Material:
     """Return the data for selectors in a live run: vectors of texts, or hidden states of a model."""
 
     @cache

@@ -13,8 +13,8 @@ from judgeloop.methods.estimators.win_rates import scouted_items
 from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.questions.select.config import QUESTION, SelectConfig
 from judgeloop.questions.select.plan import may_stay_open, no_winner
+from judgeloop.questions.select.settings import QUESTION, SelectSettings
 from judgeloop.report.words import count
 from judgeloop.run.inputs import read_inputs
 from judgeloop.run.live import looks_at_all
@@ -25,7 +25,7 @@ FEWEST_SYSTEMS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Selection(Prepared[SelectConfig]):
+class Selection(Prepared[SelectSettings]):
     """A search for the best of many, ready to run.
 
     `baseline` is the number of the system that all others are compared with; None if the run chooses it.
@@ -58,7 +58,7 @@ class Selection(Prepared[SelectConfig]):
         return self.names_none if self.sampled and close and self.rule.level is not None else None
 
 
-def prepare(config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False) -> Selection:
+def prepare(config: SelectSettings, environment: Mapping[str, str], *, offline: bool = False) -> Selection:
     """Read and check everything that a search for the best needs (`questions/question.py`).
 
     Raises:
@@ -90,7 +90,7 @@ def prepare(config: SelectConfig, environment: Mapping[str, str], *, offline: bo
     )
 
 
-def _check_settings(config: SelectConfig) -> None:
+def _check_settings(config: SelectSettings) -> None:
     if len(config.outputs) < FEWEST_SYSTEMS:
         raise InputError(
             f"select: expected the outputs of at least {FEWEST_SYSTEMS} systems, the baseline's among "
@@ -119,7 +119,7 @@ def _check_settings(config: SelectConfig) -> None:
         )
 
 
-def _check_limit(config: SelectConfig, pool: Pool) -> None:
+def _check_limit(config: SelectSettings, pool: Pool) -> None:
     """Refuse a limit that ends the search before the baseline is chosen, and an item is judged."""
     each = len(pool.systems) - 1
     chosen_on = scouted_items(len(pool.systems), config.baseline, len(pool))

@@ -15,8 +15,8 @@ from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
-from judgeloop.questions.select.config import MORE_EACH, USUAL, SelectConfig
 from judgeloop.questions.select.plan import ASSUMED, assumed_wins, judgments_to_name, likely_shares, more_to_name
+from judgeloop.questions.select.settings import MORE_EACH, USUAL, SelectSettings
 from judgeloop.run.plan import Range
 
 BASELINE, RISK, ITEMS = 0, 0.1, 120
@@ -180,7 +180,7 @@ def test_a_limit_that_is_too_low_is_foreseen_with_what_it_takes():
 
 @pytest.mark.parametrize("systems", [6, 18, 54])
 def test_the_usual_limit_covers_what_is_expected_of_a_search(systems):
-    config = SelectConfig.of(outputs=[f"s{one}" for one in range(systems)], judge="human")
+    config = SelectSettings.of(outputs=[f"s{one}" for one in range(systems)], judge="human")
     limits = Limits(1, config.max_judgments, 1.0)
     new = sessions(systems, items=400)
     (cut, _), _ = run(new, [[0.5], [1.0], *[[0.0]] * systems], 0, limits)
@@ -191,6 +191,6 @@ def test_the_usual_limit_covers_what_is_expected_of_a_search(systems):
 
 def test_without_a_stated_risk_the_limit_does_not_depend_on_the_systems():
     asked = {"outputs": ["a"] * 50, "judge": "human", "baseline": "a"}
-    assert SelectConfig.of(**asked, selector="confidence").max_judgments == USUAL
-    assert SelectConfig.of(**asked, selector="random").max_judgments == USUAL + 50 * MORE_EACH
-    assert SelectConfig.of(**asked, max_judgments=70).max_judgments == 70
+    assert SelectSettings.of(**asked, selector="confidence").max_judgments == USUAL
+    assert SelectSettings.of(**asked, selector="random").max_judgments == USUAL + 50 * MORE_EACH
+    assert SelectSettings.of(**asked, max_judgments=70).max_judgments == 70

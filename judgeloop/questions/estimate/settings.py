@@ -12,10 +12,11 @@ from judgeloop.core.protocols import Judge
 from judgeloop.formats.row import Source
 from judgeloop.methods.selectors.catalogue import ALLOCATIONS, Need, SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import INTERVALS
-from judgeloop.settings import shared
+from judgeloop.settings import fields
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.setting import Form, Gate, Parse, Part, Setting, described, one_of
-from judgeloop.settings.written import unless_auto
+from judgeloop.settings.setting import Form, Gate, Parse, Role, Setting, anybody, described, one_of
+from judgeloop.settings.sources import harmless_judge
+from judgeloop.settings.values import unless_auto
 from judgeloop.systems.catalogue import source
 
 QUESTION = "estimate"
@@ -31,66 +32,65 @@ BY_CONFIDENCE = "confidence"  # a proxy that is no judge
 Confidence = Annotated[
     str,
     MinLen(1),
-    Setting("Field of the outputs that holds the system's confidence.", shared.SELECTION, Part.CONTENT, shared.Found),
+    Setting("Field of the outputs that holds the system's confidence.", fields.SELECTION, Role.CONTENT, anybody),
 ]
 ConfidenceBy = Annotated[
     str,
     one_of(CONFIDENCES),
-    shared.run_setting(
-        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.", shared.SELECTION
+    fields.run_setting(
+        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.", fields.SELECTION
     ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimateConfig(RunSettings):
+class EstimateSettings(RunSettings):
     """All settings of an estimate of one system's mean score."""
 
-    outputs: Annotated[Source | str, Parse(source)] = shared.items_setting(
+    outputs: Annotated[Source | str, Parse(source)] = fields.items_setting(
         "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.", argument="OUTPUTS"
     ).field()
-    proxy: str | Judge | None = shared.judge_setting(
-        "Cheap guess at every item's score, to narrow the interval: a judge, or confidence.", source=shared.OfJudge
+    proxy: str | Judge | None = fields.judge_setting(
+        "Cheap guess at every item's score, to narrow the interval: a judge, or confidence.", may_set=harmless_judge
     ).field(None)
-    selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
-        f"{described(selectors_of(QUESTION))}.", shared.SELECTION
+    selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
+        f"{described(selectors_of(QUESTION))}.", fields.SELECTION
     ).field(SELECTORS[0])
-    represent: shared.RepresentOne = Setting(
+    represent: fields.RepresentOne = Setting(
         "How items become vectors: lexical, minilm, minilm:FOLDER, or hidden:MODEL (hidden states "
         "of a causal language model).",
-        shared.SELECTION,
-        Part.RUN,
-        shared.Vectors,
+        fields.SELECTION,
+        Role.RUN,
     ).field("lexical")
-    layer: shared.Layer | None = shared.run_setting(
+    layer: fields.Layer | None = fields.run_setting(
         "Layer of the hidden states: middle, last or a number. Default: middle; last for "
         "cross-entropy and mmd-critic, as in their papers.",
-        shared.SELECTION,
+        fields.SELECTION,
     ).field(None)
-    clusters: Annotated[int | None, Parse(unless_auto, CLUSTERS), Ge(1)] = shared.run_setting(
-        "Number of strata, at least 1, or auto.", shared.SELECTION
+    clusters: Annotated[int | None, Parse(unless_auto, CLUSTERS), Ge(1)] = fields.run_setting(
+        "Number of strata, at least 1, or auto.", fields.SELECTION
     ).field(None)
-    allocation: Annotated[str, one_of(ALLOCATIONS)] = shared.run_setting(
-        "How judgments are divided among strata: mc-ucb or proportional.", shared.SELECTION, file_only=True
+    allocation: Annotated[str, one_of(ALLOCATIONS)] = fields.run_setting(
+        "How judgments are divided among strata: mc-ucb or proportional.", fields.SELECTION, file_only=True
     ).field(ALLOCATIONS[0])
     confidence: Confidence = CONFIDENCE_FIELD
     confidence_by: ConfidenceBy = CONFIDENCES[0]
-    half_width: Annotated[float | None, Gt(0), Lt(0.5)] = shared.run_setting(
+    half_width: Annotated[float | None, Gt(0), Lt(0.5)] = fields.run_setting(
         "Stop once the interval reaches at most this far from the score. Above 0 and below 0.5.",
-        shared.STOPPING,
+        fields.STOPPING,
         common=True,
         example=0.05,
     ).field(None)
-    interval: Annotated[str, one_of(tuple(INTERVALS))] = shared.run_setting(
-        "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).", shared.STOPPING
+    interval: Annotated[str, one_of(tuple(INTERVALS))] = fields.run_setting(
+        "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).", fields.STOPPING
     ).field(next(iter(INTERVALS)))
-    require_score: Annotated[float | None, Ge(0), Le(1)] = shared.report_setting(
-        "Exit code 0 if the interval lies above this score, 5 if it lies below.", shared.STOPPING, gate=Gate.CONDITION
+    require_score: Annotated[float | None, Ge(0), Le(1)] = fields.report_setting(
+        "Exit code 0 if the interval lies above this score, 5 if it lies below.", fields.STOPPING, gate=Gate.CONDITION
     ).field(None)
-    risk: shared.Share = shared.run_setting(
-        "Stated risk that the interval misses the mean.", shared.STOPPING, common=True
+    risk: fields.Share = fields.run_setting(
+        "Stated risk that the interval misses the mean.", fields.STOPPING, common=True
     ).field(0.1)
-    min_judgments: shared.MinJudgments = FIRST_LOOK
+    min_judgments: fields.MinJudgments = FIRST_LOOK
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

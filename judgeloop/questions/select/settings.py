@@ -14,10 +14,10 @@ from judgeloop.formats.row import Source
 from judgeloop.formats.rows import stem
 from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
-from judgeloop.settings import shared
+from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Form, Parse, described, one_of
-from judgeloop.settings.written import listed, unless_auto
+from judgeloop.settings.values import listed, unless_auto
 from judgeloop.systems.catalogue import sources
 
 QUESTION = "select"
@@ -30,9 +30,9 @@ MinGap = Annotated[
     float | None,
     Gt(0),
     Lt(1),
-    shared.run_setting(
+    fields.run_setting(
         "Stop once no system is better than the named one by more than this gap (share won less share lost).",
-        shared.STOPPING,
+        fields.STOPPING,
         common=True,
         example=0.05,
     ),
@@ -60,51 +60,51 @@ def epsilons(value: object) -> object:
 
 
 WeakJudges = Annotated[
-    int, Ge(1), shared.run_setting("Number of weak judges (word-sequence models).", shared.SELECTION)
+    int, Ge(1), fields.run_setting("Number of weak judges (word-sequence models).", fields.SELECTION)
 ]
 Epsilon = Annotated[
     Epsilons | None,
     Parse(epsilons, EPSILONS),
-    shared.run_setting(
+    fields.run_setting(
         "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
-        shared.SELECTION,
+        fields.SELECTION,
         metavar="E1,E2",
     ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectConfig(ContestSettings):
+class SelectSettings(ContestSettings):
     """All settings of a search for the best of many systems."""
 
-    outputs: Annotated[tuple[Source | str, ...], Parse(sources)] = shared.items_setting(
+    outputs: Annotated[tuple[Source | str, ...], Parse(sources)] = fields.items_setting(
         "The systems: files of outputs (JSONL, CSV or JSON), or ones that answer live.", argument="OUTPUTS"
     ).field()
-    baseline: str | None = shared.run_setting(
+    baseline: str | None = fields.run_setting(
         "System that all others are compared with: its name or file. By default, race chooses one on a few items.",
-        shared.SELECTION,
+        fields.SELECTION,
         metavar="NAME",
         common=True,
         example="today",
     ).field(None)
-    selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
-        f"{described(selectors_of(QUESTION))}.", shared.SELECTION
+    selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
+        f"{described(selectors_of(QUESTION))}.", fields.SELECTION
     ).field(SELECTORS[0])
     weak_judges: WeakJudges = 10
     epsilon: Epsilon = None
-    rule: Annotated[str, one_of(RULES)] = shared.run_setting(
+    rule: Annotated[str, one_of(RULES)] = fields.run_setting(
         f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; fixed-budget for a selector that picks.",
-        shared.STOPPING,
+        fields.STOPPING,
     ).field(RULES[0])
     # At a risk of 1 every system would be ruled out before the first query.
-    risk: Annotated[float, Gt(0), Lt(1)] = shared.run_setting(
-        "Stated risk at which to stop.", shared.STOPPING, common=True
+    risk: Annotated[float, Gt(0), Lt(1)] = fields.run_setting(
+        "Stated risk at which to stop.", fields.STOPPING, common=True
     ).field(0.1)
     min_gap: MinGap = None
-    min_judgments: shared.MinJudgments = 1
-    max_judgments: Annotated[int, Ge(1)] = shared.run_setting(
+    min_judgments: fields.MinJudgments = 1
+    max_judgments: Annotated[int, Ge(1)] = fields.run_setting(
         f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each system.",
-        shared.STOPPING,
+        fields.STOPPING,
         common=True,
     ).field(USUAL)
 
