@@ -41,13 +41,17 @@ class LastFirst:
 
     def tell(self, state, labels):
         return state
-
-
-def for_two(given):
-    return LastFirst()
 '''
+SELECTOR_MADE = """
+def _last_first(draft: Draft) -> Any:
+    from judgeloop.methods.selectors.last_first import LastFirst
+
+    return LastFirst()
+
+
+"""
 SELECTOR_ROW = """
-    _row("compare", "last-first", "last_first:for_two", Draws.PICKED, "the last item first"),
+    SelectorRow("compare", "last-first", "the last item first", Draws.PICKED, _last_first),
 """
 
 RULE = '''
@@ -66,13 +70,17 @@ class ClearLead(Rule):
 
     def risk(self, tally):
         return 0.0 if abs(tally.wins[0] - tally.wins[1]) >= 7 else 1.0
-
-
-def made_of(given):
-    return ClearLead(given.risk)
 '''
+RULE_MADE = """
+def _clear_lead(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.clear_lead import ClearLead
+
+    return ClearLead(draft.risk)
+
+
+"""
 RULE_ROW = """
-    RuleRow("compare", "clear-lead", "clear_lead:made_of", "a lead of seven"),
+    RuleRow("compare", "clear-lead", "a lead of seven", _clear_lead),
 """
 
 PROVIDER = '''
@@ -86,27 +94,32 @@ class ParrotChat(OpenAIChat):
     provider = Provider("parrot", "https://parrot.example/v1", "PARROT_API_KEY")
     path = "/say"
 '''
+PROVIDER_MAKER = """
+def _parrot() -> type[Chat[Any]]:
+    from judgeloop.providers.parrot import ParrotChat
+
+    return ParrotChat
+
+
+"""
 PROVIDER_ROW = """
-    ProviderRow("parrot", "ParrotChat", "MODEL", ("schema",)),
+    ProviderRow("parrot", "MODEL", _parrot, ("schema",)),
 """
 
-FORMAT = '''
-"""One `said: PROMPT -> OUTPUT` a line."""
-
-from judgeloop.formats.row import Row
-
-
-def recognises(source):
-    return not source.is_zip and source.text.startswith("said:")
+FORMAT = """
+def is_said(file):
+    return file.is_text and file.text.startswith("said:")
 
 
-def read(source):
-    for line, text in enumerate(source.text.splitlines(), start=1):
+def said_rows(file):
+    for line, text in enumerate(file.text.splitlines(), start=1):
         prompt, _, output = text.removeprefix("said:").partition("->")
         yield Row(line, {"prompt": prompt.strip(), "output": output.strip()})
-'''
+
+
+"""
 FORMAT_ROW = """
-    Format("said", "Sayings", "said", "`.said`"),
+    Format("said", "Sayings", harnesses.is_said, harnesses.said_rows, "`.said`"),
 """
 
 SYSTEM = '''
@@ -121,13 +134,17 @@ class Mirror(CodeSystem):
 
     async def run(self, item):
         return item.prompt[::-1], None, ""
-
-
-def make_system(rest, options):
-    return Mirror("mirror", rest, "1", options)
 '''
+SYSTEM_MAKER = """
+def _mirror(word: str, options: SystemOptions) -> System:
+    from judgeloop.systems.mirror import Mirror
+
+    return Mirror("mirror", word, "1", options)
+
+
+"""
 SYSTEM_ROW = """
-    SystemRow("mirror:", "WORD", "mirror:make_system", OF_CODE),
+    SystemRow("mirror:", "WORD", _mirror, OF_CODE),
 """
 
 SETTING = """
@@ -238,7 +255,8 @@ def test_a_selector_is_its_file_and_one_row(
     copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path
 ) -> None:
     copy.add("methods/selectors/last_first.py", SELECTOR)
-    copy.row("methods/selectors/catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_ROW)
+    copy.row("catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_ROW)
+    copy.insert("catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_MADE)
 
     chosen = ["--selector", "last-first"]
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", *chosen, "--json"))
@@ -254,7 +272,8 @@ def test_a_selector_is_its_file_and_one_row(
 
 def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path) -> None:
     copy.add("methods/stopping/clear_lead.py", RULE)
-    copy.row("methods/stopping/catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_ROW)
+    copy.row("catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_ROW)
+    copy.insert("catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_MADE)
 
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", "--rule", "clear-lead", "--json"))
     assert (live["rule"], live["guarantee"]) == ("clear-lead", None)
@@ -268,6 +287,7 @@ def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded
 
 def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> None:
     copy.add("providers/parrot.py", PROVIDER)
+    copy.insert("providers/catalogue.py", "PROVIDERS: tuple", PROVIDER_MAKER)
     copy.row("providers/catalogue.py", "PROVIDERS: tuple[ProviderRow, ...] = (", PROVIDER_ROW)
 
     parrot = ["--judge", "parrot/polly", "--judge-price", "1,2", "--dry-run"]
@@ -277,9 +297,9 @@ def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> N
         copy.run(*pair, "--judge", "parrot/polly", "--judge-price", "1,2")
 
 
-def test_a_format_is_its_file_and_one_row(copy: Copy, tmp_path: Path) -> None:
-    copy.add("formats/said.py", FORMAT)
-    copy.insert("formats/catalogue.py", '    Format("rows"', FORMAT_ROW)
+def test_a_format_is_its_functions_and_one_row(copy: Copy, tmp_path: Path) -> None:
+    copy.insert("formats/harnesses.py", "def plain_rows(", FORMAT)
+    copy.insert("formats/catalogue.py", "    PLAIN,\n)", FORMAT_ROW)
     for name, answer in (("a", "four"), ("b", "five")):
         (tmp_path / f"{name}.txt").write_text(f"said: 2+2? -> {answer}\n")
 
@@ -291,6 +311,7 @@ def test_a_format_is_its_file_and_one_row(copy: Copy, tmp_path: Path) -> None:
 
 def test_a_system_is_its_file_and_one_row(copy: Copy, incidents: Path) -> None:
     copy.add("systems/mirror.py", SYSTEM)
+    copy.insert("systems/catalogue.py", "SYSTEMS = (", SYSTEM_MAKER)
     copy.row("systems/catalogue.py", "SYSTEMS = (", SYSTEM_ROW)
 
     items = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge1", "--allow-plugins"]

@@ -6,7 +6,7 @@ and one command not those of the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.questions.question import QUESTIONS, Question
-from judgeloop.settings.sources import Commands, Fields
 
 if TYPE_CHECKING:
     from judgeloop.cli.options import SettingsCommand
     from judgeloop.settings.setting import Declared
+    from judgeloop.settings.sources import Fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ COMMANDS = (
     Command("replay", "Measure selectors and stopping rules on recorded verdicts.", _replay),
     Command(
         "runs",
-        "List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
+        "List the runs of a ledger, show one again, or follow a pair over its runs.",
         _runs,
-        ("list", "show", "diff", "trend"),
+        ("list", "show", "trend"),
     ),
     Command("convert", "Write a file of any format that judgeloop reads in its own form.", _convert),
     Command(
@@ -120,13 +120,11 @@ COMMANDS = (
     ),
     Command(
         "ledger",
-        "Show what was spent, look up paid verdicts, check and repair the ledger.",
+        "Show what was spent, check the ledger, merge others into it, settle calls of unknown cost.",
         _ledger,
-        (
-            "show", "export", "explain", "create", "verify", "salvage", "merge", "dump", "load", "prune", "reconcile",
-        ),
+        ("show", "export", "create", "verify", "merge", "prune", "settle"),
     ),
-)  # fmt: skip
+)
 _ROWS = {row.name: row for row in COMMANDS}
 WITHOUT_SETTINGS = ("demo", "init")
 
@@ -140,7 +138,7 @@ def command_at(path: tuple[str, ...]) -> SettingsCommand:
     return found  # type: ignore[no-any-return]
 
 
-class EveryCommand(Commands):
+class EveryCommand(Mapping[tuple[str, ...], "Fields"]):
     """The settings of every command that has any, by its path; made when they are asked for."""
 
     def __getitem__(self, path: tuple[str, ...]) -> Fields:

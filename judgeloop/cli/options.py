@@ -55,9 +55,6 @@ class _Switches:
     log_format: Annotated[str, one_of(("text", "json"))] = fields.report_setting(
         "Form of what goes to standard error: text, or json (an object a line).", OUTPUT
     ).field("text")
-    on_end: str | None = fields.place_setting(
-        "Command to run at the end, which gets the result as JSON on standard input.", metavar="COMMAND"
-    ).field(None)
     output: tuple[Path, ...] = fields.place_setting(
         "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex, .xml. May be given several times.",
         may_set=inside,
@@ -79,9 +76,9 @@ class _RowsFile:
     output: Path = fields.place_setting("File to write, as JSON lines.", may_set=inside, short="-o").field()
 
 
-JSON, QUIET, DRY_RUN, LOG_FORMAT, ON_END, RESULT_FILES, CONFIG = declared(_Switches).values()
+JSON, QUIET, DRY_RUN, LOG_FORMAT, RESULT_FILES, CONFIG = declared(_Switches).values()
 (ROWS_FILE,) = declared(_RowsFile).values()
-OF_RUNS: Final = (DRY_RUN, JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES)  # of commands that ask judges
+OF_RUNS: Final = (DRY_RUN, JSON, QUIET, LOG_FORMAT, RESULT_FILES)  # of commands that ask judges
 
 
 def settings_command(
@@ -286,7 +283,7 @@ class SettingsCommand(click.Command):
         # Click takes nothing of a line in which it finds an unknown option.
         lenient = click.Context(self, ignore_unknown_options=True, resilient_parsing=True)
         typed, _, _ = self.make_parser(lenient).parse_args([*args])
-        if RESULT_FILE not in self.settings or any(map(typed.get, WITHOUT_RESULT)):
+        if not {RESULT_FILE, DRY_RUN.name} <= self.settings.keys() or any(map(typed.get, WITHOUT_RESULT)):
             return []
         if not ctx.obj.values:
             with suppress(JudgeloopError):

@@ -31,15 +31,14 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.naming import NAMED, page_said
 from judgeloop.report.page import Page
 from judgeloop.report.words import WIDTH
-from judgeloop.settings.setting import Declared
-from judgeloop.settings.sources import COMMAND_LINE
+from judgeloop.settings.setting import COMMAND_LINE, Declared
 
 if TYPE_CHECKING:
     from judgeloop.settings.sources import Read
 
 NARROWEST, WIDEST = 40, 120  # columns of text
 PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, and have no colours
-BAD = ("FAILED", "NO RESULT", "NOT SHOWN")  # how a decision begins that fails
+BAD = ("FAILED", "BROKEN", "INTERRUPTED", "NOT SHOWN", "UNDECIDED")  # how a decision begins that fails
 # Where a context says in which form a log is, what was typed, which settings its command has, by name, and which all
 # commands have (`commands.py`).
 LOG, TYPED, SETTINGS, EVERY = "judgeloop.log", "judgeloop.typed", "judgeloop.settings", "judgeloop.every"

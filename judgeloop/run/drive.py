@@ -26,7 +26,7 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger, open_reader
-from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
+from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.inputs import required_winner
 from judgeloop.run.live import since_of

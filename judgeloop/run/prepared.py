@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from judgeloop.catalogue import rules_of, selectors_of
 from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
@@ -19,10 +20,9 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, runs_of
-from judgeloop.ledger.stored import Ledger
-from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
-from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
+from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.report.labels import Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.earlier import noted_questions

@@ -23,11 +23,6 @@ PANELS = (DATA, ITEMS, JUDGE, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, O
 
 Count = Annotated[int, Ge(1)]
 Share = Annotated[float, Gt(0), Lt(1)]
-Represent = Annotated[str, like(r"lexical|minilm|minilm:.+", "lexical, minilm or minilm:FOLDER")]
-RepresentOne = Annotated[
-    str, like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL")
-]
-Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
 
 # Settings of one kind; each also takes what else `Setting` does.
 run_setting = partial(Setting, role=Role.RUN, may_set=anybody)  # what the outcome depends on
@@ -41,7 +36,7 @@ place_setting = partial(Setting, panel=OUTPUT, role=Role.PLACE)
 
 def _map_text(value: object) -> object:
     """Check a map; what reads it is imported when there is one."""
-    from judgeloop.formats.column_map import map_text
+    from judgeloop.formats.columns import map_text
 
     return map_text(value)
 

@@ -19,9 +19,9 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
-from judgeloop.formats.row import Source
+from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
-from judgeloop.providers.catalogue import TIERS
+from judgeloop.providers.endpoint import TIERS
 from judgeloop.settings import fields
 from judgeloop.settings.checking import Configuration
 from judgeloop.settings.setting import DOLLARS_FORM, Gate, Parse, Role, Setting, anybody, declared, like, one_of

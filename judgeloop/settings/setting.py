@@ -18,10 +18,10 @@ from judgeloop.core.errors import DataError, did_you_mean
 from judgeloop.settings.values import listed
 
 if TYPE_CHECKING:
-    from judgeloop.methods.selectors.catalogue import SelectorRow
-    from judgeloop.methods.stopping.catalogue import RuleRow
+    from judgeloop.methods.rows import RuleRow, SelectorRow
 
 SETTINGS_FILE = "judgeloop.toml"
+ENVIRONMENT, COMMAND_LINE = "the environment", "the command line"  # where a value is from, if from no file
 PREFIX = "JUDGELOOP_"  # of every variable
 KEPT = "setting"  # where a field keeps its declaration
 # What a value may look like in a settings file, where the type does not say: a JSON schema whose

@@ -17,7 +17,16 @@ from typing import Any, TypeAlias
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.formats.own_files import outside
 from judgeloop.judges.catalogue import JUDGES, parse_spec
-from judgeloop.settings.setting import OF_CALLERS, PREFIX, SETTINGS_FILE, Declared, FoundFile, variable
+from judgeloop.settings.setting import (
+    COMMAND_LINE,
+    ENVIRONMENT,
+    OF_CALLERS,
+    PREFIX,
+    SETTINGS_FILE,
+    Declared,
+    FoundFile,
+    variable,
+)
 from judgeloop.settings.values import amount, listed
 
 ENV_FILE, REPOSITORY = ".env", ".git"
@@ -25,7 +34,6 @@ SHARED = "shared"
 SYSTEM, SYSTEMS = "system", "systems"  # the setting of live systems, and their tables
 PAIRS = "pairs"  # the tables of a suite
 RESULT_FILE = "output"  # the setting that names what is written
-ENVIRONMENT, COMMAND_LINE = "the environment", "the command line"
 KEYS = "_API_KEY"  # how the names of variables with API keys end
 OF_TESTS = f"{PREFIX}TEST_"  # variables of judgeloop's own tests
 ROOT = 0  # the user id
@@ -35,7 +43,6 @@ BESIDE = {
     variable("judge_api_key"): "Key for the server of --judge-base-url, which gets no other key.",
     variable("config"): "Settings file to trust in place of the one that is found, or none.",
     variable("max_usd"): "Ceiling of every budget, in dollars; no flag and no file exceeds it.",
-    variable("ledger_key"): "Key that signs the rows of the ledger, against changes by others.",
 }
 
 # The settings of a command by their keys; and of all commands, by their paths: `compare`, or
@@ -363,13 +370,18 @@ def _of_variables(
     """Give the settings among variables, the files of the result first; then refuse names that no command reads.
 
     Raises:
-        InputError: names the variable and the nearest that exists; `where` says where it stands.
+        InputError: names the variable and the nearest that exists, or why it is read no longer; `where` says where
+            it stands.
     """
     fields = {one.variable: one for one in commands[asked].values()}
     names = [name for name in given if given[name] and name in fields]
     for name in sorted(names, key=lambda one: one != variable(RESULT_FILE)):
         # Of several values, each is a line, as names may hold spaces.
         yield fields[name], given[name].splitlines() if fields[name].setting.many else given[name]
+    if variable("ledger_key") in given:
+        from judgeloop.core.ledger import NO_KEY
+
+        raise InputError(f"{where}: {NO_KEY}")
     unknown = {name for name in given if name.startswith(PREFIX) and not name.startswith(OF_TESTS)}
     if unknown := unknown - BESIDE.keys() - fields.keys():
         known = {*BESIDE, *(one.variable for each in commands.values() for one in each.values())}

@@ -16,7 +16,7 @@ from judgeloop.core.records import Abstention, Item, Query
 from judgeloop.engine.asks import plan_for, size_of
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.questions.compare import prepare as comparing
 from judgeloop.questions.compare import run as compare_run
 from judgeloop.questions.compare.settings import CompareSettings

@@ -20,7 +20,7 @@ from judgeloop.engine import asks, generating
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.papers.diffuse.rules import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")

@@ -107,7 +107,7 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     assert required(failed)["small wins"] == "FAILED"
     assert str(failed).index("What must hold") < str(failed).index("votes")
     open_ = required(undecided(not_worse=0.1, rule="not-worse"))
-    assert open_["large must not be worse by 10 points or more, nor be shown to be worse at all"] == "open"
+    assert open_["large must not be worse by 10 points or more, nor be shown to be worse at all"] == "undecided"
     assert make_result().page.required is None
 
 

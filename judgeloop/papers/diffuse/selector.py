@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.core.records import ONE_SYSTEM, Choice, Step
-from judgeloop.methods.selectors.ingredients import ForOne, ForTwo
+from judgeloop.core.records import Choice, Step
 from judgeloop.methods.selectors.ordered import Ordered, Picks, Unmoved, check_vectors
 from judgeloop.papers.diffuse.tree import HIERARCHIES, Dendrogram, representative
 
@@ -102,21 +101,6 @@ class DiffUse(Unmoved):
     def _known(self) -> dict[int, int]:
         """Representatives by node: each is computed once, though it enters and leaves."""
         return {}
-
-
-def for_two(given: ForTwo) -> DiffUse | KMeansDiffUse:
-    """Make the selector that compares two systems by vectors of the outputs or of the prompts."""
-    assert given.vectors is not None, "the catalogue asks for vectors"
-    variant = given.variant
-    if variant.clustering == "kmeans":
-        return KMeansDiffUse(given.vectors, given.start, variant.representative)
-    return DiffUse(given.vectors, given.start, variant.clustering, variant.representative)
-
-
-def for_one(given: ForOne) -> DiffUse:
-    """Make the selector that rates one system by the vectors of its outputs."""
-    assert given.vectors is not None, "the catalogue asks for vectors"
-    return DiffUse(given.vectors, given.start, systems=ONE_SYSTEM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ in `run/plan.py`.
 import math
 from dataclasses import replace
 
+from judgeloop.catalogue import rule_row
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.margins import MOST_CALIBRATED, limit_to_pass, margin_passed
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
-from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.run.plan import EVEN, FEWEST_KNOWN, EqualSystem, GroupOutlook, Range
 

@@ -7,20 +7,21 @@ questions need.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from judgeloop.catalogue import rules_of
 from judgeloop.core.choices import Draws, Order, Population
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.column_map import parse_map
-from judgeloop.formats.recorded import join_recorded, read_recorded, scorers_of
-from judgeloop.formats.row import Source
+from judgeloop.formats.columns import parse_map
+from judgeloop.formats.join import join
+from judgeloop.formats.recorded import read_recorded, scorers_of
+from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
-from judgeloop.methods.selectors.catalogue import Need
+from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stopping.by_group import ByGroup
-from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
@@ -52,10 +53,11 @@ OF_THE_OUTCOME = {Role.RUN, Role.KEY, Role.CONTENT}
 class Comparison(Prepared[CompareSettings]):
     """A comparison ready to run.
 
-    `check` may give a run up. `ties` are the items that were a tie, of how many, in earlier comparisons with the
-    baseline. `known` is true if the ledger has a result of the run.
+    Its rule and its selector are made of the `draft`. `check` may give a run up. `ties` are the items that were a tie,
+    of how many, in earlier comparisons with the baseline. `known` is true if the ledger has a result of the run.
     """
 
+    draft: Draft
     rule: Rule
     check: GivingUp | None = None
     ties: tuple[int, int] = (0, 0)
@@ -117,14 +119,25 @@ def prepare(config: CompareSettings, environment: Mapping[str, str], *, offline:
     _check_live(config, inputs)
     _check_flips(config, inputs)
     run, question = ids_of(QUESTION, config, inputs, **_groups(config, inputs))
-    rule = _rule(config, inputs)
+    draft = Draft(
+        items=len(inputs.pool),
+        limit=min(config.max_judgments, len(inputs.pool)),
+        risk=config.risk,
+        start=config.min_judgments,
+        gap=0.0 if config.gap_asked is None else config.gap_asked[1],
+        population=inputs.population,
+        settings=config,
+        pool=inputs.pool,
+    )
+    rule: Rule = config.rule_row.make(draft)
     ready = Comparison(
         config,
         inputs,
         run,
         question=question,
+        draft=draft,
         rule=rule,
-        check=_giving_up(config, rule, inputs),
+        check=None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
         known=config.not_worse is not None and has_result(config.ledger, run),
     )
     forecast = config.not_worse is not None or (offline and config.by_group is not None)
@@ -141,10 +154,10 @@ def _recorded(config: CompareSettings) -> Inputs:
         read_recorded(one, scorer, mapped, epoch=config.epoch, name=name)
         for one, name in zip(_finished(config), names, strict=True)
     ]
-    joined, scores = join_recorded([run for run, _ in runs], allow_partial=config.allow_partial)
+    joined = join(runs, allow_partial=config.allow_partial)
     check_winner(config, joined.pool)
-    scorers = " and ".join(dict.fromkeys(name for _, name in runs))
-    judge = RecordedJudge(scorers, scores, tie_margin=config.tie_margin)
+    scorers = " and ".join(dict.fromkeys(run.scorer for run in runs))
+    judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin)
     # The items are a sample: the test is about items like these.
     return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
@@ -222,30 +235,6 @@ def _groups(config: CompareSettings, inputs: Inputs) -> dict[str, list[str | Non
     return {"groups": groups}
 
 
-def _rule(config: CompareSettings, inputs: Inputs) -> Rule:
-    rule: Rule = config.rule_row.make(
-        Ingredients(
-            risk=config.risk,
-            items=inputs.items,
-            limit=_most(config, inputs),
-            near=config.near_tie,
-            gap=0.0 if config.gap_asked is None else config.gap_asked[1],
-        )
-    )
-    return rule
-
-
-def _giving_up(config: CompareSettings, rule: Rule, inputs: Inputs) -> GivingUp | None:
-    if config.give_up is None:
-        return None
-    sampled = inputs.population is not None
-    return GivingUp(rule, config.give_up, _most(config, inputs), sampled=sampled)
-
-
-def _most(config: CompareSettings, inputs: Inputs) -> int:
-    return min(config.max_judgments, len(inputs.pool))
-
-
 def _check_flips(config: CompareSettings, inputs: Inputs) -> None:
     """Refuse a limit of flips that no run could show to be kept."""
     one = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
@@ -261,7 +250,7 @@ def _check_live(config: CompareSettings, inputs: Inputs) -> None:
     if not inputs.systems:
         return
     live = inputs.pool.systems[inputs.pool.live[0]]
-    if Need.OUTPUT_VECTORS in config.selector_row.needs:
+    if config.selector_row.needs_outputs:
         raise looks_at_all(f"selector={config.selector}", live)
 
 

@@ -6,21 +6,12 @@ knows no exit codes.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.outcomes import Finished, StopKind, Tally
-from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
-from judgeloop.methods.selectors.ingredients import ForTwo
-from judgeloop.papers.diffuse.tree import COMBINED
-from judgeloop.papers.vectors import embed
 from judgeloop.questions import stored
 from judgeloop.questions.compare.outcome import result_of
 from judgeloop.questions.compare.pictures import course_of
@@ -33,7 +24,6 @@ from judgeloop.questions.compare.plan import (
 )
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareOptions, Result
-from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup
@@ -93,26 +83,11 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
 
 
 def _session(comparison: Comparison) -> Session[Tally]:
+    selector = comparison.config.selector_row.make(comparison.draft)
     estimator = Preferences(sampled=comparison.sampled)
     return drive.session_of(
-        comparison, _selector(comparison), estimator, comparison.rule, check=comparison.check, further=comparison.groups
+        comparison, selector, estimator, comparison.rule, check=comparison.check, further=comparison.groups
     )
-
-
-def _selector(comparison: Comparison) -> Selector[Any]:
-    config, row, pool = comparison.config, comparison.config.selector_row, comparison.pool
-    vectors = None
-    if Need.OUTPUT_VECTORS in row.needs:
-        both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
-        vectors = COMBINED[COMBINATIONS[0]](both[: len(pool)], both[len(pool) :])
-    elif Need.PROMPT_VECTORS in row.needs:
-        vectors = _embedded(config, [item.prompt for item in pool.items])
-    made: Selector[Any] = row.make(ForTwo(config.min_judgments, vectors=vectors))
-    return made
-
-
-def _embedded(config: CompareSettings, texts: list[str]) -> NDArray[np.floating]:
-    return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
 
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
@@ -165,7 +140,7 @@ def _redrawn(comparison: Comparison, result: Result, before: Sequence[RecordedRu
 
 def _setup(comparison: Comparison) -> Setup:
     config, row = comparison.config, comparison.config.selector_row
-    represent = config.represent if row.looks_at_vectors else None
+    represent = config.represent if row.vectors else None
     return drive.setup_of(comparison, comparison.rule, row.name, represent=represent)
 
 

@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from judgeloop.catalogue import selectors_of
 from judgeloop.core.choices import Draws, Population
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
+from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, Selector
-from judgeloop.methods.selectors.catalogue import Need, selectors_of
+from judgeloop.methods.rows import INTERVALS, Draft
 from judgeloop.methods.stats.strata import Floats
-from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.papers.actracer.inputs import read_confidence
-from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, wanted_by
-from judgeloop.questions.estimate.settings import CONFIDENCE_FIELD, QUESTION, EstimateSettings, default_layer
+from judgeloop.questions.estimate.settings import QUESTION, EstimateSettings
 from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs
 from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
@@ -67,7 +66,7 @@ def prepare(config: EstimateSettings, environment: Mapping[str, str], *, offline
     confidence = None
     if config.looks_at_confidence:
         assert not isinstance(config.outputs, str), "`_check_live` has refused it"
-        confidence = read_confidence(config.outputs, pool.items, config.confidence, config.confidence_by)
+        confidence = config.confidences(config.outputs, pool.items)
     proxy = _proxy(config, inputs, environment, offline=offline)
     run = run_id(
         QUESTION,
@@ -77,10 +76,25 @@ def prepare(config: EstimateSettings, environment: Mapping[str, str], *, offline
         confidence=None if confidence is None else confidence.tolist(),
     )
     # Clusters are computed here, before the run, so that the user can interrupt it.
-    material = live_material(config, pool, confidence)
-    selector = make_selector(config.selector_row, material, wanted_by(config, len(pool)))
+    selector = config.selector_row.make(draft_of(config, pool, confidence))
     return Estimation(
         config, inputs, run, rule=_rule(config, len(pool)), selector=selector, confidence=confidence, proxy=proxy
+    )
+
+
+def draft_of(config: EstimateSettings, pool: Pool, confidence: Floats | None) -> Draft:
+    """What the selector is made of."""
+    limit = min(config.max_judgments, len(pool))
+    return Draft(
+        items=len(pool),
+        limit=limit,
+        risk=config.risk,
+        start=limit if config.half_width is None else config.min_judgments,
+        systems=1,
+        settings=config,
+        seed=(config.seed, limit),
+        pool=pool,
+        found={} if confidence is None else {"confidence": confidence},
     )
 
 
@@ -99,18 +113,13 @@ def _rule(config: EstimateSettings, items: int) -> Precise:
 
 def _check_settings(config: EstimateSettings) -> None:
     row = config.selector_row
-    if not config.looks_at_confidence and config.confidence != CONFIDENCE_FIELD:
+    if not config.looks_at_confidence and config.confidence != declared(EstimateSettings)["confidence"].default:
         raise InputError(
             f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
             "`proxy=confidence`, or a selector that does"
         )
-    if config.layer != default_layer(row):
+    if config.layer != config.usual_layer:
         _check_layer(config)
-    if Need.OUTPUT_VECTORS in row.needs and config.represent.startswith(f"{HIDDEN}:"):
-        raise InputError(
-            f"`represent={config.represent}`: `selector={row.name}` clusters the outputs, and hidden "
-            "states are of the prompts; use `represent=lexical` or `represent=minilm`"
-        )
     settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
     check_idle_settings(config, QUESTION, replace(row, takes=row.takes | settled | {"layer"}))
     if row.draws is Draws.PICKED:
@@ -128,7 +137,7 @@ def _check_live(config: EstimateSettings) -> None:
     if not isinstance(config.outputs, str):
         return
     chosen = f"proxy={config.proxy}" if config.proxy else f"selector={config.selector}"
-    if config.proxy or config.selector_row.needs:
+    if config.proxy or config.selector_row.needs_outputs:
         raise looks_at_all(chosen, config.outputs, "`selector=random` without a `proxy`")
 
 
@@ -140,7 +149,7 @@ def _check_layer(config: EstimateSettings) -> None:
             f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it applies to "
             f"{alternatives([f'`selector={name}`' for name in takers])}"
         )
-    if not config.represent.startswith(f"{HIDDEN}:"):
+    if not config.hidden:
         raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
 
 

@@ -17,13 +17,13 @@ from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.controls import NO_CONTROLS
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.plan import RATINGS, ZERO_OR_ONE, judgments_to_know, more_to_know, too_few
 from judgeloop.questions.estimate.prepare import Estimation
 from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
-from judgeloop.questions.estimate.selector import HIDDEN, strata_of
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.questions.estimate.text import page
 from judgeloop.report.labels import Texts
@@ -154,10 +154,10 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
             estimation,
             estimation.rule,
             config.selector,
-            represent=config.represent if config.selector_row.looks_at_vectors else None,
+            represent=config.represent if config.selector_row.vectors else None,
         ),
         EstimateOptions(
-            layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,
+            layer=config.layer if config.hidden else None,
             strata=len(strata_of(estimation.selector, len(estimation.pool)).sizes),
             half_width=config.half_width,
             interval_kind=config.interval,

@@ -10,11 +10,10 @@ from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.methods.estimators.win_rates import scouted_items
-from judgeloop.methods.selectors.catalogue import Need
+from judgeloop.methods.rows import Draft
 from judgeloop.methods.stopping.best_of_many import BestRule
-from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.questions.select.plan import may_stay_open, no_winner
-from judgeloop.questions.select.settings import QUESTION, SelectSettings
+from judgeloop.questions.select.plan import may_stay_open, no_winner, usual_calls
+from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.words import count
 from judgeloop.run.inputs import read_inputs
 from judgeloop.run.live import looks_at_all
@@ -28,11 +27,16 @@ FEWEST_SYSTEMS = 2
 class Selection(Prepared[SelectSettings]):
     """A search for the best of many, ready to run.
 
-    `baseline` is the number of the system that all others are compared with; None if the run chooses it.
+    Its rule and its selector are made of the `draft`.
     """
 
+    draft: Draft
     rule: BestRule
-    baseline: int | None
+
+    @property
+    def baseline(self) -> int | None:
+        """The number of the system that all others are compared with; None if the run chooses it."""
+        return self.draft.baseline
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -46,10 +50,17 @@ class Selection(Prepared[SelectSettings]):
         return min(self.limits.max_judgments, len(self.pairs) * len(self.pool))
 
     @property
+    def usual(self) -> int | None:
+        """How many calls such a search usually takes to its end; None if it uses up its limit."""
+        if self.rule.level is None or self.config.selector != SELECTORS[0]:
+            return None
+        gap, config = self.config.min_gap or 0.0, self.config
+        return usual_calls(len(self.pool.systems), len(self.pool), gap, config.risk, sampled=self.sampled)
+
+    @property
     def names_none(self) -> str:
-        """Return that the search may well name no system, and what it takes."""
-        gap, systems = self.config.min_gap or 0.0, len(self.pool.systems)
-        return no_winner(self.most_judgments, systems, sampled=self.sampled, gap=gap)
+        """Return that a search for the best of items like these may well name no system, and what it takes."""
+        return no_winner(self.most_judgments, len(self.pool.systems), gap=self.config.min_gap or 0.0)
 
     @property
     def notice(self) -> str | None:
@@ -72,22 +83,24 @@ def prepare(config: SelectSettings, environment: Mapping[str, str], *, offline: 
     against = config.against(pool.systems)
     _check_outputs(pool)
     _check_limit(config, pool)
-    if inputs.systems and config.selector_row.needs & {Need.OPINIONS, Need.EPSILONS}:
+    if inputs.systems and config.selector_row.needs_outputs:
         live = pool.systems[pool.live[0]]
         instead = "`selector=race` or `selector=random`"
         raise looks_at_all(f"selector={config.selector}", live, instead)
-    ingredients = Ingredients(
-        risk=config.risk, items=inputs.items, limit=config.max_judgments, gap=config.min_gap or 0.0
+    draft = Draft(
+        items=len(pool),
+        limit=config.max_judgments,
+        risk=config.risk,
+        systems=len(pool.systems),
+        baseline=pool.systems.index(against) if against else None,
+        gap=config.min_gap or 0.0,
+        population=inputs.population,
+        settings=config,
+        seed=(config.seed,),
+        pool=pool,
     )
     run, question = ids_of(QUESTION, config, inputs)
-    return Selection(
-        config,
-        inputs,
-        run,
-        question=question,
-        rule=config.rule_row.make(ingredients),
-        baseline=pool.systems.index(against) if against else None,
-    )
+    return Selection(config, inputs, run, question=question, draft=draft, rule=config.rule_row.make(draft))
 
 
 def _check_settings(config: SelectSettings) -> None:
@@ -102,7 +115,7 @@ def _check_settings(config: SelectSettings) -> None:
             f"`rule={config.rule}` holds only for random draws, but `selector={config.selector}` picks "
             "queries; use `selector=race`, or `rule=fixed-budget`"
         )
-    if Need.RISK in config.selector_row.needs and not config.rule_row.guaranteed:
+    if config.selector_row.drops and not config.rule_row.guaranteed:
         raise InputError(
             f"`selector={config.selector}` drops systems at a stated risk, but `rule={config.rule}` states "
             "none; with a limit, `rule=separated` names its leader and the gap"
@@ -113,7 +126,7 @@ def _check_settings(config: SelectSettings) -> None:
         proves=config.rule_row.guaranteed and draws is Draws.EVEN,
         instead="`selector=race` or `selector=random` with `rule=separated`",
     )
-    if config.baseline is None and Need.RISK not in config.selector_row.needs:
+    if config.baseline is None and not config.selector_row.drops:
         raise InputError(
             f"`selector={config.selector}` needs a `baseline`, the name of a system; only `selector=race` chooses one"
         )

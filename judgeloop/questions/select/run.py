@@ -6,19 +6,14 @@ knows no exit codes.
 
 import itertools
 from dataclasses import replace
-from functools import partial
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from judgeloop.core.outcomes import Finished, StopKind
-from judgeloop.engine.session import Limits, Session
+from judgeloop.core.protocols import Selector
+from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.ledger.opening import runs_of
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
-from judgeloop.methods.selectors.catalogue import Need
-from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.papers.llm_selector.information import Epsilons, choose_epsilons
 from judgeloop.questions import stored
 from judgeloop.questions.select.pictures import course_of
 from judgeloop.questions.select.plan import judgments_to_name, limit_too_low, more_to_name
@@ -34,11 +29,11 @@ async def run(
     selection: Selection, *, interruption: Interruption | None = None, observe: Observe[Standings] = unobserved
 ) -> Selected:
     """Judge until the best is found, or until money, judgments or items run out."""
-    given = _given(selection)
+    selector = selection.config.selector_row.make(selection.draft)
     finished = await drive_session(
-        _session(selection, given), selection, terms_of(selection), interruption=interruption, observe=observe
+        _session(selection, selector), selection, terms_of(selection), interruption=interruption, observe=observe
     )
-    return _result(selection, given, finished)
+    return _result(selection, selector, finished)
 
 
 async def forecast(selection: Selection) -> tuple[Plan, Selected]:
@@ -46,18 +41,12 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
 
     Asks no judge and spends nothing.
     """
-    given, terms = _given(selection), terms_of(selection, offline=True)
-    finished = await drive_session(_session(selection, given), selection, terms)
+    selector, terms = selection.config.selector_row.make(selection.draft), terms_of(selection, offline=True)
+    finished = await drive_session(_session(selection, selector), selection, terms)
     outcome, pool = finished.outcome, selection.pool
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    foreseen = judgments_to_name(
-        outcome,
-        selection.limits,
-        partial(_imagined, selection, given),
-        every=len(selection.pairs) * len(pool),
-        states_risk=selection.rule.level is not None,
-        over=over,
-    )
+    every = len(selection.pairs) * len(pool)
+    foreseen = judgments_to_name(outcome.asked, selection.usual, selection.limits, every=every, over=over)
     done, against = {label.choice.key for label in outcome.labels}, outcome.estimate.tally.baseline
     left = [
         (position, (system, against))
@@ -71,69 +60,35 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
         (pool.query(*one) for one in left),
         foreseen[:2],
         finished.spend.left_p,
-        done=len(selection.pairs) * len(pool) - len(left),
+        done=every - len(left),
         controls=finished.controls,
     )
-    stays_open = selection.notice or (selection.names_none if foreseen.open else "")
-    if foreseen.needed and not selection.notice:
+    stays_open = selection.notice or ""
+    if (
+        not (stays_open or over) and selection.sampled and (selection.usual or 0) > every
+    ):  # all items leave it open, too
+        stays_open = selection.names_none
+    elif foreseen.needed and not stays_open:
         stays_open = limit_too_low(selection.limits.max_judgments, foreseen.needed)
     plan = replace(plan, stays_open=f"{stays_open}." if stays_open else "")
-    return plan, _result(selection, given, finished)
+    return plan, _result(selection, selector, finished)
 
 
-def _given(selection: Selection) -> ForMany:
-    """Return the data that the selector uses: weak judges' opinions."""
-    config, pool, needs = selection.config, selection.pool, selection.config.selector_row.needs
-    opinions = None
-    if Need.OPINIONS in needs:
-        from judgeloop.papers.llm_selector.opinions import weak_opinions
-
-        folder = config.cache_dir / "weak-judges"
-        opinions = weak_opinions(pool.outputs, selection.baseline or 0, config.weak_judges, folder)
-    return ForMany(
-        len(pool.systems),
-        selection.baseline or 0,
-        selection.rule.level,
-        opinions,
-        _epsilons(selection, opinions) if Need.EPSILONS in needs else None,
-        selection.sampled,
-        config.min_gap or 0.0,
-        choosing=selection.baseline is None,
-    )
+def _session(selection: Selection, selector: Selector[Any]) -> Session[Standings]:
+    return session_of(selection, selector, _estimator(selection), selection.rule)
 
 
-def _epsilons(selection: Selection, opinions: NDArray[np.int8] | None) -> Epsilons:
-    """Return the epsilons of the settings, or else choose them by the `opinions`."""
-    config, pool = selection.config, selection.pool
-    if config.epsilon is not None:
-        return config.epsilon
-    assert opinions is not None, "epsilons are chosen by opinions"
-    queries = max(1, min(len(pool), config.max_judgments // (len(pool.systems) - 1)))
-    return choose_epsilons(opinions, queries, np.random.default_rng([config.seed, queries]))
+def _estimator(selection: Selection) -> WinRates:
+    draft, level = selection.draft, selection.rule.level
+    return WinRates(draft.systems, draft.baseline, level, draft.sampled, draft.gap)
 
 
-def _session(selection: Selection, given: ForMany) -> Session[Standings]:
-    selector = selection.config.selector_row.make(given)
-    return session_of(selection, selector, _estimator(selection, given), selection.rule)
-
-
-def _estimator(selection: Selection, given: ForMany) -> WinRates:
-    systems, level = len(selection.pool.systems), selection.rule.level
-    return WinRates(systems, selection.baseline, level, selection.sampled, given.gap)
-
-
-def _imagined(selection: Selection, given: ForMany, limits: Limits) -> Session[Standings]:
-    """Return the session with other limits, for a forecast."""
-    inputs = replace(selection.inputs, limits=limits)
-    return _session(replace(selection, inputs=inputs), given)
-
-
-def _result(selection: Selection, given: ForMany, finished: Finished[Standings]) -> Selected:
+def _result(selection: Selection, selector: Selector[Any], finished: Finished[Standings]) -> Selected:
     config, outcome = selection.config, finished.outcome
     tally = outcome.estimate.tally
     more = None
-    if outcome.winner is None and not selection.notice:  # else answers hardly go on as they were
-        more = more_to_name(outcome, partial(_imagined, selection, given))
+    if outcome.winner is None and not selection.notice:
+        more = more_to_name(outcome.asked, selection.usual, len(selection.pairs) * len(selection.pool))
     scouted = scouted_items(len(tally.wins), selection.baseline, len(selection.pool))
     result = selected_of(
         finished,
@@ -147,14 +102,14 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
                 if tally.queries  # else the choice was cut short
             ),
             min_gap=config.min_gap,
-            epsilon=given.epsilons,
+            epsilon=getattr(selector, "epsilons", None),  # of a selector that has some
         ),
         data_notes(selection),
         items=selection.pool.items,
         more_judgments=more,
     )
     deciding = [label for label in outcome.labels if label.choice.key in outcome.deciding]
-    estimator = _estimator(selection, given)
+    estimator = _estimator(selection)
     course = course_of(deciding, estimator, tally, selection.pool.systems, len(selection.pool))
     result = replace(result, course=course)
     result = _with_earlier(selection, result)

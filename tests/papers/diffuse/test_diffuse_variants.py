@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgeloop.methods.selectors.catalogue import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 from judgeloop.papers.diffuse.tree import COMBINED, HIERARCHIES, NAMED, closest_in_cosine, representative
+from judgeloop.papers.settings import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 
 # Centre (2, 1.1). The second points its way best though the first lies nearer to it, and the second
 # is longest.
