@@ -148,17 +148,17 @@ SYSTEM_ROW = """
 """
 
 SETTING = """
-    colour: str = shared.run_setting("Colour of the result.", shared.STOPPING).field("blue")
+    colour: str = fields.run_setting("Colour of the result.", fields.STOPPING).field("blue")
 """
 
 QUESTION_ENTRY = """
 PASSES: Any = Question(
-    "passes", "Find out whether one system passes.", "", "PassesConfig", "Estimated"
+    "passes", "Find out whether one system passes.", "", "PassesSettings", "Estimation"
 )
 """
 QUESTION = {
     "__init__": '"""Does one system pass?"""\n',
-    "config": '''
+    "settings": '''
 """The settings: those of an estimate."""
 
 from dataclasses import dataclass
@@ -167,13 +167,13 @@ from judgeloop.questions.estimate.settings import EstimateSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class PassesConfig(EstimateSettings):
+class PassesSettings(EstimateSettings):
     pass
 ''',
     "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
-    "result": "from judgeloop.questions.estimate.result import Estimated as Estimated\n",
+    "result": "from judgeloop.questions.estimate.result import Estimation as Estimation\n",
     "run": "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n",
-    "text": "def so_far(tally, systems, most): return ''\n",
+    "page": "def so_far(tally, systems, most): return ''\n",
 }
 
 

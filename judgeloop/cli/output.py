@@ -28,8 +28,7 @@ import click
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
 from judgeloop.report.escaping import visible
-from judgeloop.report.naming import NAMED, page_said
-from judgeloop.report.page import Page
+from judgeloop.report.naming import NAMED
 from judgeloop.report.words import WIDTH
 from judgeloop.settings.setting import COMMAND_LINE, Declared
 
@@ -235,11 +234,6 @@ def where_named(path: str) -> str:
         if file and any(part.endswith(path) for part in parts):
             return f"; {field.key} in {file} names it, and it was looked for in {Path(path).absolute().parent}"
     return ""
-
-
-def page_as_flags(page: Page) -> Page:
-    """Return a page with the names of settings turned into flags."""
-    return page_said(page, as_flags)
 
 
 def _shown(match: re.Match[str]) -> str:

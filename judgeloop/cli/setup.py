@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli.options import CONTEXT, DRY_RUN, JSON, QUIET, ROWS_FILE, settings_command
-from judgeloop.cli.output import as_flags, columns, page_as_flags, paint, say, say_settings, show
+from judgeloop.cli.output import as_flags, columns, paint, say, say_settings, show
 from judgeloop.cli.progress import explained
 from judgeloop.core.errors import EXIT_JUDGE, InputError
 from judgeloop.core.money import show_usd
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import render, wrapped
+from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import count, per_cent
 from judgeloop.settings import fields
 from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.compare.result import Comparison
     from judgeloop.run.generate import Gathered, Generation
 
 SCHEMA_FILE = "judgeloop.schema.json"
@@ -157,7 +157,7 @@ def demo(*, keep: Path | None) -> None:
         every = example(min_judgments=result.items, max_judgments=result.items)
     parts = [
         _fitted(INTRODUCTION.format(items=result.items)),
-        f"{render(page_as_flags(result.page), width=columns(), paint=paint)}\n",
+        f"{render(result.page.said(as_flags), width=columns(), paint=paint)}\n",
         _explained(result, every),
         _fitted(FORGOTTEN if keep is None else KEPT.format(folder=keep)),
         _fitted(NEXT),
@@ -192,7 +192,7 @@ def _example_folder(keep: Path | None) -> Iterator[Path]:
         yield folder
 
 
-def _explained(result: Result, every: Result) -> str:
+def _explained(result: Comparison, every: Comparison) -> str:
     """Return what the decision means, compared with the decision by all items."""
     text = EXPLANATION.format(
         judged=result.judged,

@@ -12,16 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.prepare import Comparison
-    from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.compare.prepare import PreparedComparison
+    from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.compare.settings import CompareSettings
-    from judgeloop.questions.estimate.prepare import Estimation
-    from judgeloop.questions.estimate.result import Estimated
+    from judgeloop.questions.estimate.prepare import PreparedEstimation
+    from judgeloop.questions.estimate.result import Estimation
     from judgeloop.questions.estimate.settings import EstimateSettings
-    from judgeloop.questions.select.prepare import Selection
-    from judgeloop.questions.select.result import Selected
+    from judgeloop.questions.select.prepare import PreparedSelection
+    from judgeloop.questions.select.result import Selection
     from judgeloop.questions.select.settings import SelectSettings
-    from judgeloop.report.run_result import RunResult
+    from judgeloop.report.result import RunResult
     from judgeloop.run.plan import Plan
     from judgeloop.run.prepared import Prepared
     from judgeloop.settings.run_settings import RunSettings
@@ -78,7 +78,7 @@ class Question(Generic[C, P, R]):
             self._of("prepare", "prepare"),
             self._of("run", "run"),
             self._of("run", "forecast"),
-            self._of("text", "so_far"),
+            self._of("page", "so_far"),
             self._of("result", self.result),
         )
 
@@ -86,25 +86,25 @@ class Question(Generic[C, P, R]):
         return getattr(import_module(f"judgeloop.questions.{self.name}.{module}"), name)
 
 
-COMPARE: Question[CompareSettings, Comparison, Result] = Question(
+COMPARE: Question[CompareSettings, PreparedComparison, Comparison] = Question(
     "compare",
     "Find the better of two systems.",
     "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
     "CompareSettings",
-    "Result",
+    "Comparison",
 )
-SELECT: Question[SelectSettings, Selection, Selected] = Question(
+SELECT: Question[SelectSettings, PreparedSelection, Selection] = Question(
     "select",
     "Find the best of many systems by comparing each with a baseline among them.",
     "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
     "SelectSettings",
-    "Selected",
+    "Selection",
 )
-ESTIMATE: Question[EstimateSettings, Estimation, Estimated] = Question(
+ESTIMATE: Question[EstimateSettings, PreparedEstimation, Estimation] = Question(
     "estimate",
     "Estimate a system's mean score over all items from a few judged items.",
     "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",
     "EstimateSettings",
-    "Estimated",
+    "Estimation",
 )
 QUESTIONS: tuple[Question[Any, Any, Any], ...] = (COMPARE, SELECT, ESTIMATE)

@@ -21,7 +21,7 @@ from judgeloop.core.verdict_key import digest
 from judgeloop.ledger.opening import Address, open_ledger, open_reader
 from judgeloop.questions.question import QUESTIONS
 from judgeloop.report.labels import Texts
-from judgeloop.report.run_result import CUT_SHORT, RunResult
+from judgeloop.report.result import CUT_SHORT, RunResult
 from judgeloop.run.prepared import Prepared
 
 

@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judgeloop.core.errors import some
 from judgeloop.providers.redaction import MASK, redact
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Section
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.facts import Fact, Section
+from judgeloop.report.result import RunResult
 from judgeloop.run.prepared import Prepared
 from judgeloop.settings.values import secrets_of
 
@@ -33,16 +32,13 @@ _KEY_LIKE = re.compile(
 
 def repeatable(ready: Prepared[Any], result: R, call: str) -> R:
     """Return a result whose page has the `call`, masked, the files with hashes, and the date."""
-    board, config = result.page.board, ready.config
-    files = [path for path in config.files_read() if path != config.ledger and path.is_file()]
-    read = tuple((visible(str(path)), f"sha256 {_digest(path)}") for path in files)
-    known = board.again.rows if board.again else ()
-    again = Section("How to do it again", (("command", visible(call)), *known, *read))
-    named = f" Files: {some(visible(path.name) for path in files)}." if files else ""
-    earlier = "result of " if result.counts.decided_at else ""
-    date = f"{earlier}{_date(result.counts.decided_at)}"
-    board = replace(board, again=again, written=date, plain=board.plain and board.plain + named)
-    return replace(result, page=replace(result.page, board=board))
+    files = [path for path in ready.config.files_read() if path != ready.config.ledger and path.is_file()]
+    page = result.page.with_facts(
+        Fact("command", Section.AGAIN, "command", call),
+        *(Fact(f"file.{path}", Section.AGAIN, visible(str(path)), f"sha256 {_digest(path)}") for path in files),
+    )
+    date = f"{'result of ' if result.counts.decided_at else ''}{_date(result.counts.decided_at)}"
+    return replace(result, page=replace(page, written=date))
 
 
 def _date(decided_at: str) -> str:

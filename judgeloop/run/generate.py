@@ -29,7 +29,7 @@ from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.report.run_result import SCHEMA_VERSION
+from judgeloop.report.result import SCHEMA_VERSION
 from judgeloop.run.drive import drive_session, look_up, session_of, systems_of, terms_of
 from judgeloop.run.inputs import Inputs, check_ledger
 from judgeloop.run.live import live_systems, with_live

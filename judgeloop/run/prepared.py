@@ -24,7 +24,7 @@ from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, runs_of
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.report.labels import Texts
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.run.earlier import noted_questions
 from judgeloop.run.inputs import Inputs
 from judgeloop.run.live import identities, since_of

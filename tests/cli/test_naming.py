@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.commandline import in_a_command
 
 from judgeloop.cli.commands import FIELDS
-from judgeloop.cli.output import as_flags, page_as_flags
-from judgeloop.report.page import Page
+from judgeloop.cli.output import as_flags
+from judgeloop.report.facts import Fact, Page, Section, decided
 
 CHANGED_BY_A_SHELL = ["two words", "$HOME", "*.csv", "[ab].csv", "{a,b}", "!1", "a\nb"]
 
@@ -44,7 +44,7 @@ def test_what_stands_between_backticks_is_shown_as_a_flag_if_it_is_a_setting(sai
 
 
 def test_every_setting_of_every_command_is_known():
-    arguments = {"first": "A"}  # in a command without it, compare's argument hides generate's flag
+    arguments = {"first": "A", "file": "FILE"}  # in a command without it, an earlier command's argument hides a flag
     for fields in FIELDS.values():
         for field in fields.values():
             shown = field.variable if field.setting.file_only else f"--{field.key}"
@@ -58,5 +58,7 @@ def test_a_shell_reads_a_value_back_as_it_was(value):
 
 
 def test_a_page_shows_settings_as_flags_and_keeps_the_names_of_its_rows():
-    page = Page("raise `budget`", (("`seed`", "or `seed=2`"), ("cost", "none")))
-    assert page_as_flags(page) == Page("raise --budget", (("`seed`", "or --seed 2"), ("cost", "none")))
+    def page(decision, seed):
+        return Page((decided(decision), Fact("seed", Section.DATA, "`seed`", seed)))
+
+    assert page("raise `budget`", "or `seed=2`").said(as_flags) == page("raise --budget", "or --seed 2")

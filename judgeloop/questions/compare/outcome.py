@@ -1,6 +1,6 @@
 """From the outcome of a comparison to its result: counts, gap with bounds, risk, groups.
 
-Takes what a run ended with, returns a `Result`. Judges nothing, and makes no sentence.
+Takes what a run ended with, returns a `Comparison`. Judges nothing, and makes no sentence.
 """
 
 import math
@@ -15,7 +15,7 @@ from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
 from judgeloop.methods.stopping.by_group import Finding
-from judgeloop.questions.compare.result import CompareOptions, Result, ScoreFigures
+from judgeloop.questions.compare.result import CompareOptions, Comparison, ScoreFigures
 from judgeloop.report.groups import group_rows
 from judgeloop.report.labels import label_rows
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -35,7 +35,7 @@ def result_of(
     before: Sequence[RunNote] = (),
     searched: int = 0,
     findings: Mapping[str | None, Finding] | None = None,
-) -> Result:
+) -> Comparison:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
@@ -51,7 +51,7 @@ def result_of(
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
     better = risk_beyond if options.min_gap is not None else None
     bounds = gap_bounds(tally, UNLIMITED if setup.sampled else tally.items, setup.risk_threshold)
-    return Result(
+    return Comparison(
         setup=setup,
         options=options,
         data=data,

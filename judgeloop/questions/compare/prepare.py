@@ -50,7 +50,7 @@ OF_THE_OUTCOME = {Role.RUN, Role.KEY, Role.CONTENT}
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Prepared[CompareSettings]):
+class PreparedComparison(Prepared[CompareSettings]):
     """A comparison ready to run.
 
     Its rule and its selector are made of the `draft`. `check` may give a run up. `ties` are the items that were a tie,
@@ -74,7 +74,7 @@ class Comparison(Prepared[CompareSettings]):
     @property
     def most_judgments(self) -> int:
         """The most judgments: all items, if further ones go to groups."""
-        most = super(Comparison, self).most_judgments
+        most = super(PreparedComparison, self).most_judgments
         return len(self.pool) if self.config.by_group else most
 
     @property
@@ -95,7 +95,7 @@ class Comparison(Prepared[CompareSettings]):
         return " ".join(unlikely_to_pass(equal, items)) or None
 
 
-def prepare(config: CompareSettings, environment: Mapping[str, str], *, offline: bool = False) -> Comparison:
+def prepare(config: CompareSettings, environment: Mapping[str, str], *, offline: bool = False) -> PreparedComparison:
     """Read and check everything that a comparison needs (`questions/question.py`).
 
     Raises:
@@ -130,7 +130,7 @@ def prepare(config: CompareSettings, environment: Mapping[str, str], *, offline:
         pool=inputs.pool,
     )
     rule: Rule = config.rule_row.make(draft)
-    ready = Comparison(
+    ready = PreparedComparison(
         config,
         inputs,
         run,

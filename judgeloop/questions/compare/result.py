@@ -1,6 +1,6 @@
 """The result of a comparison: all figures that the reports show, computed once.
 
-`text.py` makes the page. Formats nothing for people and writes no file.
+`page.py` makes facts of them. Formats nothing for people and writes no file.
 """
 
 import math
@@ -11,19 +11,17 @@ from typing import ClassVar, Literal
 from judgeloop.catalogue import rule_row
 from judgeloop.core.choices import Groups
 from judgeloop.core.errors import some
-from judgeloop.core.outcomes import BREAKS, Outcome, StopKind, StopReason, outcome_of
+from judgeloop.core.outcomes import BREAKS, Condition, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stopping.rule import points
-from judgeloop.report.conditions import of_the_run
+from judgeloop.report.facts import GROUP, ended, of_the_run
 from judgeloop.report.groups import GroupRow, counted
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.run_result import Condition, RunResult
-from judgeloop.report.sentences import GROUP, ended
-from judgeloop.report.words import ends
+from judgeloop.report.result import RunResult
 from judgeloop.run.plan import FEWEST_KNOWN
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
@@ -73,7 +71,7 @@ class ScoreFigures:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Result(RunResult):
+class Comparison(RunResult):
     """A comparison's result.
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
@@ -217,12 +215,6 @@ class Result(RunResult):
             return None, None
         low, high = sorted(sign * end for end in self.gap_interval or (0.0, 0.0))
         return 0.0 + sign * self.gap, (0.0 + low, 0.0 + high) if self.gap_interval else None
-
-    @property
-    def figure(self) -> str:
-        """The bounds of the second system's gap, as a table shows them."""
-        bounds, margin = self.of_second[1], self.options.gap_asked
-        return " to ".join(ends(bounds, out=self.ruled_out_of_second, margin=margin)) if bounds else ""
 
     @property
     def ruled_out_of_second(self) -> float | None:

@@ -14,7 +14,7 @@ from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.questions import stored
 from judgeloop.questions.compare.outcome import result_of
-from judgeloop.questions.compare.pictures import course_of
+from judgeloop.questions.compare.page import course_of, page
 from judgeloop.questions.compare.plan import (
     foreseen,
     judgments_to_decide,
@@ -22,9 +22,8 @@ from judgeloop.questions.compare.plan import (
     share_of_ties,
     with_an_equal_system,
 )
-from judgeloop.questions.compare.prepare import Comparison
-from judgeloop.questions.compare.result import CompareOptions, Result
-from judgeloop.questions.compare.text import page
+from judgeloop.questions.compare.prepare import PreparedComparison
+from judgeloop.questions.compare.result import CompareOptions, Comparison
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup
 from judgeloop.run import drive
@@ -34,8 +33,8 @@ from judgeloop.run.plan import Plan, Range, priced
 
 
 async def run(
-    comparison: Comparison, *, interruption: Interruption | None = None, observe: Observe[Tally] = unobserved
-) -> Result:
+    comparison: PreparedComparison, *, interruption: Interruption | None = None, observe: Observe[Tally] = unobserved
+) -> Comparison:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
     finished = await drive.drive_session(
         _session(comparison), comparison, drive.terms_of(comparison), interruption=interruption, observe=observe
@@ -43,7 +42,7 @@ async def run(
     return _result(comparison, finished)
 
 
-async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
+async def forecast(comparison: PreparedComparison) -> tuple[Plan, Comparison]:
     """Return what the comparison would take, and the result from the ledger's verdicts alone.
 
     Asks no judge and spends nothing.
@@ -82,7 +81,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
 
 
-def _session(comparison: Comparison) -> Session[Tally]:
+def _session(comparison: PreparedComparison) -> Session[Tally]:
     selector = comparison.config.selector_row.make(comparison.draft)
     estimator = Preferences(sampled=comparison.sampled)
     return drive.session_of(
@@ -90,7 +89,7 @@ def _session(comparison: Comparison) -> Session[Tally]:
     )
 
 
-def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
+def _result(comparison: PreparedComparison, finished: Finished[Tally]) -> Comparison:
     outcome = finished.outcome
     more = items = None
     rule, tally = comparison.rule, outcome.estimate.tally
@@ -131,20 +130,20 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     return replace(result, page=page(result), texts=texts)
 
 
-def _redrawn(comparison: Comparison, result: Result, before: Sequence[RecordedRun]) -> str:
+def _redrawn(comparison: PreparedComparison, result: Comparison, before: Sequence[RecordedRun]) -> str:
     """Return the last decision on the same outputs with another seed, and its run; empty if it is the same."""
     same = [one for one in before if one.note.question == comparison.question]
     found = stored.ended_otherwise(comparison.config.ledger, result, same, lambda one: (one.named, one.claim))
     return stored.said(*found) if found else ""
 
 
-def _setup(comparison: Comparison) -> Setup:
+def _setup(comparison: PreparedComparison) -> Setup:
     config, row = comparison.config, comparison.config.selector_row
     represent = config.represent if row.vectors else None
     return drive.setup_of(comparison, comparison.rule, row.name, represent=represent)
 
 
-def _options(comparison: Comparison) -> CompareOptions:
+def _options(comparison: PreparedComparison) -> CompareOptions:
     config = comparison.config
     return CompareOptions(
         near_tie=config.near_tie,

@@ -28,7 +28,7 @@ CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or b
 
 
 @dataclass(frozen=True, slots=True)
-class Estimation(Prepared[EstimateSettings]):
+class PreparedEstimation(Prepared[EstimateSettings]):
     """An estimate ready to run.
 
     `confidence`, shape (items,), is the system's confidence in its outputs; None if neither
@@ -52,7 +52,7 @@ class Estimation(Prepared[EstimateSettings]):
         return min(self.config.max_judgments, len(self.pool))
 
 
-def prepare(config: EstimateSettings, environment: Mapping[str, str], *, offline: bool = False) -> Estimation:
+def prepare(config: EstimateSettings, environment: Mapping[str, str], *, offline: bool = False) -> PreparedEstimation:
     """Read and check everything that an estimate needs (`questions/question.py`).
 
     Raises:
@@ -77,7 +77,7 @@ def prepare(config: EstimateSettings, environment: Mapping[str, str], *, offline
     )
     # Clusters are computed here, before the run, so that the user can interrupt it.
     selector = config.selector_row.make(draft_of(config, pool, confidence))
-    return Estimation(
+    return PreparedEstimation(
         config, inputs, run, rule=_rule(config, len(pool)), selector=selector, confidence=confidence, proxy=proxy
     )
 

@@ -21,11 +21,11 @@ from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.controls import NO_CONTROLS
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
+from judgeloop.questions.estimate.page import page
 from judgeloop.questions.estimate.plan import RATINGS, ZERO_OR_ONE, judgments_to_know, more_to_know, too_few
-from judgeloop.questions.estimate.prepare import Estimation
-from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
+from judgeloop.questions.estimate.prepare import PreparedEstimation
+from judgeloop.questions.estimate.result import EstimateOptions, Estimation, estimated_of
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE
-from judgeloop.questions.estimate.text import page
 from judgeloop.report.labels import Texts
 from judgeloop.run.drive import data_notes, drive_session, session_of, setup_of, terms_of
 from judgeloop.run.foresee import planned
@@ -36,14 +36,14 @@ WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}
 
 
 async def run(
-    estimation: Estimation, *, interruption: Interruption | None = None, observe: Observe[Ratings] = unobserved
-) -> Estimated:
+    estimation: PreparedEstimation, *, interruption: Interruption | None = None, observe: Observe[Ratings] = unobserved
+) -> Estimation:
     """Judge until the interval is narrow enough, or until money, judgments or items run out."""
     ran = await _run(estimation, terms_of(estimation), interruption=interruption, observe=observe)
     return _result(estimation, ran)
 
 
-async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
+async def forecast(estimation: PreparedEstimation) -> tuple[Plan, Estimation]:
     """Return what the estimate would take, and the result from the ledger's verdicts alone.
 
     Asks no judge and spends nothing.
@@ -78,7 +78,7 @@ class _Ran:
 
 
 async def _run(
-    estimation: Estimation,
+    estimation: PreparedEstimation,
     terms: Terms,
     *,
     interruption: Interruption | None = None,
@@ -105,13 +105,13 @@ async def _run(
     return _Ran(finished, proxy)
 
 
-def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
+def _estimator(estimation: PreparedEstimation, proxy: Floats | None) -> Estimator[Ratings]:
     strata = strata_of(estimation.selector, len(estimation.pool))
     return MeanScore(strata, proxy, sampled=estimation.sampled)
 
 
 async def _ask_proxy(
-    estimation: Estimation, terms: Terms, *, interruption: Interruption | None
+    estimation: PreparedEstimation, terms: Terms, *, interruption: Interruption | None
 ) -> Finished[Ratings] | None:
     """Let the proxy rate every item, within the same budget; None if the proxy is not a judge."""
     if estimation.proxy is None:
@@ -130,7 +130,7 @@ async def _ask_proxy(
     )
 
 
-def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Floats | None:
+def _proxy_scores(estimation: PreparedEstimation, first: Finished[Ratings] | None) -> Floats | None:
     """Return the proxy's score of each item, shape (items,); None without scores for all items.
 
     An item on which the proxy abstained gets the proxy's mean, which is neutral.
@@ -145,7 +145,7 @@ def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Fl
     return np.where(np.isnan(scores), tally.moments.mean, scores)
 
 
-def _result(estimation: Estimation, ran: _Ran) -> Estimated:
+def _result(estimation: PreparedEstimation, ran: _Ran) -> Estimation:
     config, finished = estimation.config, ran.finished
     tally, proxy = finished.outcome.estimate.tally, estimation.proxy
     result = estimated_of(

@@ -24,7 +24,7 @@ FEWEST_SYSTEMS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Selection(Prepared[SelectSettings]):
+class PreparedSelection(Prepared[SelectSettings]):
     """A search for the best of many, ready to run.
 
     Its rule and its selector are made of the `draft`.
@@ -69,7 +69,7 @@ class Selection(Prepared[SelectSettings]):
         return self.names_none if self.sampled and close and self.rule.level is not None else None
 
 
-def prepare(config: SelectSettings, environment: Mapping[str, str], *, offline: bool = False) -> Selection:
+def prepare(config: SelectSettings, environment: Mapping[str, str], *, offline: bool = False) -> PreparedSelection:
     """Read and check everything that a search for the best needs (`questions/question.py`).
 
     Raises:
@@ -100,7 +100,7 @@ def prepare(config: SelectSettings, environment: Mapping[str, str], *, offline: 
         pool=pool,
     )
     run, question = ids_of(QUESTION, config, inputs)
-    return Selection(config, inputs, run, question=question, draft=draft, rule=config.rule_row.make(draft))
+    return PreparedSelection(config, inputs, run, question=question, draft=draft, rule=config.rule_row.make(draft))
 
 
 def _check_settings(config: SelectSettings) -> None:

@@ -15,19 +15,18 @@ from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.ledger.opening import runs_of
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
 from judgeloop.questions import stored
-from judgeloop.questions.select.pictures import course_of
+from judgeloop.questions.select.page import course_of, page
 from judgeloop.questions.select.plan import judgments_to_name, limit_too_low, more_to_name
-from judgeloop.questions.select.prepare import Selection
-from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
-from judgeloop.questions.select.text import page
+from judgeloop.questions.select.prepare import PreparedSelection
+from judgeloop.questions.select.result import Selection, SelectOptions, selected_of
 from judgeloop.run.drive import data_notes, drive_session, session_of, setup_of, terms_of
 from judgeloop.run.foresee import planned
 from judgeloop.run.plan import Plan
 
 
 async def run(
-    selection: Selection, *, interruption: Interruption | None = None, observe: Observe[Standings] = unobserved
-) -> Selected:
+    selection: PreparedSelection, *, interruption: Interruption | None = None, observe: Observe[Standings] = unobserved
+) -> Selection:
     """Judge until the best is found, or until money, judgments or items run out."""
     selector = selection.config.selector_row.make(selection.draft)
     finished = await drive_session(
@@ -36,7 +35,7 @@ async def run(
     return _result(selection, selector, finished)
 
 
-async def forecast(selection: Selection) -> tuple[Plan, Selected]:
+async def forecast(selection: PreparedSelection) -> tuple[Plan, Selection]:
     """Return what the search would take, and the result from the ledger's verdicts alone.
 
     Asks no judge and spends nothing.
@@ -74,16 +73,16 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     return plan, _result(selection, selector, finished)
 
 
-def _session(selection: Selection, selector: Selector[Any]) -> Session[Standings]:
+def _session(selection: PreparedSelection, selector: Selector[Any]) -> Session[Standings]:
     return session_of(selection, selector, _estimator(selection), selection.rule)
 
 
-def _estimator(selection: Selection) -> WinRates:
+def _estimator(selection: PreparedSelection) -> WinRates:
     draft, level = selection.draft, selection.rule.level
     return WinRates(draft.systems, draft.baseline, level, draft.sampled, draft.gap)
 
 
-def _result(selection: Selection, selector: Selector[Any], finished: Finished[Standings]) -> Selected:
+def _result(selection: PreparedSelection, selector: Selector[Any], finished: Finished[Standings]) -> Selection:
     config, outcome = selection.config, finished.outcome
     tally = outcome.estimate.tally
     more = None
@@ -116,7 +115,7 @@ def _result(selection: Selection, selector: Selector[Any], finished: Finished[St
     return replace(result, page=page(result))
 
 
-def _with_earlier(selection: Selection, result: Selected) -> Selected:
+def _with_earlier(selection: PreparedSelection, result: Selection) -> Selection:
     """Note the last search of the same outputs that ended otherwise, with another seed or another baseline."""
     ledger = selection.config.ledger
     runs = itertools.takewhile(lambda one: one.id != selection.run_id, runs_of(ledger))
