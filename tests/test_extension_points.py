@@ -148,32 +148,32 @@ SYSTEM_ROW = """
 """
 
 SETTING = """
-    colour: str = shared.run_setting("Colour of the result.", shared.STOPPING).field("blue")
+    colour: str = fields.run_setting("Colour of the result.", fields.STOPPING).field("blue")
 """
 
 QUESTION_ENTRY = """
 PASSES: Any = Question(
-    "passes", "Find out whether one system passes.", "", "PassesConfig", "Estimation"
+    "passes", "Find out whether one system passes.", "", "PassesSettings", "Estimation"
 )
 """
 QUESTION = {
     "__init__": '"""Does one system pass?"""\n',
-    "config": '''
+    "settings": '''
 """The settings: those of an estimate."""
 
 from dataclasses import dataclass
 
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.estimate.settings import EstimateSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class PassesConfig(EstimateConfig):
+class PassesSettings(EstimateSettings):
     pass
 ''',
     "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
     "result": "from judgeloop.questions.estimate.result import Estimation as Estimation\n",
     "run": "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n",
-    "text": "def so_far(tally, systems, most): return ''\n",
+    "page": "def so_far(tally, systems, most): return ''\n",
 }
 
 
@@ -328,7 +328,7 @@ OF_SETTINGS = ("run/test_identity.py", "api/test_signatures.py", "cli/test_flags
 
 
 def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
-    copy.insert("questions/compare/config.py", "\n    @classmethod\n    def completed", SETTING)
+    copy.insert("questions/compare/settings.py", "\n    @classmethod\n    def completed", SETTING)
     copy.insert("api/arguments.py", "    max_flips: ", "    colour: str | None\n")
     assert "--colour" in copy.run("compare", "--help-all")
     schema = "import make_schema; print(make_schema.schema())"
@@ -371,7 +371,7 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
         text=True,
     )
     assert done.returncode == 0, done.stdout
-    assert "CompareConfig-colour" in done.stdout
+    assert "CompareSettings-colour" in done.stdout
 
 
 def test_a_question_is_its_folder_and_its_entry(copy: Copy, incidents: Path) -> None:

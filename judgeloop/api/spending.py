@@ -6,8 +6,8 @@ Reads the ledger alone. `judgeloop ledger show` has the charges by day, systems,
 from os import PathLike
 
 from judgeloop.core.money import to_usd
-from judgeloop.diagnostics.config import LedgerConfig
 from judgeloop.ledger.opening import open_reader
+from judgeloop.settings.run_settings import LedgerSettings
 
 
 def spent_usd(ledger: str | PathLike[str] | None = None) -> float:
@@ -20,5 +20,5 @@ def spent_usd(ledger: str | PathLike[str] | None = None) -> float:
         LedgerError: the ledger cannot be read, or a row is not as it was written.
     """
     given = {} if ledger is None else {"ledger": ledger}
-    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+    with open_reader(LedgerSettings.of(**given).ledger) as reader:
         return float(to_usd(sum(one.charged_p for one in reader.spending()["state"].values())))

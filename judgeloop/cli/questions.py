@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from judgeloop.cli.naming import TYPED, as_flags
-from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show, typed
+from judgeloop.cli.options import OF_RUNS, settings_command
+from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.question import C, P, Question, R
@@ -26,6 +25,8 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.facts import Fact, Section
 from judgeloop.report.terminal import render
 from judgeloop.report.words import count, shortened
+from judgeloop.settings.setting import COMMAND_LINE
+from judgeloop.settings.sources import RESULT_FILE
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
@@ -53,7 +54,9 @@ GATES = {
 
 def command_of(question: Question[Any, Any, Any]) -> click.Command:
     """Return the command of a question."""
-    return settings_command(question.name, Asking(question).invoked, text=_help(question))
+    return settings_command(
+        question.name, Asking(question).invoked, question.settings(), switches=OF_RUNS, text=_help(question)
+    )
 
 
 def _help(question: Question[Any, Any, Any]) -> str:
@@ -75,17 +78,17 @@ class Asking(Generic[C, P, R]):
         labels = tuple(
             one if one.score is not None else replace(one, reason=_advised(one.reason)) for one in result.labels
         )
-        if (files := read.sentence(typed())) is not None:
-            page = page.with_facts(Fact("settings", Section.DATA, "settings", files))
+        if read.sentence is not None:
+            page = page.with_facts(Fact("settings", Section.DATA, "settings", read.sentence))
         return replace(result, page=page, labels=labels)
 
     def whole(self, ready: P, result: R, read: Read) -> R:
         """Return a result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.providers.redaction import MASK
         from judgeloop.run.again import masked, repeatable
-        from judgeloop.settings.secret import names_a_secret
         from judgeloop.settings.setting import PREFIX
         from judgeloop.settings.sources import OF_TESTS
+        from judgeloop.settings.values import names_a_secret
 
         result = self.shown(result, read)
         if ready.booked:
@@ -180,7 +183,7 @@ class Asking(Generic[C, P, R]):
     def _forecast(self, ready: P, read: Read, *, as_json: bool) -> None:
         from judgeloop.cli.files import json_text
 
-        found = self.foreseen(ready, read, read.sentence(typed()) or "")
+        found = self.foreseen(ready, read, read.sentence or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:
@@ -220,8 +223,8 @@ def check_dry_run() -> None:
     Raises:
         InputError: says what to do instead.
     """
-    source = click.get_current_context().get_parameter_source("output")
-    if source is click.core.ParameterSource.COMMANDLINE:
+    read: Read = click.get_current_context().obj
+    if read.origins.get(RESULT_FILE) == COMMAND_LINE:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
 
 

@@ -12,15 +12,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.config import CompareConfig
     from judgeloop.questions.compare.prepare import PreparedComparison
     from judgeloop.questions.compare.result import Comparison
-    from judgeloop.questions.estimate.config import EstimateConfig
+    from judgeloop.questions.compare.settings import CompareSettings
     from judgeloop.questions.estimate.prepare import PreparedEstimation
     from judgeloop.questions.estimate.result import Estimation
-    from judgeloop.questions.select.config import SelectConfig
+    from judgeloop.questions.estimate.settings import EstimateSettings
     from judgeloop.questions.select.prepare import PreparedSelection
     from judgeloop.questions.select.result import Selection
+    from judgeloop.questions.select.settings import SelectSettings
     from judgeloop.report.result import RunResult
     from judgeloop.run.plan import Plan
     from judgeloop.run.prepared import Prepared
@@ -58,7 +58,7 @@ class Question(Generic[C, P, R]):
     """A question: its name, a line of help, and an example as typed.
 
     Its folder has its name. `config` and `result` are the names of the classes of its settings and of
-    its results in the modules of these names.
+    its results in the modules `settings` and `result`.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Question(Generic[C, P, R]):
 
     def settings(self) -> type[C]:
         """Return the class of its settings."""
-        found: type[C] = self._of("config", self.config)
+        found: type[C] = self._of("settings", self.config)
         return found
 
     def load(self) -> Answering[C, P, R]:
@@ -86,25 +86,25 @@ class Question(Generic[C, P, R]):
         return getattr(import_module(f"judgeloop.questions.{self.name}.{module}"), name)
 
 
-COMPARE: Question[CompareConfig, PreparedComparison, Comparison] = Question(
+COMPARE: Question[CompareSettings, PreparedComparison, Comparison] = Question(
     "compare",
     "Find the better of two systems.",
     "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
-    "CompareConfig",
+    "CompareSettings",
     "Comparison",
 )
-SELECT: Question[SelectConfig, PreparedSelection, Selection] = Question(
+SELECT: Question[SelectSettings, PreparedSelection, Selection] = Question(
     "select",
     "Find the best of many systems by comparing each with a baseline among them.",
     "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
-    "SelectConfig",
+    "SelectSettings",
     "Selection",
 )
-ESTIMATE: Question[EstimateConfig, PreparedEstimation, Estimation] = Question(
+ESTIMATE: Question[EstimateSettings, PreparedEstimation, Estimation] = Question(
     "estimate",
     "Estimate a system's mean score over all items from a few judged items.",
     "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",
-    "EstimateConfig",
+    "EstimateSettings",
     "Estimation",
 )
 QUESTIONS: tuple[Question[Any, Any, Any], ...] = (COMPARE, SELECT, ESTIMATE)

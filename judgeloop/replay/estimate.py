@@ -23,9 +23,9 @@ from judgeloop.methods.stats.intervals import Interval
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.papers.actracer.inputs import SEARCHING, most_clusters
-from judgeloop.questions.estimate.config import BY_CONFIDENCE
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.replay.compare import Row, walked
-from judgeloop.replay.config import ReplayEstimateConfig
+from judgeloop.replay.settings import ReplayEstimateSettings
 
 QUESTION = "estimate"
 F = TypeVar("F", bound=np.floating)
@@ -55,7 +55,7 @@ class Subject:
         """The mean score over all items."""
         return float(self.scores.mean())
 
-    def draft(self, config: ReplayEstimateConfig, also: Mapping[str, Any] | None = None) -> Draft:
+    def draft(self, config: ReplayEstimateSettings, also: Mapping[str, Any] | None = None) -> Draft:
         """What selectors are made of: the recorded data, and what is found out `also`."""
         read = {
             "states": self.vectors, "last states": self.last, "outputs": self.outputs, "confidence": self.confidence
@@ -79,20 +79,20 @@ def needed(values: NDArray[F] | None) -> NDArray[F]:
     return values
 
 
-def _rows(config: ReplayEstimateConfig, *, walking: bool) -> list[SelectorRow]:
+def _rows(config: ReplayEstimateSettings, *, walking: bool) -> list[SelectorRow]:
     """Return the selectors whose order of items is independent of the limit, or the others."""
     found = [selector_row(QUESTION, name) for name in config.selectors]
     return [row for row in found if (row.vectors != "states") is walking]
 
 
-def parts_of(config: ReplayEstimateConfig) -> list[int]:
+def parts_of(config: ReplayEstimateSettings) -> list[int]:
     """Return the parts of a system's runs: all walks together, and each share by itself."""
     walks = [WALK] if _rows(config, walking=True) else []
     shares = range(1, len(config.shares) + 1) if _rows(config, walking=False) else ()
     return [*walks, *shares]
 
 
-def run_part(subject: Subject, number: int, part: int, config: ReplayEstimateConfig) -> list[Row]:
+def run_part(subject: Subject, number: int, part: int, config: ReplayEstimateSettings) -> list[Row]:
     """Return all rows of one part, for the system numbered `number`."""
     if part == WALK:
         return walk(subject, number, config)
@@ -104,7 +104,7 @@ def judgments(share: int, items: int) -> int:
     return max(1, round(share / 100 * items))
 
 
-def walk(subject: Subject, number: int, config: ReplayEstimateConfig) -> list[Row]:
+def walk(subject: Subject, number: int, config: ReplayEstimateSettings) -> list[Row]:
     """Return all rows of the selectors whose order of items is independent of the limit.
 
     Each share of a repetition has its own walk. If all shares were read off one walk, their errors
@@ -125,7 +125,7 @@ def walk(subject: Subject, number: int, config: ReplayEstimateConfig) -> list[Ro
     ]
 
 
-def stratify(subject: Subject, number: int, share: int, config: ReplayEstimateConfig) -> list[Row]:
+def stratify(subject: Subject, number: int, share: int, config: ReplayEstimateSettings) -> list[Row]:
     """Return all rows of one share, for the selectors that cluster by the number of judgments.
 
     CluSearch finds the number of clusters once; every repetition then makes its own clusters. A
@@ -154,7 +154,7 @@ class _Trial:
     number: int
     share: int
     repetition: int
-    config: ReplayEstimateConfig
+    config: ReplayEstimateSettings
 
     def walk(self, selector: Selector[Any]) -> Row:
         """Return the row of a session that ends after this share of the items.

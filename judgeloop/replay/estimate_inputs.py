@@ -21,17 +21,17 @@ from judgeloop.methods.stats.strata import Floats
 from judgeloop.papers.actracer.inputs import read_confidence, states_of
 from judgeloop.papers.settings import HIDDEN, MIDDLE
 from judgeloop.papers.vectors import embed, reduced
-from judgeloop.questions.estimate.config import BY_CONFIDENCE
-from judgeloop.replay.config import ReplayEstimateConfig
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.replay.estimate import Subject
 from judgeloop.replay.recorded_files import Recorded, outputs_of, read_recorded, takes, vectors_of
+from judgeloop.replay.settings import ReplayEstimateSettings
 
 QUESTION = "estimate"
 # The selectors run without `selectors`; ablations run only by name.
 EVERY = selector_names(QUESTION)
 
 
-def check(config: ReplayEstimateConfig) -> None:
+def check(config: ReplayEstimateSettings) -> None:
     """Refuse settings that contradict each other.
 
     Raises:
@@ -43,7 +43,7 @@ def check(config: ReplayEstimateConfig) -> None:
         raise InputError(f"`represent={config.represent}`: not used, because `vectors` are given")
 
 
-def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], ReplayEstimateConfig]:
+def read_systems(config: ReplayEstimateSettings) -> tuple[list[Subject], ReplayEstimateSettings]:
     """Return every system with verdicts that is not left out, by name, and the settings completed.
 
     Without `selectors` in the settings, all selectors are run. Those that use a confidence are left
@@ -71,14 +71,14 @@ def _check_range(path: Path, table: VerdictTable) -> None:
             )
 
 
-def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
+def _looks_at_outputs(config: ReplayEstimateSettings) -> bool:
     """Return whether outputs are used: their texts for vectors, or their confidences."""
     selectors = config.selectors or EVERY
     texts = config.vectors is None and bool(vectors_of(QUESTION, selectors))
     return texts or config.proxy == BY_CONFIDENCE or takes(QUESTION, selectors, "confidence")
 
 
-def _possible(config: ReplayEstimateConfig, files: Mapping[str, Outputs]) -> tuple[str, ...]:
+def _possible(config: ReplayEstimateSettings, files: Mapping[str, Outputs]) -> tuple[str, ...]:
     known = all(
         any(config.confidence in row.fields for row in read_rows(Path(of_system.path))) for of_system in files.values()
     )
@@ -89,7 +89,7 @@ def _possible(config: ReplayEstimateConfig, files: Mapping[str, Outputs]) -> tup
 class _Sources:
     """What was read for all systems; `files` are those of the outputs, if they are used."""
 
-    config: ReplayEstimateConfig
+    config: ReplayEstimateSettings
     found: Recorded
     files: Mapping[str, Outputs]
 

@@ -16,7 +16,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.facts import Fact, Section
 from judgeloop.report.result import RunResult
 from judgeloop.run.prepared import Prepared
-from judgeloop.settings.secret import secrets_of
+from judgeloop.settings.values import secrets_of
 
 R = TypeVar("R", bound=RunResult)
 

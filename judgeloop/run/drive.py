@@ -31,8 +31,8 @@ from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.inputs import required_winner
 from judgeloop.run.live import since_of
 from judgeloop.run.prepared import LENGTH, Prepared
+from judgeloop.settings.fields import ABSTAIN
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
-from judgeloop.settings.shared import ABSTAIN
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2

@@ -34,9 +34,8 @@ from judgeloop.run.drive import drive_session, look_up, session_of, systems_of, 
 from judgeloop.run.inputs import Inputs, check_ledger
 from judgeloop.run.live import live_systems, with_live
 from judgeloop.run.prepared import Prepared, run_id
-from judgeloop.settings.generate_settings import Answerer, GenerateConfig
-from judgeloop.settings.run_settings import RunSettings, within_ceiling
-from judgeloop.settings.shared import JUDGES
+from judgeloop.settings.fields import JUDGES
+from judgeloop.settings.run_settings import Answerer, GenerateSettings, RunSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS
 
 # How a command ends that asked for less than it should.
@@ -109,7 +108,7 @@ class Gathered:
         }
 
 
-def prepare(config: GenerateConfig, environment: Mapping[str, str], *, offline: bool = False) -> Generation:
+def prepare(config: GenerateSettings, environment: Mapping[str, str], *, offline: bool = False) -> Generation:
     """Read and check everything; spends nothing.
 
     Raises:

@@ -21,7 +21,7 @@ from judgeloop.formats.rows import Items
 from judgeloop.ledger.opening import budgets_of
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.written import night_began
+from judgeloop.settings.values import night_began
 from judgeloop.systems.catalogue import FORMS, described, make_system
 from judgeloop.systems.options import options_of
 

@@ -21,8 +21,7 @@ from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
 from judgeloop.run.live import WITHOUT_LIMIT
 from judgeloop.run.prepared import Prepared
-from judgeloop.suite.config import SuiteConfig
-from judgeloop.suite.pairs import Pair
+from judgeloop.suite.settings import Pair, SuiteSettings
 from judgeloop.suite.shares import Account, allot
 from judgeloop.suite.summary import DATE, Line, is_doubtful
 
@@ -119,7 +118,7 @@ def _judged_by(result: RunResult) -> str:
 
 
 def prepared(
-    pair: Pair, config: SuiteConfig, environment: Mapping[str, str], *, offline: bool = False
+    pair: Pair, config: SuiteSettings, environment: Mapping[str, str], *, offline: bool = False
 ) -> Prepared[Any]:
     """Return a pair that is ready to run, or for a forecast if `offline`.
 
@@ -156,7 +155,7 @@ def first_night(ready: Prepared[Any]) -> str | None:
 
 
 @contextmanager
-def alone(config: SuiteConfig, ledger: Ledger, night: str) -> Iterator[None]:
+def alone(config: SuiteSettings, ledger: Ledger, night: str) -> Iterator[None]:
     """Keep every other process from a night until the context ends.
 
     Raises:
@@ -179,7 +178,7 @@ def alone(config: SuiteConfig, ledger: Ledger, night: str) -> Iterator[None]:
 
 async def run_suite(
     pairs: Sequence[Pair],
-    config: SuiteConfig,
+    config: SuiteSettings,
     environment: Mapping[str, str],
     ledger: Ledger,
     night: str,
@@ -205,7 +204,7 @@ async def run_suite(
 class _Suite:
     """A suite that runs: what is known of each pair by its name."""
 
-    config: SuiteConfig
+    config: SuiteSettings
     environment: Mapping[str, str]
     ledger: Ledger
     night: str

@@ -18,7 +18,7 @@ from judgeloop.providers import pricing
 from judgeloop.providers.pricing import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 from judgeloop.questions.compare import prepare as comparing
 from judgeloop.questions.compare import run as compare_run
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.run import drive
 from judgeloop.run.dry_run import DryRun
 
@@ -86,7 +86,7 @@ def test_a_price_of_ones_own_is_as_old_as_its_file_says(tmp_path):
 
 
 def config(incidents, **more):
-    return CompareConfig.of(
+    return CompareSettings.of(
         first=incidents / "lead.jsonl",
         second=incidents / "central.jsonl",
         items=incidents / "items.jsonl",

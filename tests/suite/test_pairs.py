@@ -9,8 +9,8 @@ import pytest
 from judgeloop.cli.commands import FIELDS
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.questions.question import QUESTIONS
-from judgeloop.settings.setting import Source, declared
-from judgeloop.suite.pairs import CALLER, Layer, pairs_of, read_suite
+from judgeloop.settings.setting import caller, declared
+from judgeloop.suite.settings import CALLER, Layer, pairs_of, read_suite
 
 NOTHING = Layer("judgeloop.toml", {}, trusted=False)
 
@@ -224,7 +224,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
         name
         for one in QUESTIONS
         for name, field in declared(one.settings()).items()
-        if field.setting.source is not Source.CALLER and not field.setting.is_ground
+        if field.setting.may_set is not caller and not field.setting.is_ground
     }
     assert may == {
         # conditions, which are added

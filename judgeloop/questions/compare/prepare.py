@@ -24,15 +24,15 @@ from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule
-from judgeloop.questions.compare.config import QUESTION, RULES, CompareConfig
 from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
+from judgeloop.questions.compare.settings import QUESTION, RULES, CompareSettings
 from judgeloop.run.dry_run import unlikely_to_pass
 from judgeloop.run.earlier import has_result, runs_before, ties_of
 from judgeloop.run.inputs import Inputs, check_winner, names_for, read_inputs
 from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, ids_of
 from judgeloop.settings.run_settings import within_ceiling
-from judgeloop.settings.setting import Part, alternatives, declared
+from judgeloop.settings.setting import Role, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
 USED = {
@@ -46,11 +46,11 @@ OTHER_QUESTIONS = {
         "require_winner": "`not_worse` alone fails if the second system is worse",
     },
 }
-OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
+OF_THE_OUTCOME = {Role.RUN, Role.KEY, Role.CONTENT}
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedComparison(Prepared[CompareConfig]):
+class PreparedComparison(Prepared[CompareSettings]):
     """A comparison ready to run.
 
     Its rule and its selector are made of the `draft`. `check` may give a run up. `ties` are the items that were a tie,
@@ -95,7 +95,7 @@ class PreparedComparison(Prepared[CompareConfig]):
         return " ".join(unlikely_to_pass(equal, items)) or None
 
 
-def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> PreparedComparison:
+def prepare(config: CompareSettings, environment: Mapping[str, str], *, offline: bool = False) -> PreparedComparison:
     """Read and check everything that a comparison needs (`questions/question.py`).
 
     Raises:
@@ -146,7 +146,7 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
     return replace(ready, ties=ties_of(runs_before(config.ledger, run, ready.asked)))
 
 
-def _recorded(config: CompareConfig) -> Inputs:
+def _recorded(config: CompareSettings) -> Inputs:
     """Read the scores of two finished runs, and make the judge that compares them."""
     mapped, (_, scorer) = parse_map(config.map), parse_spec(config.specs[0])
     names = names_for(config.names, config.output_files)
@@ -162,7 +162,7 @@ def _recorded(config: CompareConfig) -> Inputs:
     return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
 
-def _check_judge(config: CompareConfig) -> None:
+def _check_judge(config: CompareSettings) -> None:
     """Refuse a comparison without a judge, and recorded scores beside a judge or another rule."""
     if not config.judge:
         raise InputError(f"{NO_JUDGE}{_scores_in(config) or EXAMPLES}")
@@ -179,7 +179,7 @@ def _check_judge(config: CompareConfig) -> None:
         )
 
 
-def _finished(config: CompareConfig) -> list[Source]:
+def _finished(config: CompareSettings) -> list[Source]:
     """Return the two finished runs.
 
     Raises:
@@ -191,7 +191,7 @@ def _finished(config: CompareConfig) -> list[Source]:
     return [one for one in config.output_files if not isinstance(one, str)]
 
 
-def _scores_in(config: CompareConfig) -> str:
+def _scores_in(config: CompareSettings) -> str:
     """Return how to compare the scores that both files hold, as the end of a message; else ""."""
     try:
         first, second = (scorers_of(table_of(one).rows) for one in _finished(config))
@@ -201,11 +201,11 @@ def _scores_in(config: CompareConfig) -> str:
     return f"; to compare the scores that the files hold: {alternatives(both)}" if both else ""
 
 
-def _check_without_effect(config: CompareConfig) -> None:
+def _check_without_effect(config: CompareSettings) -> None:
     """Refuse settings that count with a judge, and would do nothing for recorded scores."""
-    plain = CompareConfig.of(first=config.first, second=config.second, judge=config.judge)
-    for name, field in declared(CompareConfig).items():
-        counts = field.setting is not None and field.setting.part in OF_THE_OUTCOME
+    plain = CompareSettings.of(first=config.first, second=config.second, judge=config.judge)
+    for name, field in declared(CompareSettings).items():
+        counts = field.setting is not None and field.setting.role in OF_THE_OUTCOME
         if counts and name not in USED and getattr(config, name) != getattr(plain, name):
             raise InputError(
                 f"`{name}` has no effect with `judge={config.judge[0]}`, which compares the recorded "
@@ -213,7 +213,7 @@ def _check_without_effect(config: CompareConfig) -> None:
             )
 
 
-def _groups(config: CompareConfig, inputs: Inputs) -> dict[str, list[str | None]]:
+def _groups(config: CompareSettings, inputs: Inputs) -> dict[str, list[str | None]]:
     """Return the groups of all items if each is tested, as a part of the run's id; else nothing.
 
     Raises:
@@ -235,7 +235,7 @@ def _groups(config: CompareConfig, inputs: Inputs) -> dict[str, list[str | None]
     return {"groups": groups}
 
 
-def _check_flips(config: CompareConfig, inputs: Inputs) -> None:
+def _check_flips(config: CompareSettings, inputs: Inputs) -> None:
     """Refuse a limit of flips that no run could show to be kept."""
     one = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
     if config.max_flips is not None and one and any(judge.order_matters for judge in inputs.judges):
@@ -245,7 +245,7 @@ def _check_flips(config: CompareConfig, inputs: Inputs) -> None:
         )
 
 
-def _check_live(config: CompareConfig, inputs: Inputs) -> None:
+def _check_live(config: CompareSettings, inputs: Inputs) -> None:
     """Refuse what has to know the outputs before they are there."""
     if not inputs.systems:
         return
@@ -254,7 +254,7 @@ def _check_live(config: CompareConfig, inputs: Inputs) -> None:
         raise looks_at_all(f"selector={config.selector}", live)
 
 
-def _check_orders(config: CompareConfig, inputs: Inputs) -> None:
+def _check_orders(config: CompareSettings, inputs: Inputs) -> None:
     """Refuse a decision about these items alone where only one order of each is asked."""
     if config.proves and config.about == Population.THESE_ITEMS and inputs.population is not None:
         raise InputError(
@@ -263,7 +263,7 @@ def _check_orders(config: CompareConfig, inputs: Inputs) -> None:
         )
 
 
-def _check_gap(config: CompareConfig) -> None:
+def _check_gap(config: CompareSettings) -> None:
     """Refuse what does not go with a question about a gap: another question, or its rule."""
     if config.gap_asked is None:
         return

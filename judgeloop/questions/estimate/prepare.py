@@ -16,7 +16,7 @@ from judgeloop.core.protocols import Judge, Selector
 from judgeloop.methods.rows import INTERVALS, Draft
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.config import QUESTION, EstimateConfig
+from judgeloop.questions.estimate.settings import QUESTION, EstimateSettings
 from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs
 from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
@@ -28,7 +28,7 @@ CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or b
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedEstimation(Prepared[EstimateConfig]):
+class PreparedEstimation(Prepared[EstimateSettings]):
     """An estimate ready to run.
 
     `confidence`, shape (items,), is the system's confidence in its outputs; None if neither
@@ -52,7 +52,7 @@ class PreparedEstimation(Prepared[EstimateConfig]):
         return min(self.config.max_judgments, len(self.pool))
 
 
-def prepare(config: EstimateConfig, environment: Mapping[str, str], *, offline: bool = False) -> PreparedEstimation:
+def prepare(config: EstimateSettings, environment: Mapping[str, str], *, offline: bool = False) -> PreparedEstimation:
     """Read and check everything that an estimate needs (`questions/question.py`).
 
     Raises:
@@ -82,7 +82,7 @@ def prepare(config: EstimateConfig, environment: Mapping[str, str], *, offline: 
     )
 
 
-def draft_of(config: EstimateConfig, pool: Pool, confidence: Floats | None) -> Draft:
+def draft_of(config: EstimateSettings, pool: Pool, confidence: Floats | None) -> Draft:
     """What the selector is made of."""
     limit = min(config.max_judgments, len(pool))
     return Draft(
@@ -98,7 +98,7 @@ def draft_of(config: EstimateConfig, pool: Pool, confidence: Floats | None) -> D
     )
 
 
-def _rule(config: EstimateConfig, items: int) -> Precise:
+def _rule(config: EstimateSettings, items: int) -> Precise:
     even, any_look = config.selector_row.draws is Draws.EVEN, INTERVALS[config.interval]
     return Precise(
         threshold=config.risk,
@@ -111,9 +111,9 @@ def _rule(config: EstimateConfig, items: int) -> Precise:
     )
 
 
-def _check_settings(config: EstimateConfig) -> None:
+def _check_settings(config: EstimateSettings) -> None:
     row = config.selector_row
-    if not config.looks_at_confidence and config.confidence != declared(EstimateConfig)["confidence"].default:
+    if not config.looks_at_confidence and config.confidence != declared(EstimateSettings)["confidence"].default:
         raise InputError(
             f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
             "`proxy=confidence`, or a selector that does"
@@ -132,7 +132,7 @@ def _check_settings(config: EstimateConfig) -> None:
     )
 
 
-def _check_live(config: EstimateConfig) -> None:
+def _check_live(config: EstimateSettings) -> None:
     """Refuse what has to know the outputs before they are there."""
     if not isinstance(config.outputs, str):
         return
@@ -141,7 +141,7 @@ def _check_live(config: EstimateConfig) -> None:
         raise looks_at_all(chosen, config.outputs, "`selector=random` without a `proxy`")
 
 
-def _check_layer(config: EstimateConfig) -> None:
+def _check_layer(config: EstimateSettings) -> None:
     """Refuse a layer if the vectors have none, or if the selector's paper prescribes another."""
     takers = [row.name for row in selectors_of(QUESTION) if "layer" in row.takes]
     if config.selector not in takers:
@@ -153,17 +153,17 @@ def _check_layer(config: EstimateConfig) -> None:
         raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
 
 
-def _refuse_intervals(config: EstimateConfig) -> None:
+def _refuse_intervals(config: EstimateSettings) -> None:
     """Refuse settings of an interval if the selector picks its items: none can be stated then."""
     for name in ("half_width", "require_score", "interval", "proxy"):
-        if getattr(config, name) != declared(EstimateConfig)[name].default:
+        if getattr(config, name) != declared(EstimateSettings)[name].default:
             raise InputError(
                 f"`{name}`: `selector={config.selector}` picks its items, so no interval can be stated; "
                 "use `selector=random` or `selector=stratified`"
             )
 
 
-def _proxy(config: EstimateConfig, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:
+def _proxy(config: EstimateSettings, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:
     """Return the judge that rates every item; None if the proxy is not a judge.
 
     The address and a price in the settings are the judge's and are not used for the proxy; a file

@@ -12,8 +12,8 @@ from judgeloop.core.pool import Pool
 from judgeloop.methods.estimators.win_rates import scouted_items
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.stopping.best_of_many import BestRule
-from judgeloop.questions.select.config import QUESTION, SELECTORS, SelectConfig
 from judgeloop.questions.select.plan import may_stay_open, no_winner, usual_calls
+from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.words import count
 from judgeloop.run.inputs import read_inputs
 from judgeloop.run.live import looks_at_all
@@ -24,7 +24,7 @@ FEWEST_SYSTEMS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedSelection(Prepared[SelectConfig]):
+class PreparedSelection(Prepared[SelectSettings]):
     """A search for the best of many, ready to run.
 
     Its rule and its selector are made of the `draft`.
@@ -69,7 +69,7 @@ class PreparedSelection(Prepared[SelectConfig]):
         return self.names_none if self.sampled and close and self.rule.level is not None else None
 
 
-def prepare(config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False) -> PreparedSelection:
+def prepare(config: SelectSettings, environment: Mapping[str, str], *, offline: bool = False) -> PreparedSelection:
     """Read and check everything that a search for the best needs (`questions/question.py`).
 
     Raises:
@@ -103,7 +103,7 @@ def prepare(config: SelectConfig, environment: Mapping[str, str], *, offline: bo
     return PreparedSelection(config, inputs, run, question=question, draft=draft, rule=config.rule_row.make(draft))
 
 
-def _check_settings(config: SelectConfig) -> None:
+def _check_settings(config: SelectSettings) -> None:
     if len(config.outputs) < FEWEST_SYSTEMS:
         raise InputError(
             f"select: expected the outputs of at least {FEWEST_SYSTEMS} systems, the baseline's among "
@@ -132,7 +132,7 @@ def _check_settings(config: SelectConfig) -> None:
         )
 
 
-def _check_limit(config: SelectConfig, pool: Pool) -> None:
+def _check_limit(config: SelectSettings, pool: Pool) -> None:
     """Refuse a limit that ends the search before the baseline is chosen, and an item is judged."""
     each = len(pool.systems) - 1
     chosen_on = scouted_items(len(pool.systems), config.baseline, len(pool))
