@@ -30,7 +30,7 @@ import judgeloop
 import judgeloop.parts
 from judgeloop.cli.commands import COMMANDS
 from judgeloop.cli.panel_command import PanelArgument, PanelOption
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings.setting import Declared, Part, Source, declared
 
 DOCS = Path(__file__).parent

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from judgeloop.questions.compare.result import Result as Result
     from judgeloop.questions.estimate.result import Estimated as Estimated
     from judgeloop.questions.select.result import Selected as Selected
-    from judgeloop.run.dry_run import DryRun as DryRun
+    from judgeloop.runs.forecast import Forecast as Forecast
 
 _HOMES = {
-    "DryRun": "run.dry_run",
+    "Forecast": "runs.forecast",
     "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
     "InputError": "core.errors",

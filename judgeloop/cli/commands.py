@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 
 import click
 
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings import shared
 from judgeloop.settings.setting import Declared, Source, declared, merged, one_of
 from judgeloop.settings.shared import OUTPUT

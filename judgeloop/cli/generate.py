@@ -16,7 +16,8 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.words import count
 
 if TYPE_CHECKING:
-    from judgeloop.run.generate import Gathered, Generation
+    from judgeloop.runs.generate import Gathered, RunOfOutputs
+    from judgeloop.runs.prepared import Prepared
 
 
 def generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: Any) -> None:
@@ -32,7 +33,7 @@ def generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: A
 
     from judgeloop.cli.convert import check_rows_file, write_rows
     from judgeloop.cli.files import json_text
-    from judgeloop.run.generate import gathered, prepare
+    from judgeloop.runs.generate import forecast, prepare
     from judgeloop.settings.generate_settings import GenerateConfig
 
     read = click.get_current_context().obj
@@ -40,7 +41,7 @@ def generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: A
     config = GenerateConfig.of(**given)
     check_rows_file(output, config.items)
     ready = prepare(config, read.environment, offline=dry_run)
-    found = asyncio.run(gathered(ready)) if dry_run else _run(ready, watched=not (quiet or json))
+    found = asyncio.run(forecast(ready)) if dry_run else _run(ready, watched=not (quiet or json))
     if not dry_run:
         write_rows(output, found.rows)
     place = "a dry run asks for nothing" if dry_run else output
@@ -51,22 +52,22 @@ def generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: A
     raise click.exceptions.Exit(0 if dry_run else found.exit_code)
 
 
-def _run(ready: Generation, *, watched: bool) -> Gathered:
+def _run(ready: Prepared[RunOfOutputs], *, watched: bool) -> Gathered:
     from judgeloop.cli.progress import watching
     from judgeloop.cli.questions import driven, warn_of_place
     from judgeloop.engine.state import unobserved
-    from judgeloop.run.generate import run
+    from judgeloop.runs.generate import run
 
     config, most = ready.config, ready.limits.max_judgments
-    if not ready.export_only:
+    if not config.export_only:
         warn_of_place(config.ledger)
     opening = f"generate: {config.outputs}, {count(most, 'item')}"
-    shown = watched and not ready.export_only
+    shown = watched and not config.export_only
     watch = watching(opening, most, config.budget_p, lambda *_: "")
     return driven(partial(run, ready), watch if shown else nullcontext(unobserved))
 
 
-def _summary(ready: Generation, found: Gathered) -> str:
+def _summary(ready: Prepared[RunOfOutputs], found: Gathered) -> str:
     """Return in words what was written, what it cost, and what is missing."""
     parts = [f"{count(len(found.rows), 'output')} of {ready.config.outputs}"]
     if found.asked is not None and found.spend is not None:

@@ -97,7 +97,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...],
     """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
     from judgeloop.cli.files import check_outputs, render_json, write_outputs
     from judgeloop.diagnostics.past_runs import with_result
-    from judgeloop.questions.stored import result_of, stored
+    from judgeloop.questions.kept import result_of, stored
 
     config = ShowConfig.of(**given)
     check_outputs(output, [config.ledger])
@@ -118,7 +118,7 @@ def _diff(*, x: str, y: str, **given: Any) -> None:
     """
     from judgeloop.diagnostics.differences import differences, other_outputs, page_of
     from judgeloop.diagnostics.past_runs import with_result
-    from judgeloop.questions.stored import result_of, stored
+    from judgeloop.questions.kept import result_of, stored
     from judgeloop.suite.changes import changes
 
     ledger = LedgerConfig.of(**given).ledger
@@ -180,7 +180,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
     from judgeloop.diagnostics.past_runs import past_runs
     from judgeloop.questions.compare.result import Result
     from judgeloop.questions.compare.trend import Run
-    from judgeloop.questions.stored import result_of, stored
+    from judgeloop.questions.kept import result_of, stored
 
     found: list[Run] = []
     dated = ((run.recorded.note.night or run.recorded.began_at[:DAY], run) for run in past_runs(ledger))

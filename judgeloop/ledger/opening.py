@@ -23,6 +23,7 @@ from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.stored import Ledger
 from judgeloop.ledger.writer import Writer
 
+MEMORY = sqlite.MEMORY
 Address = Path | PostgresAddress | str
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
 

@@ -41,7 +41,7 @@ from judgeloop.core.spend import Spend
 from judgeloop.ledger import booking, budgets, charges, results
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.outputs import outputs_under
-from judgeloop.ledger.reader import recorded
+from judgeloop.ledger.reader import LedgerReader, recorded
 from judgeloop.ledger.rows import AttemptRow, BudgetRow, DrawRow, OutputRow, RunRow, SumRow, TextRow, VerdictRow
 from judgeloop.ledger.writer import Wanted, Wants, Writer
 
@@ -314,6 +314,10 @@ class Ledger:
     async def aclose(self) -> None:
         """As `close`, awaited."""
         await asyncio.to_thread(self._writer.close)
+
+    async def look(self, find: Callable[[LedgerReader], T]) -> T:
+        """What `find` reads, through this ledger's own connection: a command opens its ledger once."""
+        return await self._do(lambda connection: find(LedgerReader(connection)))
 
     async def _do(self, action: Callable[[LedgerConnection], T], wants: Wants = tuple) -> T:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.

@@ -16,7 +16,7 @@ from judgeloop.methods.stopping.catalogue import rules_of
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, CONFIDENCE_FIELD, CONFIDENCES, Confidence, ConfidenceBy
 from judgeloop.questions.select.config import Epsilon, MinGap, WeakJudges
 from judgeloop.replay.cluster import scheduler
-from judgeloop.run.prepared import plain
+from judgeloop.runs.prepared import plain
 from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
 from judgeloop.settings.shared import (
     DATA,

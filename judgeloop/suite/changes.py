@@ -13,7 +13,7 @@ from judgeloop.core.ledger import RunNote
 from judgeloop.diagnostics.differences import differences, other_outputs
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.ledger.opening import Address, open_reader
-from judgeloop.questions.stored import result_of, stored
+from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.run_result import RunResult

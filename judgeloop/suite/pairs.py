@@ -15,14 +15,14 @@ from typing import Any
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.formats.own_files import outside
-from judgeloop.questions.question import QUESTIONS, Question
+from judgeloop.questions.catalogue import QUESTIONS, QuestionRow
 from judgeloop.settings.setting import Declared, Gate, alternatives, declared, key
 from judgeloop.settings.sources import PAIRS, SYSTEM, Commands, parsed, tables_for
 from judgeloop.settings.trust import FoundFile, NotTaken
 from judgeloop.suite.config import SuiteConfig
 from judgeloop.systems.catalogue import system_row
 
-Asked = Question[Any, Any, Any]
+Asked = QuestionRow[Any, Any]
 CALLER = "the caller"
 OFF = (False, "off")  # values that take a condition away
 NIGHT = "{night}"

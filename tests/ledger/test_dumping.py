@@ -6,12 +6,12 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from judgeloop.history.verdict_columns import VerdictColumns
 from support.booked import COST_P, WORST_P, known, spent, write
 from support.commandline import judgeloop
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import DataError
-from judgeloop.history.verdict_columns import VerdictColumns
 from judgeloop.ledger.dumping import dump, load
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.opening import open_reader

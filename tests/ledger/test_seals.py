@@ -11,12 +11,12 @@ import zlib
 from contextlib import closing
 
 import pytest
+from judgeloop.history.verdict_columns import remembered_verdicts
 from support.database import opened
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
 from judgeloop.core.ledger import KeptResult, Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.history.verdict_columns import remembered_verdicts
 from judgeloop.ledger.inspection import inspect, salvage
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.pruning import prune

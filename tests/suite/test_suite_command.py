@@ -18,7 +18,7 @@ from support.text import unwrapped
 
 from judgeloop.cli.files import FORMS
 from judgeloop.diagnostics.past_runs import State, past_runs
-from judgeloop.questions.stored import result_of, stored
+from judgeloop.questions.kept import result_of, stored
 from judgeloop.suite.changes import Ended, compared
 from judgeloop.suite.summary import Line
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from judgeloop.core.outcomes import ControlTally, Estimate, Finished, Outcome, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Item, Label, Verdict
 from judgeloop.core.spend import Spend
-from judgeloop.questions.compare.outcome import result_of
-from judgeloop.questions.compare.result import CompareOptions, Result
+from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.text import page
 from judgeloop.report.records import DataNotes, Setup
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_names, rule_row, rules_of
-from judgeloop.run.prepared import check_idle_settings
+from judgeloop.runs.prepared import check_idle_settings
 
 RULES = tuple(row.name for row in rules_of("compare") if not row.recorded)
 RULES_AMONG_MANY = rule_names("select")

@@ -16,8 +16,8 @@ from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
 from judgeloop.questions.select.config import MORE_EACH, USUAL, SelectConfig
-from judgeloop.questions.select.plan import ASSUMED, assumed_wins, judgments_to_name, likely_shares, more_to_name
-from judgeloop.run.plan import Range
+from judgeloop.questions.select.question import ASSUMED, assumed_wins, judgments_to_name, likely_shares, more_to_name
+from judgeloop.runs.forecast import Range
 
 BASELINE, RISK, ITEMS = 0, 0.1, 120
 NO_LIMIT = Limits(1, 10**6, 1.0)

@@ -16,7 +16,7 @@ from judgeloop.diagnostics.config import DoctorConfig
 from judgeloop.judges import human
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.run.inputs import judge_options, read_inputs
+from judgeloop.runs.inputs import judge_options, read_inputs
 
 SHORTER, LONGER = "Prefer the shorter answer.", "Prefer the longer answer."
 LIVE = {"OPENAI_API_KEY": "sk-none"}
