@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
-from judgeloop.methods.stats.cluster_search import strata_by_clusters
+from judgeloop.papers.actracer.clusters import strata_by_clusters
 
 ITEMS = (1000, 4000, 18_000)
 LARGE = 100_000

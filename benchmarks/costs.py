@@ -36,7 +36,7 @@ from judgeloop.judges.base import BaseJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 IN_FLIGHT, SYNCS = 64, 200
 COMMAND = str(Path(sys.executable).parent / "judgeloop")

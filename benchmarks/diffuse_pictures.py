@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from replay_pictures import Z, panel, panels, svg, verbatim
 
-from judgeloop.methods.stats.dendrogram import Dendrogram, ward_by_size
-from judgeloop.methods.stats.diffuse_variants import combined
+from judgeloop.papers.diffuse.tree import COMBINED, Dendrogram, ward_by_size
 from judgeloop.replay.compare import Recordings, Row, recordings_for, selector_for
 from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.run import JOURNAL
@@ -165,7 +164,7 @@ def picks_of(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig
     contest = recordings.contest(pair, config.subset, np.random.default_rng([*pair, 0]))
     if contest.gap == 0:
         return None
-    vectors = combined(config.combine, *recordings.output_vectors(contest))
+    vectors = COMBINED[config.combine](*recordings.output_vectors(contest))
     at_size = replace(config, sizes=(size,))
     selector = selector_for("diffuse", recordings, contest, 0, at_size)
     rng = np.random.default_rng([*pair, 0, 1])

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from judgeloop.represent.embed import find_model
+from judgeloop.papers.vectors import find_model
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.methods.stats import information
+from judgeloop.papers.llm_selector import information
 from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.select import field_for
 

@@ -8,7 +8,7 @@ of the table are the population. `sequential` ends it at a risk of 0.1, and each
 The first table has what share of the runs with a winner has 0 within the bounds, and how often the
 bounds, and an interval for one look, miss the gap at the end of the run. The second has the width after
 a number of judgments, as a multiple of the width of that interval. This is Wilson's for a mean of
-scores, with the same risk on each side (`methods/stats/mean_intervals.py`); `--pairs` runs are measured.
+scores, with the same risk on each side (`methods/stats/intervals.py`); `--pairs` runs are measured.
 The third has the same for 90 % intervals of scores of right and wrong, as `estimate` states them.
 """
 
@@ -24,7 +24,7 @@ from what_each_question_costs import RISK, pairs_of
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import interval_of_bounds, risk_by_bets
-from judgeloop.methods.stats.mean_intervals import interval_at_once
+from judgeloop.methods.stats.intervals import interval_at_once
 from judgeloop.methods.stats.strata import Moments
 from judgeloop.methods.stopping.sequential import Sequential
 

@@ -18,8 +18,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.represent.causal_model import CausalModel, find_place, load
-from judgeloop.represent.hidden import TOGETHER, _number, _read
+from judgeloop.papers.actracer.hidden import TOGETHER, CausalModel, _number, _read, find_place, load
 
 CHARACTERS = list("abcdefghijklmnopqrstuvwxyz0123456789 ")
 

@@ -21,10 +21,10 @@ import numpy as np
 from judgeloop.core.records import Verdict
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.methods.selectors.stratified import Stratified
-from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
-from judgeloop.methods.stats.mean_intervals import interval_at_once
+from judgeloop.methods.stats.intervals import interval_at_once
 from judgeloop.methods.stats.strata import Strata, by_sections, paying_strata, stratified, with_proxy
-from judgeloop.represent.embed import reduced
+from judgeloop.papers.actracer.clusters import balanced_kmeans
+from judgeloop.papers.vectors import reduced
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support.walking import walk

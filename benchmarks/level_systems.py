@@ -13,12 +13,13 @@ import argparse
 
 import numpy as np
 
+from judgeloop.catalogue import rules_of
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.rows import Draft, RuleRow
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 
 # Shares of items that the first and the second system win; the rest are ties.
 POPULATIONS = {"50:50": (0.5, 0.5), "55:45": (0.55, 0.45), "25:25, half ties": (0.25, 0.25), "60:40": (0.6, 0.4)}
@@ -30,7 +31,7 @@ def winner(scores: list[float], rule: RuleRow, risk: float, seed: int) -> int | 
         items=len(scores),
         selector=Random(),
         estimator=Preferences(),
-        rule=rule.make(Ingredients(risk, len(scores), Limits().max_judgments)),
+        rule=rule.make(Draft(len(scores), Limits().max_judgments, risk)),
         limits=Limits(),
         rng=np.random.default_rng(seed),
     )

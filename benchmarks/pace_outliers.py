@@ -18,9 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from judgeloop.methods.selectors.mmd_critic import OUTLIERS, MMDCritic, clusters_of
-from judgeloop.methods.selectors.mmd_critic import reduced as components
-from judgeloop.represent.embed import reduced
+from judgeloop.papers.actracer.rivals import OUTLIERS, MMDCritic, clusters_of, components
+from judgeloop.papers.vectors import reduced
 
 SHARES = range(5, 51)
 

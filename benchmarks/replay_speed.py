@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from judgeloop.methods.stats.diffuse_variants import closest_in_cosine
+from judgeloop.papers.diffuse.tree import closest_in_cosine
 from judgeloop.replay.compare import Recordings, run_pair
 from judgeloop.replay.config import ReplayConfig
 

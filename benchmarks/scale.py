@@ -17,8 +17,8 @@ import time
 
 import numpy as np
 
-from judgeloop.methods.selectors.diffuse import DiffUse
-from judgeloop.methods.stats.dendrogram import MOST_EXACT, SAMPLE
+from judgeloop.papers.diffuse.selector import DiffUse
+from judgeloop.papers.diffuse.tree import MOST_EXACT, SAMPLE
 
 TOPICS = 300
 START = 5

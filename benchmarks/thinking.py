@@ -35,7 +35,7 @@ from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 from judgeloop.providers.prices import Metered, price_from_text
 
 PRICE = "1.10,4.40"

@@ -37,7 +37,7 @@ from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 from judgeloop.providers.chat import ChatSpec, Clients
 from judgeloop.providers.endpoint import Endpoint
 from judgeloop.providers.openai import OpenAIChat

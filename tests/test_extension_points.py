@@ -41,13 +41,17 @@ class LastFirst:
 
     def tell(self, state, labels):
         return state
-
-
-def for_two(given):
-    return LastFirst()
 '''
+SELECTOR_MADE = """
+def _last_first(draft: Draft) -> Any:
+    from judgeloop.methods.selectors.last_first import LastFirst
+
+    return LastFirst()
+
+
+"""
 SELECTOR_ROW = """
-    _row("compare", "last-first", "last_first:for_two", Draws.PICKED, "the last item first"),
+    SelectorRow("compare", "last-first", "the last item first", Draws.PICKED, _last_first),
 """
 
 RULE = '''
@@ -66,13 +70,17 @@ class ClearLead(Rule):
 
     def risk(self, tally):
         return 0.0 if abs(tally.wins[0] - tally.wins[1]) >= 7 else 1.0
-
-
-def made_of(given):
-    return ClearLead(given.risk)
 '''
+RULE_MADE = """
+def _clear_lead(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.clear_lead import ClearLead
+
+    return ClearLead(draft.risk)
+
+
+"""
 RULE_ROW = """
-    RuleRow("compare", "clear-lead", "clear_lead:made_of", "a lead of seven"),
+    RuleRow("compare", "clear-lead", "a lead of seven", _clear_lead),
 """
 
 PROVIDER = '''
@@ -258,7 +266,8 @@ def test_a_selector_is_its_file_and_one_row(
     copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path
 ) -> None:
     copy.add("methods/selectors/last_first.py", SELECTOR)
-    copy.row("methods/selectors/catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_ROW)
+    copy.row("catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_ROW)
+    copy.insert("catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_MADE)
 
     chosen = ["--selector", "last-first"]
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", *chosen, "--json"))
@@ -274,7 +283,8 @@ def test_a_selector_is_its_file_and_one_row(
 
 def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path) -> None:
     copy.add("methods/stopping/clear_lead.py", RULE)
-    copy.row("methods/stopping/catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_ROW)
+    copy.row("catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_ROW)
+    copy.insert("catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_MADE)
 
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", "--rule", "clear-lead", "--json"))
     assert (live["rule"], live["guarantee"]) == ("clear-lead", None)

@@ -5,14 +5,16 @@ sessions and rules are those of live runs. The scores, and the vectors of output
 selector uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.catalogue import rule_row, selector_row
 from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Selector
@@ -20,14 +22,11 @@ from judgeloop.core.records import Choice, Label, Verdict, as_score, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.catalogue import VECTORS, Need, selector_row
-from judgeloop.methods.selectors.ingredients import ForTwo, Variant
-from judgeloop.methods.stats.diffuse_variants import combined
-from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
+from judgeloop.methods.rows import Draft
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.papers.vectors import embed
 from judgeloop.replay.config import ReplayConfig
-from judgeloop.replay.recorded_files import needs_of, read_recorded
-from judgeloop.represent.embed import embed
+from judgeloop.replay.recorded_files import read_recorded, vectors_of
 
 QUESTION = "compare"
 Row = dict[str, Any]
@@ -123,21 +122,20 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig
 
 def selector_for(name: str, recordings: Recordings, contest: Contest, config: ReplayConfig) -> Selector[Any]:
     """Make the selector called `name`, as for a live run."""
-    row, variant = selector_row(QUESTION, name), variant_of(config)
-    start = config.min_judgments if config.iterative else config.sizes[0]
-    vectors = None
-    if Need.OUTPUT_VECTORS in row.needs:
-        vectors = combined(variant.combine, *recordings.output_vectors(contest))
-    elif Need.PROMPT_VECTORS in row.needs:
+    row = selector_row(QUESTION, name)
+    found: dict[str, Any] = {}
+    if row.vectors == "outputs":
+        found["outputs"] = recordings.output_vectors(contest)
+    elif row.vectors == "prompts":
         assert recordings.inputs is not None, "read for every selector that uses prompts"
-        vectors = recordings.inputs[contest.positions]
-    selector: Selector[Any] = row.make(ForTwo(start, variant, vectors))
+        found["prompts"] = recordings.inputs[contest.positions]
+    start = config.min_judgments if config.iterative else config.sizes[0]
+    selector: Selector[Any] = row.make(replace(_draft(contest, config), start=start, found=found))
     return selector
 
 
-def variant_of(config: ReplayConfig) -> Variant:
-    """Return the variant of DiffUse that is measured."""
-    return Variant(config.combine, config.clustering, config.representative)
+def _draft(contest: Contest, config: ReplayConfig, risk: float = math.nan) -> Draft:
+    return Draft(len(contest.preferences), config.max_judgments, risk, settings=config)
 
 
 def _at_sizes(selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]) -> Iterator[Row]:
@@ -177,7 +175,7 @@ def _until_met(selector: Selector[Any], contest: Contest, config: ReplayConfig, 
     items, limit, give_up = len(contest.preferences), config.max_judgments, config.give_up
     for name in suiting(config.rules, selector.name):
         for risk in config.risk:
-            rule = rule_row(QUESTION, name).make(Ingredients(risk, items, limit))
+            rule = rule_row(QUESTION, name).make(_draft(contest, config, risk))
             session = Session(
                 items=items,
                 selector=selector,
@@ -227,16 +225,16 @@ def recordings_for(config: ReplayConfig) -> Recordings:
     Raises:
         InputError: a file is wrong, or the files do not match.
     """
-    needs = needs_of(QUESTION, config.selectors)
-    vectors = config.vectors if needs & VECTORS else None
-    texts = vectors is None and bool(needs & VECTORS)
+    looked_at = vectors_of(QUESTION, config.selectors)
+    vectors = config.vectors if looked_at else None
+    texts = vectors is None and bool(looked_at)
     found = read_recorded(config, outputs=texts, vectors=vectors)
     outputs, inputs = found.vectors, None
     if texts:
         found = found.answered()
         every = [text or "" for own in found.outputs for text in own]
         outputs = _embedded(config, every).reshape(len(found.systems), len(found.items), -1)
-    if Need.PROMPT_VECTORS in needs:
+    if "prompts" in looked_at:
         inputs = _embedded(config, [item.prompt for item in found.items])
     return Recordings(found.systems, found.scores, outputs, inputs, config.tie_margin)
 

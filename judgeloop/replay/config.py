@@ -10,11 +10,24 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt, Le, MinLen
 
+from judgeloop import catalogue
 from judgeloop.formats.own_files import HOME
-from judgeloop.methods.selectors import catalogue
-from judgeloop.methods.stopping.catalogue import rules_of
-from judgeloop.questions.estimate.config import BY_CONFIDENCE, CONFIDENCE_FIELD, CONFIDENCES, Confidence, ConfidenceBy
-from judgeloop.questions.select.config import Epsilon, MinGap, WeakJudges
+from judgeloop.papers.settings import (
+    CLUSTERINGS,
+    COMBINATIONS,
+    CONFIDENCE_FIELD,
+    CONFIDENCES,
+    REPRESENTATIVES,
+    Confidence,
+    ConfidenceBy,
+    Epsilon,
+    Layer,
+    Represent,
+    RepresentOne,
+    WeakJudges,
+)
+from judgeloop.questions.estimate.config import BY_CONFIDENCE
+from judgeloop.questions.select.config import MinGap
 from judgeloop.replay.cluster import scheduler
 from judgeloop.runs.prepared import plain
 from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
@@ -27,11 +40,8 @@ from judgeloop.settings.shared import (
     SELECTION,
     STOPPING,
     Count,
-    Layer,
     MaxJudgments,
     MinJudgments,
-    Represent,
-    RepresentOne,
     Seed,
     Share,
     run_setting,
@@ -58,7 +68,7 @@ VectorsFile = Annotated[
 ]
 TieMargin = Annotated[float, Ge(0), run_setting("Scores that differ by no more than this are a tie.", PROTOCOL)]
 
-REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not row.recorded)
+REPLAYED_RULES = tuple(row.name for row in catalogue.rules_of("compare") if not row.recorded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,10 +122,10 @@ class ReplayConfig(ReplaySettings):
 
     selectors: Annotated[
         tuple[str, ...],
-        some_of(catalogue.names_of("compare")),
+        some_of(catalogue.selector_names("compare")),
         MinLen(1),
         run_setting(
-            f"For compare: {', '.join(catalogue.names_of('compare'))}. For select and estimate: the selectors of "
+            f"For compare: {', '.join(catalogue.selector_names('compare'))}. For select and estimate: the selectors of "
             "that command, by default all.",
             SELECTION,
             metavar="NAME,...",
@@ -132,18 +142,12 @@ class ReplayConfig(ReplaySettings):
     ] = "lexical"
     vectors: VectorsFile = None
     combine: Annotated[
-        str,
-        one_of(catalogue.COMBINATIONS),
-        _among("Vectors to cluster, made from the two outputs", catalogue.COMBINATIONS),
-    ] = catalogue.COMBINATIONS[0]
-    clustering: Annotated[str, one_of(catalogue.CLUSTERINGS), _among("Clustering method", catalogue.CLUSTERINGS)] = (
-        catalogue.CLUSTERINGS[0]
-    )
+        str, one_of(COMBINATIONS), _among("Vectors to cluster, made from the two outputs", COMBINATIONS)
+    ] = COMBINATIONS[0]
+    clustering: Annotated[str, one_of(CLUSTERINGS), _among("Clustering method", CLUSTERINGS)] = CLUSTERINGS[0]
     representative: Annotated[
-        str,
-        one_of(catalogue.REPRESENTATIVES),
-        _among("How the judged item of a cluster is chosen", catalogue.REPRESENTATIVES),
-    ] = catalogue.REPRESENTATIVES[0]
+        str, one_of(REPRESENTATIVES), _among("How the judged item of a cluster is chosen", REPRESENTATIVES)
+    ] = REPRESENTATIVES[0]
     sizes: Annotated[
         tuple[Count, ...],
         Parse(numbers),
@@ -192,10 +196,10 @@ class ReplaySelectConfig(ReplaySettings):
     baseline: Annotated[str, run_setting("System that all others are compared with.", MANY, metavar="NAME")]
     selectors: Annotated[
         tuple[str, ...],
-        some_of(catalogue.names_of("select")),
+        some_of(catalogue.selector_names("select")),
         MinLen(1),
-        _among("Selectors", catalogue.names_of("select"), metavar="NAME,..."),
-    ] = catalogue.names_of("select")
+        _among("Selectors", catalogue.selector_names("select"), metavar="NAME,..."),
+    ] = catalogue.selector_names("select")
     pool: Annotated[int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)] = 400
     weak_judges: WeakJudges = 10
     epsilon: Epsilon = None
@@ -218,8 +222,8 @@ class ReplayEstimateConfig(ReplaySettings):
 
     selectors: Annotated[
         tuple[str, ...],
-        some_of(catalogue.names_of("estimate", ablations=True)),
-        _among("Selectors", catalogue.names_of("estimate", ablations=True), metavar="NAME,..."),
+        some_of(catalogue.selector_names("estimate", ablations=True)),
+        _among("Selectors", catalogue.selector_names("estimate", ablations=True), metavar="NAME,..."),
     ] = ()
     represent: Annotated[
         RepresentOne,

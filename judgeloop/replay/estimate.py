@@ -4,32 +4,26 @@ Every selector is run at every share of the items. The selectors, sessions, esti
 are those of live runs. Files are read in `estimate_inputs.py`; the rows are summed up in `tables.py`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.catalogue import selector_row
 from judgeloop.core.protocols import Estimator, Selector
 from judgeloop.core.records import Choice, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
-from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
-from judgeloop.methods.stats.mean_intervals import Interval
+from judgeloop.methods.rows import Draft, SelectorRow
+from judgeloop.methods.selectors.stratified import strata_of
+from judgeloop.methods.stats.intervals import Interval
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
+from judgeloop.papers.actracer.inputs import SEARCHING, most_clusters
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
-from judgeloop.questions.estimate.selector import (
-    SEARCHED,
-    Material,
-    Wanted,
-    distance_of,
-    make_selector,
-    most_clusters,
-    strata_of,
-)
 from judgeloop.replay.compare import Row, walked
 from judgeloop.replay.config import ReplayEstimateConfig
 
@@ -61,23 +55,19 @@ class Subject:
         """The mean score over all items."""
         return float(self.scores.mean())
 
-
-def material_of(subject: Subject, seed: Sequence[int] = (), found: int | None = None) -> Material:
-    """Return the recorded data for selectors; `found` is how many clusters CluSearch found."""
-    return Material(
-        len(subject.scores),
-        lambda: needed(subject.vectors),
-        lambda: needed(subject.last),
-        lambda: needed(subject.outputs),
-        subject.confidence,
-        seed,
-        found,
-    )
+    def draft(self, config: ReplayEstimateConfig, also: Mapping[str, Any] | None = None) -> Draft:
+        """What selectors are made of: the recorded data, and what is found out `also`."""
+        read = {
+            "states": self.vectors, "last states": self.last, "outputs": self.outputs, "confidence": self.confidence
+        }  # fmt: skip
+        found = {what: data for what, data in read.items() if data is not None}
+        items = len(self.scores)
+        return Draft(items, items, config.risk, systems=1, settings=config, found=found | dict(also or {}))
 
 
 def searched(subject: Subject, size: int, rng: np.random.Generator) -> int:
     """Return the number of clusters that CluSearch finds for `size` judgments."""
-    from judgeloop.methods.stats.cluster_search import strata_by_clusters
+    from judgeloop.papers.actracer.clusters import strata_by_clusters
 
     vectors = needed(subject.vectors)
     return len(np.unique(strata_by_clusters(vectors, most_clusters(size, len(vectors)), rng)[0]))
@@ -92,7 +82,7 @@ def needed(values: NDArray[F] | None) -> NDArray[F]:
 def _rows(config: ReplayEstimateConfig, *, walking: bool) -> list[SelectorRow]:
     """Return the selectors whose order of items is independent of the limit, or the others."""
     found = [selector_row(QUESTION, name) for name in config.selectors]
-    return [row for row in found if row.walks is walking]
+    return [row for row in found if (row.vectors != "states") is walking]
 
 
 def parts_of(config: ReplayEstimateConfig) -> list[int]:
@@ -124,12 +114,12 @@ def walk(subject: Subject, number: int, config: ReplayEstimateConfig) -> list[Ro
     the interval, None without an interval.
     """
     items = len(subject.scores)
-    wanted = Wanted(limit=items, start=judgments(config.shares[0], items))
+    draft = replace(subject.draft(config), start=judgments(config.shares[0], items))
     return [
         _Trial(subject, number, share, repetition, config).walk(selector)
         for row in _rows(config, walking=True)
         # Made once for all runs: the selector keeps what it computes.
-        for selector in [make_selector(row, material_of(subject), wanted)]
+        for selector in [row.make(draft)]
         for share in config.shares
         for repetition in range(config.seeds)
     ]
@@ -144,19 +134,16 @@ def stratify(subject: Subject, number: int, share: int, config: ReplayEstimateCo
     rows = _rows(config, walking=False)
     size = judgments(share, len(subject.scores))
     searching = np.random.default_rng([config.seed, number, share])
-    found = searched(subject, size, searching) if _searches(rows) else None
-    wanted = Wanted(limit=size, start=size, distance=distance_of(config.confidence_by))
+    searches = any(row.name in SEARCHING for row in rows)
+    elbow = {"elbow": searched(subject, size, searching)} if searches else {}
     trials = [_Trial(subject, number, share, repetition, config) for repetition in range(config.seeds)]
     return [
-        trial.session(make_selector(row, material, wanted))
+        trial.session(row.make(draft))
         for trial in trials
-        for material in [material_of(subject, trial.seed(1), found)]
+        # Made once for all selectors, which share its clusters.
+        for draft in [replace(subject.draft(config, elbow), limit=size, start=size, seed=trial.seed(1))]
         for row in rows
     ]
-
-
-def _searches(rows: list[SelectorRow]) -> bool:
-    return any(row.clusters == SEARCHED for row in rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

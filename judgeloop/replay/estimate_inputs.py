@@ -11,25 +11,24 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.catalogue import selector_names, selector_row
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
-from judgeloop.formats.confidence import read_confidence
 from judgeloop.formats.rows import Outputs
 from judgeloop.formats.tables import read_rows
 from judgeloop.formats.verdicts import VerdictTable
-from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selector_row
 from judgeloop.methods.stats.strata import Floats
+from judgeloop.papers.actracer.inputs import read_confidence, states_of
+from judgeloop.papers.settings import HIDDEN, MIDDLE
+from judgeloop.papers.vectors import embed, reduced
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
-from judgeloop.questions.estimate.selector import HIDDEN, states_of
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Subject
-from judgeloop.replay.recorded_files import Recorded, needs_of, outputs_of, read_recorded
-from judgeloop.represent.embed import embed, reduced
+from judgeloop.replay.recorded_files import Recorded, outputs_of, read_recorded, takes, vectors_of
 
 QUESTION = "estimate"
-STATES = frozenset({Need.LAST_STATES, Need.CLUSTERS})  # vectors of hidden states, or in their place
 # The selectors run without `selectors`; ablations run only by name.
-EVERY = names_of(QUESTION)
+EVERY = selector_names(QUESTION)
 
 
 def check(config: ReplayEstimateConfig) -> None:
@@ -38,7 +37,7 @@ def check(config: ReplayEstimateConfig) -> None:
     Raises:
         InputError: a setting has no effect with the other settings.
     """
-    if config.layer is not None and not config.represent.startswith(f"{HIDDEN}:"):
+    if config.layer is not None and not config.represent.startswith(HIDDEN):
         raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
     if config.vectors is not None and config.represent != "lexical":
         raise InputError(f"`represent={config.represent}`: not used, because `vectors` are given")
@@ -60,7 +59,7 @@ def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], ReplayEst
     files = outputs_of(config.outputs, found.systems) if texts else {}
     selectors = config.selectors or _possible(config, files)
     config = replace(config, selectors=selectors)
-    sources = _Sources(config, needs_of(QUESTION, selectors), found, files)
+    sources = _Sources(config, found, files)
     return [sources.subject(number) for number in range(len(found.systems))], config
 
 
@@ -74,16 +73,16 @@ def _check_range(path: Path, table: VerdictTable) -> None:
 
 def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
     """Return whether outputs are used: their texts for vectors, or their confidences."""
-    needs = needs_of(QUESTION, config.selectors or EVERY)
-    texts = config.vectors is None and bool(needs & VECTORS)
-    return texts or config.proxy == BY_CONFIDENCE or Need.CONFIDENCE in needs
+    selectors = config.selectors or EVERY
+    texts = config.vectors is None and bool(vectors_of(QUESTION, selectors))
+    return texts or config.proxy == BY_CONFIDENCE or takes(QUESTION, selectors, "confidence")
 
 
 def _possible(config: ReplayEstimateConfig, files: Mapping[str, Outputs]) -> tuple[str, ...]:
     known = all(
         any(config.confidence in row.fields for row in read_rows(Path(of_system.path))) for of_system in files.values()
     )
-    return tuple(name for name in EVERY if known or Need.CONFIDENCE not in selector_row(QUESTION, name).needs)
+    return tuple(name for name in EVERY if known or "confidence" not in selector_row(QUESTION, name).takes)
 
 
 @dataclass(frozen=True)
@@ -91,13 +90,13 @@ class _Sources:
     """What was read for all systems; `files` are those of the outputs, if they are used."""
 
     config: ReplayEstimateConfig
-    needs: frozenset[Need]
     found: Recorded
     files: Mapping[str, Outputs]
 
     def subject(self, number: int) -> Subject:
         """Return a system on the items with a score, and with an output if outputs are used."""
-        config, needs, found = self.config, self.needs, self.found
+        config, found = self.config, self.found
+        looked_at = vectors_of(QUESTION, config.selectors)
         name, kept = found.systems[number], ~np.isnan(found.scores[number])
         if found.outputs:
             kept &= [text is not None for text in found.outputs[number]]
@@ -116,14 +115,14 @@ class _Sources:
         )
         given = None if found.vectors is None else found.vectors[number, places]
         confidence = vectors = last = outputs = None
-        if Need.CONFIDENCE in needs or config.proxy == BY_CONFIDENCE:
+        if takes(QUESTION, config.selectors, "confidence") or config.proxy == BY_CONFIDENCE:
             path = Path(self.files[name].path)
             confidence = read_confidence(path, pool.items, config.confidence, config.confidence_by)
-        if needs & STATES:
-            vectors = self._states(pool, given, config.layer or "middle")
-            hidden = config.represent.startswith(f"{HIDDEN}:") and Need.LAST_STATES in needs
+        if looked_at & {"states", "last states"}:
+            vectors = self._states(pool, given, config.layer or MIDDLE)
+            hidden = config.represent.startswith(HIDDEN) and "last states" in looked_at
             last = self._states(pool, given, "last") if hidden else vectors
-        if Need.OUTPUT_VECTORS in needs:
+        if "outputs" in looked_at:
             outputs = self._output_vectors(pool) if given is None else given
         return Subject(name, known, confidence, vectors, last, outputs)
 
@@ -143,5 +142,5 @@ class _Sources:
         Beside hidden states, which are of the prompts, the outputs' vectors are lexical.
         """
         config = self.config
-        kind = "lexical" if config.represent.startswith(f"{HIDDEN}:") else config.represent
+        kind = "lexical" if config.represent.startswith(HIDDEN) else config.represent
         return embed(pool.outputs[0], kind, seed=config.seed, cache_dir=config.cache_dir)

@@ -11,12 +11,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.catalogue import selector_row
 from judgeloop.core.errors import DataError, InputError, some
 from judgeloop.core.records import Item
 from judgeloop.formats.join import align
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
-from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.replay.config import ReplaySettings
 
@@ -60,10 +60,14 @@ class Recorded:
         )
 
 
-def needs_of(question: str, selectors: Collection[str]) -> frozenset[Need]:
-    """Return what any of the `selectors` of a question reads."""
-    rows = [selector_row(question, name) for name in selectors]
-    return frozenset[Need]().union(*(row.needs for row in rows))
+def vectors_of(question: str, selectors: Collection[str]) -> frozenset[str]:
+    """What the vectors are of that any of the `selectors` of a question looks at (`SelectorRow.vectors`)."""
+    return frozenset(selector_row(question, name).vectors for name in selectors) - {""}
+
+
+def takes(question: str, selectors: Collection[str], setting: str) -> bool:
+    """Whether any of the `selectors` of a question takes a setting, and so the data that it is about."""
+    return any(setting in selector_row(question, name).takes for name in selectors)
 
 
 def read_recorded(

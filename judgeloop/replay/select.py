@@ -10,22 +10,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.catalogue import rules_of, selector_row
 from judgeloop.core.outcomes import Outcome
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import ROUNDING, TIE, Abstention, Answer, Choice, Verdict, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
-from judgeloop.methods.selectors.catalogue import Need, selector_row
-from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.information import choose_epsilons
-from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM
-from judgeloop.methods.stats.racing import Floats
-from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
+from judgeloop.methods.rows import Draft
+from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM, Floats
+from judgeloop.papers.llm_selector.information import choose_epsilons
 from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig
-from judgeloop.replay.recorded_files import Recorded, needs_of, read_recorded
+from judgeloop.replay.recorded_files import Recorded, read_recorded, takes
 
 QUERIES_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen
 
@@ -86,24 +84,23 @@ def _session(
 ) -> Session[Standings]:
     systems = len(field.systems)
     row, most = selector_row(QUESTION, name), systems * len(items)
-    dropping, gap = Need.RISK in row.needs, config.min_gap or 0.0
-    rule: StoppingRule[Standings] = next(
-        rule.make(Ingredients(config.risk, len(items), most, gap=gap))
-        for rule in rules_of(QUESTION)
-        if rule.guaranteed is dropping
+    draft = Draft(
+        items=len(items),
+        limit=most,
+        risk=config.risk,
+        systems=systems,
+        baseline=field.baseline,
+        gap=config.min_gap or 0.0,
+        settings=config,
+        found={} if field.opinions is None else {"opinions": field.opinions[:, items]},
     )
-    given = ForMany(
-        systems,
-        field.baseline,
-        config.risk if dropping else None,
-        None if field.opinions is None else field.opinions[:, items],
-        config.epsilon,
-        gap=gap,
+    rule: StoppingRule[Standings] = next(
+        rule.make(draft) for rule in rules_of(QUESTION) if rule.guaranteed is row.drops
     )
     return Session(
         items=len(items),
-        selector=row.make(given),
-        estimator=WinRates(systems, field.baseline, config.risk if dropping else None, gap=gap),
+        selector=row.make(draft),
+        estimator=WinRates(systems, field.baseline, config.risk if row.drops else None, gap=draft.gap),
         rule=rule,
         limits=Limits(1, most, 1.0),
         rng=rng,
@@ -164,7 +161,7 @@ def _along(outcome: Outcome[Standings], systems: int, *, silent: bool = False) -
 def completed(config: ReplaySelectConfig, field: Field) -> ReplaySelectConfig:
     """Return the settings with what depends on the data: the pool's size and epsilons."""
     epsilons = config.epsilon
-    if epsilons is None and Need.EPSILONS in needs_of(QUESTION, config.selectors):
+    if epsilons is None and takes(QUESTION, config.selectors, "epsilon"):
         assert field.opinions is not None, "read for every selector that uses them"
         size = min(QUERIES_OF_EPSILONS, config.pool)
         rng = np.random.default_rng([config.seed, size])
@@ -179,11 +176,11 @@ def field_for(config: ReplaySelectConfig) -> Field:
     Raises:
         InputError: a file is wrong, or the files do not match.
     """
-    opinions, looked_at = None, Need.OPINIONS in needs_of(QUESTION, config.selectors)
+    opinions, looked_at = None, takes(QUESTION, config.selectors, "weak_judges")
     found = read_recorded(config, also=(config.baseline,), outputs=looked_at)
     baseline = found.systems.index(config.baseline)
     if looked_at:
-        from judgeloop.represent.weak_judges import weak_opinions
+        from judgeloop.papers.llm_selector.opinions import weak_opinions
 
         found = found.answered()
         texts = [[text or "" for text in own] for own in found.outputs]

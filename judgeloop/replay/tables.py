@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.catalogue import selector_row
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
@@ -106,7 +106,7 @@ def by_queries(rows: Sequence[Row], queries: Sequence[int]) -> list[Row]:
 
     Durmazkeser et al. (2025), figure 2.
     """
-    whole = [row for row in rows if Need.RISK not in selector_row(QUESTION, row["selector"]).needs]
+    whole = [row for row in rows if not selector_row(QUESTION, row["selector"]).drops]
     return _by(whole, queries, QUERIES, "queries")
 
 

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import Control, StopKind
-from judgeloop.methods.stats.proportions import chance_of_so_many, wilson_interval
+from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
 from judgeloop.report.run_result import Condition, RunResult

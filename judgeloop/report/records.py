@@ -13,7 +13,7 @@ from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
-from judgeloop.methods.stats.proportions import wilson_interval
+from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.words import count, sentence
 

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from judgeloop.catalogue import rules_of, selectors_of
 from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
@@ -23,8 +24,7 @@ from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits, Session
 from judgeloop.ledger.opening import Address, runs_of
 from judgeloop.ledger.stored import Ledger
-from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
-from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
+from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.report.labels import Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.runs.earlier import noted_questions

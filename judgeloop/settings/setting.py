@@ -18,8 +18,7 @@ from judgeloop.core.errors import did_you_mean
 from judgeloop.settings.written import listed
 
 if TYPE_CHECKING:
-    from judgeloop.methods.selectors.catalogue import SelectorRow
-    from judgeloop.methods.stopping.catalogue import RuleRow
+    from judgeloop.methods.rows import RuleRow, SelectorRow
 
 PREFIX = "JUDGELOOP_"  # of every variable
 KEPT = "setting"  # where a field keeps its declaration

@@ -22,11 +22,6 @@ PANELS = (DATA, ITEMS, JUDGE, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, O
 
 Count = Annotated[int, Ge(1)]
 Share = Annotated[float, Gt(0), Lt(1)]
-Represent = Annotated[str, like(r"lexical|minilm|minilm:.+", "lexical, minilm or minilm:FOLDER")]
-RepresentOne = Annotated[
-    str, like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL")
-]
-Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
 Found, Inside, Lower = Source.FOUND, Source.INSIDE, Source.LOWER
 Vectors, OfJudge = Source.VECTORS, Source.SPEC
 

@@ -4,8 +4,8 @@ row of the catalogue, made of what it says it looks at."""
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,69 +13,52 @@ from support.pools import differences
 from support.selectors import PICKERS, answered, steps_of
 from support.walking import all_steps as all_steps_told
 
+from judgeloop.catalogue import SELECTORS, selector_names, selector_row, selectors_of
 from judgeloop.core.choices import Draws
+from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention, Verdict
-from judgeloop.methods.selectors.catalogue import (
-    CLUSTERINGS,
-    COMBINATIONS,
-    REPRESENTATIVES,
-    SELECTORS,
-    Need,
-    names_of,
-    selector_row,
-    selectors_of,
-)
-from judgeloop.methods.selectors.ingredients import ForMany, ForOne, ForTwo, Variant
-from judgeloop.methods.stats.diffuse_variants import combined
+from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.strata import Strata
+from judgeloop.papers.settings import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 
 SIZES = [1, 2, 5, 30, 53]
 SYSTEMS, BASELINE = 5, 2
 OTHERS = [system for system in range(SYSTEMS) if system != BASELINE]
 
 
-def to_compare(row, items, variant):
-    vectors = differences(items) if row.looks_at_vectors else None
-    if variant.combine != Variant().combine:
-        vectors = combined(variant.combine, vectors, differences(items, seed=6))
-    return ForTwo(start=4, variant=variant, vectors=vectors)
-
-
-def to_select(row, items, _):
+def draft_for(row, items):
+    """What a row is made of: what it says that it looks at, and nothing else."""
+    systems, baseline = {"compare": (2, 1), "select": (SYSTEMS, BASELINE), "estimate": (1, None)}[row.question]
     rng = np.random.default_rng(items)
     opinions = rng.integers(-1, 2, size=(3, items, SYSTEMS)).astype(np.int8)
     opinions[:, :, BASELINE] = 0
-    return ForMany(
-        SYSTEMS,
-        BASELINE,
-        risk=0.1 if Need.RISK in row.needs else None,
-        opinions=opinions if Need.OPINIONS in row.needs else None,
-        epsilons=(0.2, 0.3) if Need.EPSILONS in row.needs else None,
-    )
-
-
-def to_estimate(row, items, _):
-    parts = row.needs & {Need.CLUSTERS, Need.SECTIONS}
-    states = row.needs & {Need.OUTPUT_VECTORS, Need.LAST_STATES}
     labels = np.unique(np.arange(items) % 7 // 2, return_inverse=True)[1].astype(np.int64)
-    sure = np.random.default_rng(items).random(items).round(1)
-    return ForOne(
-        strata=Strata(labels) if parts else Strata.single(items),
-        limit=items,
+    both = (differences(items), differences(items, seed=6))
+    found = {row.vectors: both if row.vectors == "outputs" and row.question == "compare" else both[0]}
+    if row.vectors == "states":
+        found |= {"elbow": 4, ("clusters", 4): Strata(labels), ("clusters", 8): Strata(labels)}
+    if "confidence" in row.takes:
+        found["confidence"] = rng.random(items).round(1)
+    if "weak_judges" in row.takes:
+        found["opinions"] = opinions
+    settings = {"epsilon": (0.2, 0.3)} if "epsilon" in row.takes else {}
+    return Draft(
+        items,
+        items,
+        0.1,
         start=4,
-        vectors=differences(items) if states else None,
-        confidence=sure if Need.CONFIDENCE in row.needs else None,
-        allocation=row.allocation or "mc-ucb",
+        systems=systems,
+        baseline=baseline,
+        settings=SimpleNamespace(**settings),
+        found=found,
     )
 
 
-GIVEN = {"compare": to_compare, "select": to_select, "estimate": to_estimate}
-
-
-def made(row, items=53, *, variant=None, **other):
+def made(row, items=53, **settings):
     """The selector of a row, made of what the row says it looks at and of nothing else."""
-    given = GIVEN[row.question](row, items, variant or Variant())
-    return row.make(replace(given, **other))
+    draft = draft_for(row, items)
+    vars(draft.settings).update(settings)
+    return row.make(draft)
 
 
 def titled(row):
@@ -84,14 +67,14 @@ def titled(row):
 
 DIFFUSE, ACTRACER = selector_row("compare", "diffuse"), selector_row("estimate", "actracer")
 VARIANTS = [
-    *(Variant(combine=combine) for combine in COMBINATIONS),
-    *(Variant(clustering=clustering) for clustering in CLUSTERINGS),
-    *(Variant(representative=representative) for representative in REPRESENTATIVES),
+    *({"combine": combine} for combine in COMBINATIONS),
+    *({"clustering": clustering} for clustering in CLUSTERINGS),
+    *({"representative": representative} for representative in REPRESENTATIVES),
 ]
 FEW = (
     {titled(row): partial(made, row) for row in SELECTORS if row.question != "select"}
-    | {str(variant): partial(made, DIFFUSE, variant=variant) for variant in VARIANTS}
-    | {"actracer by the first token": partial(made, ACTRACER, distance="ks")}
+    | {f"diffuse {variant}": partial(made, DIFFUSE, **variant) for variant in VARIANTS}
+    | {"actracer by the first token": partial(made, ACTRACER, confidence_by="first-token")}
 )
 AMONG_MANY = {row.name: partial(made, row) for row in SELECTORS if row.question == "select"}
 WHOLE_POOL = ("random", *PICKERS)
@@ -221,20 +204,20 @@ def test_a_name_stands_once_a_question_and_is_found_by_both():
     assert all(selector_row(*name).name == name[1] for name in names)
 
 
-@pytest.mark.parametrize("question", GIVEN)
+@pytest.mark.parametrize("question", ["compare", "select", "estimate"])
 def test_variants_without_one_of_their_parts_are_listed_where_they_are_asked_for(question):
     ablations = [row.name for row in SELECTORS if row.question == question and row.ablation]
-    assert names_of(question, ablations=True) == (*names_of(question), *ablations)
+    assert selector_names(question, ablations=True) == (*selector_names(question), *ablations)
     assert not any(row.ablation for row in selectors_of(question))
 
 
 @pytest.mark.parametrize(("question", "name"), [("compare", "race"), ("estimate", "best"), ("", "random")])
 def test_a_name_that_a_question_does_not_have_is_an_error(question, name):
-    with pytest.raises(KeyError, match=name):
+    with pytest.raises(InputError, match=rf"a selector of {question}.*'{name}'"):
         selector_row(question, name)
 
 
-LOOKING = [row for row in SELECTORS if row.needs - {Need.RISK, Need.EPSILONS}]
+LOOKING = [row for row in SELECTORS if row.vectors or row.takes & {"confidence", "weak_judges"}]
 
 
 @pytest.mark.parametrize("row", LOOKING, ids=titled)
@@ -243,17 +226,17 @@ def test_what_it_looks_at_of_another_pool_is_refused(row):
         made(row).init(54, np.random.default_rng(0))
 
 
-FINITE = [
-    row
-    for row in LOOKING
-    if not row.needs & {Need.CLUSTERS, Need.SECTIONS} and (row.looks_at_vectors or row.needs & {Need.CONFIDENCE})
-]
+FINITE = [row for row in LOOKING if row.vectors not in {"", "states"} or row.name == "confidence-systematic"]
 
 
 @pytest.mark.parametrize("row", FINITE, ids=titled)
 def test_values_that_are_not_finite_are_refused(row):
-    given = GIVEN[row.question](row, 53, Variant())
-    name = "vectors" if given.vectors is not None else "confidence"
-    unknown = replace(given, **{name: np.full_like(getattr(given, name), np.nan)})
+    draft = draft_for(row, 53)
+    for what, values in draft.found.items():
+        draft.found[what] = (
+            tuple(np.full_like(one, np.nan) for one in values)
+            if isinstance(values, tuple)
+            else np.full_like(values, np.nan)
+        )
     with pytest.raises(ValueError, match="not finite"):
-        row.make(unknown).init(53, np.random.default_rng(0))
+        row.make(draft).init(53, np.random.default_rng(0))

@@ -23,7 +23,7 @@ from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 HOUR_S = 3600.0
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")

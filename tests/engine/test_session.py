@@ -14,7 +14,7 @@ from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.giving_up import GivingUp
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 SELECTORS = ["random", "diffuse"]
 NEVER = TieAware(-1.0)  # a threshold that no risk is under

@@ -13,8 +13,8 @@ from support.tables import ROWS
 
 import judgeloop
 from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
-from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.papers.diffuse.rules import TieAware
 from judgeloop.questions.compare.pictures import MOST_DOTS, board, course_of
 from judgeloop.questions.select.pictures import standings
 from judgeloop.questions.select.text import page

@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Choice
-from judgeloop.methods.stats.diffuse_variants import closest_in_cosine, combined
+from judgeloop.papers.diffuse.tree import COMBINED, closest_in_cosine
 from judgeloop.replay.compare import Recordings, run_pair, suiting
 from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.run import Journal
@@ -67,7 +67,7 @@ def test_one_walk_gives_what_a_new_linkage_and_a_new_cut_would(budget):
     rows = run_pair(data, (1, 3), protocol(selectors=("diffuse",), sizes=(4, 9, 30)))
     for row in (row for row in rows if row["judgments"] == budget):
         one = data.contest((1, 3), 0.8, np.random.default_rng([1, 3, row["seed"]]))
-        vectors = combined("difference", *data.output_vectors(one))
+        vectors = COMBINED["difference"](*data.output_vectors(one))
         labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
         chosen = [closest_in_cosine(vectors, np.flatnonzero(labels == label)) for label in np.unique(labels)]
         assert row["estimate"] == pytest.approx(one.preferences[chosen].mean())

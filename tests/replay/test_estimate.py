@@ -8,23 +8,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgeloop.catalogue import selector_row, selectors_of
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item, Verdict
 from judgeloop.engine.recorded import replay as drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
-from judgeloop.methods.selectors.catalogue import selector_row, selectors_of
+from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.questions.estimate.selector import Material, live_material, make_selector, strata_of, wanted_by
+from judgeloop.questions.estimate.question import draft_of
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Subject, judgments, stratify, walk
 
 ITEMS = 60
 SHARES = (10, 25, 50)
 EVERY_ROW = selectors_of("estimate", ablations=True)
-WALKING = tuple(row.name for row in EVERY_ROW if row.walks)
-CLUSTERING = tuple(row.name for row in EVERY_ROW if not row.walks)
+WALKING = tuple(row.name for row in EVERY_ROW if row.vectors != "states")
+CLUSTERING = tuple(row.name for row in EVERY_ROW if row.vectors == "states")
 
 
 def subject(items=ITEMS, seed=0):
@@ -50,9 +51,9 @@ def live(name, budget, one, **flags):
     )  # fmt: skip
     items = len(one.scores)
     pool = Pool(tuple(Item(f"i{at}", "") for at in range(items)), ("s",), (("",) * items,))
-    vectors = {"states": lambda: one.vectors, "last": lambda: one.vectors, "outputs": lambda: one.outputs}
-    material = replace(live_material(config, pool, one.confidence), **vectors)
-    return make_selector(selector_row("estimate", name), material, wanted_by(config, items))
+    draft = draft_of(config, pool, one.confidence)
+    draft.found.update({"states": one.vectors, "last states": one.vectors, "outputs": one.outputs})
+    return selector_row("estimate", name).make(draft)
 
 
 def session(selector, budget, one, rng):
@@ -74,7 +75,7 @@ def stratify_on(monkeypatch):
     """`stratify` on given clusters, whatever it would find."""
 
     def run(strata, *given):
-        monkeypatch.setattr(Material, "clusters", lambda material, count: strata)
+        monkeypatch.setattr("judgeloop.papers.actracer.inputs._clusters", lambda draft, count: strata)
         return stratify(*given)
 
     return run

@@ -7,7 +7,7 @@ import pytest
 from support.promises import check_risk
 
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats.proportions import chance_of_so_many
+from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.methods.stats.spending import Spending
 
 RUNS, LIMIT, RISK = 300, 200, 0.1

@@ -20,7 +20,7 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences, weighted_gap, weighted_interval, weighted_moments
 from judgeloop.methods.stats.betting import risk_by_bets
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 1000
 LEAST = binom.ppf(0.025, RUNS, 1 - RISK) / RUNS

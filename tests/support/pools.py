@@ -17,9 +17,9 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.diffuse import DiffUse
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
+from judgeloop.papers.diffuse.selector import DiffUse
 
 
 def make_pool(items: int = 40) -> Pool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
-from judgeloop.methods.stopping.catalogue import Ingredients, rule_names, rule_row, rules_of
+from judgeloop.catalogue import rule_names, rule_row, rules_of
+from judgeloop.methods.rows import Draft
 from judgeloop.runs.prepared import check_idle_settings
 
 RULES = tuple(row.name for row in rules_of("compare") if not row.recorded)
@@ -15,12 +17,14 @@ def make_rule(
     name: str, *, risk: float, items: int, limit: int, near_tie: float | None = None, gap: float = 0.0
 ) -> Any:
     """A rule of `compare`; `gap` is that of a rule whose question is about one."""
-    return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie, gap))
+    return rule_row("compare", name).make(
+        Draft(items, limit, risk, gap=gap, settings=SimpleNamespace(near_tie=near_tie))
+    )
 
 
 def make_rule_among(name: str, *, risk: float, items: int, gap: float = 0.0) -> Any:
     """A rule of `select`."""
-    return rule_row("select", name).make(Ingredients(risk, items, limit=0, gap=gap))
+    return rule_row("select", name).make(Draft(items, 0, risk, gap=gap))
 
 
 def check_settings(question: str, config: Any) -> None:

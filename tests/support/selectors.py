@@ -4,22 +4,25 @@ answers."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from judgeloop.catalogue import selector_names, selector_row, selectors_of
 from judgeloop.core.choices import Draws
 from judgeloop.core.records import Abstention, Answer, Choice, Label, Step, Verdict
-from judgeloop.methods.selectors.catalogue import Need, names_of, selector_row, selectors_of
-from judgeloop.methods.selectors.ingredients import ForMany, ForTwo, Variant
+from judgeloop.methods.rows import Draft
 
-SELECTORS = names_of("compare")
-PICKERS = tuple(row.name for row in selectors_of("select") if Need.OPINIONS in row.needs)
+SELECTORS = selector_names("compare")
+PICKERS = tuple(row.name for row in selectors_of("select") if "weak_judges" in row.takes)
 
 
-def make_selector(name, vectors, *, start, variant=None) -> Any:
-    """A selector of `compare`."""
-    return selector_row("compare", name).make(ForTwo(start, variant or Variant(), vectors))
+def make_selector(name, vectors, *, start, **variant) -> Any:
+    """A selector of `compare`, on these difference vectors or vectors of prompts."""
+    found = {"outputs": (vectors, np.zeros_like(vectors)), "prompts": vectors}
+    draft = Draft(len(vectors), len(vectors), 0.1, start, settings=SimpleNamespace(**variant), found=found)
+    return selector_row("compare", name).make(draft)
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,16 @@ class Weighted:
 def make_picker(name, opinions, baseline, epsilons) -> Any:
     """A selector of `select` that goes by weak judges."""
     systems = opinions.shape[2]
-    given = ForMany(systems, baseline, None, opinions, epsilons)
-    return selector_row("select", name).make(given)
+    draft = Draft(
+        opinions.shape[1],
+        opinions.shape[1] * (systems - 1),
+        0.1,
+        systems=systems,
+        baseline=baseline,
+        settings=SimpleNamespace(epsilon=epsilons),
+        found={"opinions": opinions},
+    )
+    return selector_row("select", name).make(draft)
 
 
 def steps_of(selector, state, most, rng) -> tuple[list[Step], Any]:

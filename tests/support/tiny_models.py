@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judgeloop.represent import hidden
+from judgeloop.papers.actracer import hidden
 
 CHARACTERS = [*string.ascii_lowercase, *string.digits, " "]
 VOCABULARY = ["<s>", "</s>", "?", *CHARACTERS]

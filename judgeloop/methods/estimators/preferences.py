@@ -16,7 +16,7 @@ import numpy as np
 from judgeloop.core.growing import grown
 from judgeloop.core.outcomes import StopKind, StopReason, Tally, every_one
 from judgeloop.core.records import Abstention, Label, Verdict
-from judgeloop.methods.stats.mean_intervals import UNSEEN, Interval, interval_at_once
+from judgeloop.methods.stats.intervals import UNSEEN, Interval, interval_at_once
 from judgeloop.methods.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 
 # Lower limit for the degrees of freedom. With fewer the interval says nothing, and the `UNSEEN`
@@ -200,7 +200,7 @@ def weighted_interval(scores: Floats, propensities: Floats, items: int, risk: fl
     that `UNSEEN` more scores of 0 and as many of 1 would add: draws that prefer some items may well
     miss scores that only other items have. If some items have no score, the interval covers the
     interval with 0 for all of them and the interval with 1. Its coverage is measured, not proved:
-    at one look, and where the tie-aware rule ended the run (`methods/stopping/majority.py`,
+    at one look, and where the tie-aware rule ended the run (`papers/diffuse/rules.py`,
     `tests/statistical/test_gap_coverage.py`).
     """
     if len(scores) < FEWEST:
@@ -252,7 +252,7 @@ def _unseen(sample: _Sample, mean: float) -> float:
     """Return what unseen scores of 0 and of 1 would add to the variance.
 
     Each has the mean weight of a draw. For even draws this is nearly
-    `mean_intervals.unseen_variance`. There it is a lower limit; here it is added, because measured
+    `intervals.unseen_variance`. There it is a lower limit; here it is added, because measured
     coverage required it.
     """
     of_one_draw = float(((1 - sample.chances) * sample.shares**2).mean())

@@ -17,8 +17,7 @@ from judgeloop.core.outcomes import StopKind, StopReason, every_one
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE, TWO_SYSTEMS, Abstention, Label, Verdict, as_score, preference
 from judgeloop.methods.estimators.preferences import SAMPLE_JUDGED
-from judgeloop.methods.stats.levels import Levels, start
-from judgeloop.methods.stats.racing import Flags, Floats
+from judgeloop.methods.stats.levels import Flags, Floats, Levels, start
 
 Counts = NDArray[np.int64]
 

@@ -15,9 +15,7 @@ from judgeloop.core.choices import Draws
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE, Choice, Label, Step
 from judgeloop.methods.estimators.win_rates import SCOUTED, rows_of, scouted_items
-from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.levels import Levels, start
-from judgeloop.methods.stats.racing import Floats
+from judgeloop.methods.stats.levels import Floats, Levels, start
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +122,3 @@ def likely_best(scores: Floats) -> int:
     """
     leads = np.sign(scores[:, None] - scores[None, :]).sum(axis=(1, 2))
     return int(leads.argmax())
-
-
-def for_many(given: ForMany) -> Racing:
-    """Make the selector that looks for the best of many systems."""
-    assert given.risk is not None, "a race goes with a rule that states a risk"
-    baseline = None if given.choosing else given.baseline
-    return Racing(given.systems, baseline, given.risk, given.gap, given.sampled)

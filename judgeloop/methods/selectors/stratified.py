@@ -2,20 +2,21 @@
 
 Within a stratum, the next item is drawn at random, or picked so that the sample's confidences
 resemble the stratum's. The second is AcTracer: Huang et al. (2024), "Active Testing of Large
-Language Model via Multi-Stage Sampling", algorithm 1. The strata are made in `stats/`
-(`balanced_kmeans.py`, `cluster_search.py`, `strata.py`); the mean is estimated in
+Language Model via Multi-Stage Sampling", algorithm 1. The strata are made in
+`papers/actracer/clusters.py` and `methods/stats/strata.py`; the mean is estimated in
 `methods/estimators/mean_score.py`.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
+from judgeloop.core.protocols import Selector
 from judgeloop.core.records import ONE_SYSTEM, Choice, Label, Step, Verdict
 from judgeloop.methods.stats.strata import (
     FIRST_DRAWS,
@@ -241,3 +242,8 @@ class Stratified:
         key = np.arange(len(self.strata.labels)) if self.confidence is None else self.confidence
         order = np.lexsort((key, self.strata.labels))
         return np.split(order, np.cumsum(self.strata.sizes)[:-1])
+
+
+def strata_of(selector: Selector[Any], items: int) -> Strata:
+    """The strata that a selector draws from; a single stratum if it does not use strata."""
+    return selector.strata if isinstance(selector, Stratified) else Strata.single(items)

@@ -1,9 +1,9 @@
-"""Bounds of the level of each of many systems, and whom a race asks next.
+"""Bounds of the level of each of many systems, bets on pairs of few, and whom a race asks next.
 
-A system's level is the sum of its scores over all items of the population. Takes a system's scores
-in random order and returns bounds of its level; takes the bounds of all systems and says which may be
-named, how far it may be behind, and who is to be asked. It does not ask (`methods/selectors/race.py`)
-and does not stop a run (`methods/stopping/best_of_many.py`).
+A system's level is the sum of its scores over all items of the population. `Level` takes a system's scores in random
+order and bounds its level. `Levels` takes the bounds of all systems and says which may be named, how far it may be
+behind, and who is to be asked (`methods/selectors/race.py` asks, `methods/stopping/best_of_many.py` stops the run).
+Among few systems `Race` tells two apart with fewer scores than a bound of each, by bets that a system is not the best.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE
-from judgeloop.methods.stats.betting import BETS, bound, risk_by_bets
-from judgeloop.methods.stats.racing import Flags, Floats, Race
-from judgeloop.methods.stats.racing import after as raced
-from judgeloop.methods.stats.racing import start as begun
+from judgeloop.methods.stats.betting import BETS, bound, mixed_wealth, risk_by_bets
 
 # How the first unit of money is spread over the bets against a high level: Beta(1, 2). The guarantee does
 # not depend on it. Beta(3, 2), as in `betting.py`, took a fifth more calls where the best wins nearly always.
@@ -42,8 +39,14 @@ FIRST = 2  # items on which every system is asked at first
 AT_ONCE = 20  # a system in the way is asked on one further item for every so many before
 CALLS_AT_ONCE = 8  # at least so many calls are made at a time of the leader, or of few systems
 ROUNDING = 1e-9
+HALVINGS = 12  # of a gap, to find the least that the bets in pairs show
 # The gap of the baseline before the first verdict: it wins half of what a system can win at most.
 NOTHING_PROVED = 1.0
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+# Of one query, shape (m,) each: the opponents, what was won on them, its mean, and whether a bet was placed.
+Bets = tuple[NDArray[np.intp], Floats, Floats, Flags]
 
 
 @final
@@ -82,7 +85,7 @@ class Level:
     scores: tuple[float, ...] = ()
 
     def after(self, score: float) -> Level:
-        """Return the level after one more score; NaN for an abstention."""
+        """The level after one more score; NaN for an abstention."""
         low, high = (0.0, 1.0) if math.isnan(score) else (score, score)
         mean = (self.totals - self.most) / (self.items - self.judged)
         betted = (mean > 0) & (mean < 1)
@@ -129,14 +132,14 @@ class Level:
         return risk_by_bets(self._signed(0.0), self.items, 2 * total / self.items - 1) <= risk
 
     def lower(self, risk: float) -> float:
-        """Return a lower bound of the total at `risk`, at all times together."""
+        """A lower bound of the total at `risk`, at all times together."""
         if not self.judged or self.judged >= self.items:
             return self.least
         mean = bound(self._signed(0.0), self.items, risk)
         return max(self.least, self.items * (1 + mean) / 2)
 
     def highest(self, risk: float) -> float:
-        """Return an upper bound of the total at another risk than that of `upper`."""
+        """An upper bound of the total at another risk than that of `upper`."""
         most = self.most + self.items - self.judged
         if not self.judged or self.judged >= self.items:
             return most
@@ -144,13 +147,13 @@ class Level:
         return min(most, self.items * (1 + mean) / 2)
 
     def _signed(self, silent: float) -> Floats:
-        """Return the scores in [-1, 1], with `silent` for every abstention."""
+        """The scores in [-1, 1], with `silent` for every abstention."""
         scores = np.array(self.scores, dtype=np.float64)
         return 2 * np.where(np.isnan(scores), silent, scores) - 1
 
 
 def _below(ruled_out: float, items: int, risk: float, scores: Sequence[float] = ()) -> Level:
-    """Return the level after `scores` if all totals from one on are known to be ruled out."""
+    """The level after `scores` if all totals from one on are known to be ruled out."""
     grid = np.unique(np.ceil(np.linspace(0, 2 * items, min(2 * items, MOST_TOTALS) + 1))) / 2
     totals = grid[grid < ruled_out][-FOLLOWED:]
     level = Level(items, risk, totals, np.ones((len(totals), len(BETS))), ruled_out - TIE)
@@ -204,7 +207,7 @@ class Levels:
     pairs_risk: float = 0.0
 
     def after(self, rows: Iterable[Mapping[int, float]]) -> Levels:
-        """Return the levels after further items, each with the scores of the systems asked on it."""
+        """The levels after further items, each with the scores of the systems asked on it."""
         each, pairs = list(self.each), self.pairs
         for row in rows:
             for system, score in row.items():
@@ -282,7 +285,7 @@ class Levels:
         return leader if gaps[leader] < NOTHING_PROVED else None
 
     def gap_of(self, system: int) -> float:
-        """Return by how much the best may be ahead of a system, in share won less share lost."""
+        """By how much the best may be ahead of a system, in share won less share lost."""
         lower = self.each[system].lower(self.lower_risk)
         gaps: Floats = 2 * (self.uppers - lower) / self.items
         if self.pairs is not None:
@@ -314,7 +317,7 @@ class Levels:
         return flags
 
     def wanted(self, gap: float) -> dict[int, int]:
-        """Return on how many further items each system is to be asked next; empty for nobody.
+        """On how many further items each system is to be asked next; empty for nobody.
 
         At first these are all. Then they are the systems whose upper bound is more than `gap` above the
         hope of the favourite, and if there is none, the favourite; among few systems, all not ruled out.
@@ -342,7 +345,7 @@ class Levels:
         return {int(one): int(counts[one]) for one in np.flatnonzero(asked & (left > 0))}
 
     def _in_the_way(self, of: int, uppers: Floats) -> Floats:
-        """Return the upper bounds of the others; minus infinity where pairs show enough of the gap."""
+        """The upper bounds of the others; minus infinity where pairs show enough of the gap."""
         others = uppers.copy()
         others[of] = -math.inf
         if self.pairs is not None:
@@ -351,7 +354,7 @@ class Levels:
 
 
 def start(systems: int, baseline: int, risk: float, items: int, pool: int, *, gap: float = 0.0) -> Levels:
-    """Return the levels of `systems` before the first score, for a race to a `gap`.
+    """The levels of `systems` before the first score, for a race to a `gap`.
 
     The baseline ties with itself, so that its level is known. The risk is divided as in `Levels`.
     """
@@ -366,3 +369,150 @@ def start(systems: int, baseline: int, risk: float, items: int, pool: int, *, ga
     each = tuple(known if system == baseline else fresh for system in range(systems))
     pairs = begun(items, systems, gap) if in_pairs else None
     return Levels(each, baseline, pool, lower, pairs, risk * PAIRS_SHARE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Race:
+    """The bets against each of m systems after `drawn` of `items` queries.
+
+    Queries are drawn at random without replacement. Before each query, the bet against a system b is
+    placed on an opponent: the leader among the others. Suppose that b is the best over all items, or one
+    of the best. Then the remaining items must make up for its deficit to the opponent. Given that, no such
+    bet gains on average, whichever system leads. So the wealth of the bettor is a supermartingale, and it
+    reaches 1/risk with probability at most the risk (Ville 1939). One system is the best, and only this
+    system can be ruled out wrongly, so no correction for the number of systems is needed. The sizes of the
+    bets are those of `methods/stats/betting.py` (Waudby-Smith & Ramdas 2024, equations 32 and 33).
+
+    With a `gap` g, there is a row of bets for every system a that may be named. They are the same, but
+    where the opponent is a: there the bet is against the claim that b is more than g ahead of a.
+
+    **Theorem 2** (e-closure). Name a once, for every other b, the bets against b in the row of a, or for
+    another gap of at most g, have reached 1/risk at any time. With probability at most the risk, the best
+    is ever more than the stated gap ahead of a named system, for all a and all g at once.
+
+    Proof. Let b be the best, and d(o) its true distance to each opponent o. Bet against b with d(o) in
+    place of g wherever the opponent is o, with the same sizes c. The mean of opponent minus b over the
+    remaining items is then as assumed, so this one wealth is a supermartingale. A factor
+    1 + c (x - mean) / (1 + mean) falls as the mean rises. If a is named wrongly with g, then g < d(a), so
+    every mean in the row of a is at least that of the one wealth, which has therefore reached 1/risk as
+    well. Ville. There is no sum over the named, over the gaps, or over the rivals. ∎
+
+    A system may be left out from some query on, if that depends on earlier queries only. Nothing is
+    then bet on it or against it. If the queries are draws from a population without end, it may come back:
+    each query is new, whatever was seen. Else its items are others than those of its opponents, and it
+    stays out. An abstention counts in favour of the system that is bet against: 1 for that system, 0 for
+    the leader.
+    """
+
+    items: int
+    gap: float  # share won less share lost
+    drawn: int
+    least: Floats  # shape (m,): sums of scores, with 0 for every abstention
+    most: Floats  # shape (m,): the same sums, with 1 for every abstention
+    wealth: Floats  # shape (rows, m, bets): logarithm of the wealth, by size of the bet
+    # Shape (rows, m): logarithm of the highest mixed wealth so far; infinite if certainly not the best.
+    evidence: Floats
+    running: Flags  # shape (m,): asked about on every query so far
+    bets: tuple[Bets, ...] = ()
+
+    def out(self, risk: float) -> Flags:
+        """Which systems are ruled out at `risk`, shape (m,).
+
+        The best system is ever among them with probability at most `risk`.
+        """
+        most: Floats = self.evidence.diagonal() if self.gap else self.evidence[0]
+        ruled: Flags = most >= -math.log(risk)
+        return ruled
+
+    def not_ahead(self, of: int, risk: float) -> Flags:
+        """Which systems are not more than `gap` ahead of one that may be named, shape (m,)."""
+        shown: Flags = self.evidence[of if self.gap else 0] >= -math.log(risk)
+        return shown
+
+    def gaps(self, of: int, risk: float) -> Floats:
+        """By how much each system may be ahead of one that may be named, shape (m,).
+
+        By bisection, in share won less share lost.
+        """
+        low, high = np.zeros(len(self.least)), np.full(len(self.least), 2.0)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            shown = self._most_against(of, middle) >= -math.log(risk)
+            low, high = np.where(shown, low, middle), np.where(shown, middle, high)
+        found: Floats = np.where(self.not_ahead(of, risk), np.minimum(high, self.gap), high)
+        return np.where(self.out(risk), 0.0, found)
+
+    def _most_against(self, of: int, gap: Floats) -> Floats:
+        """The evidence in the row of one system if the gap to each rival were `gap`."""
+        if not self.bets:
+            return np.zeros(len(gap))
+        opponent, won, mean, betted = map(np.array, zip(*self.bets, strict=True))
+        left = self.items - np.arange(len(mean))[:, None]
+        mean = mean - (opponent == of) * gap / 2 * (self.items / left)
+        paths = np.cumsum(np.log1p(_gains(won, mean, betted)[..., None] * BETS), axis=0)
+        most: Floats = mixed_wealth(paths).max(axis=0)
+        return most
+
+
+def begun(items: int, systems: int, gap: float = 0.0) -> Race:
+    """The race before the first query."""
+    nothing, rows = np.zeros(systems), systems if gap else 1
+    wealth = np.zeros((rows, systems, len(BETS)))
+    running = np.ones(systems, dtype=bool)
+    return Race(items, gap, 0, nothing, nothing, wealth, np.zeros((rows, systems)), running)
+
+
+def raced(race: Race, scores: Floats, asked: Flags) -> Race:
+    """The race after one more query.
+
+    `scores`, shape (m,), lie in [0, 1], NaN for an abstention. `asked`, shape (m,), says which
+    systems were asked about; the others stop running, unless the population has no end.
+    """
+    running = asked if race.items == UNLIMITED else race.running & asked
+    silent = np.isnan(scores)
+    low, high = np.where(silent, 0.0, scores), np.where(silent, 1.0, scores)
+    opponent, theirs = _rivals(np.where(running, race.least, -np.inf))
+    betted = running & np.isfinite(theirs)
+    behind = np.where(betted, race.least[opponent] - race.most, 0.0)
+    won = np.where(betted, low[opponent] - high, 0.0)
+    # The highest mean of opponent minus system over the remaining items if the system is the best, or more
+    # than the gap ahead. A bet gains when the difference is above it.
+    left = race.items - race.drawn
+    plain = -behind / left
+    rows = np.arange(len(race.wealth))[:, None]
+    ahead = (opponent == rows) * (race.gap / 2 * race.items)
+    mean = plain - ahead / left
+    surely = betted & ((mean < -1) | ((mean == -1) & (won > -1)))
+    wealth = race.wealth + np.log1p(_gains(won, mean, betted)[..., None] * BETS)
+    least = race.least + np.where(running, low, 0.0)
+    most = race.most + np.where(running, high, 0.0)
+    opponent_now, theirs = _rivals(np.where(running, least, -np.inf))
+    ahead = (opponent_now == rows) * (race.gap / 2 * race.items)
+    surely |= running & (theirs + ahead - most > left - 1)
+    evidence = np.maximum(race.evidence, np.where(surely, np.inf, mixed_wealth(wealth)))
+    bets = (*race.bets, (opponent, won, plain, betted))
+    drawn = race.drawn + 1
+    return Race(race.items, race.gap, drawn, least, most, wealth, evidence, running, bets)
+
+
+def _gains(won: Floats, mean: Floats, betted: Flags) -> Floats:
+    """What a whole bet gains if the difference is `won` and its mean is assumed to be `mean`."""
+    loss = 1 + mean
+    gains: Floats = np.divide(won - mean, loss, out=np.zeros(mean.shape), where=betted & (loss > 0))
+    return gains
+
+
+def _rivals(sums: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """The opponent of each system, and the opponent's sum; both of shape (m,).
+
+    The opponent is the leader. The leader's own opponent is the system in second place, with sum
+    -inf if there is none.
+    """
+    leader = int(np.argmax(sums))
+    others = sums.copy()
+    others[leader] = -np.inf
+    opponents = np.full(len(sums), leader)
+    opponents[leader] = int(np.argmax(others))
+    theirs = sums[opponents]
+    theirs[leader] = others.max()
+    return opponents, theirs

@@ -1,9 +1,9 @@
 """Strata of a pool: the mean over all items from the scores of some, and which stratum is next.
 
 Takes the stratum of every item, and the positions and scores of the judged items. Returns
-`Moments`: the mean, its variance and its degrees of freedom. `methods/stats/mean_intervals.py`
+`Moments`: the mean, its variance and its degrees of freedom. `methods/stats/intervals.py`
 makes an interval of them; selectors choose the items. Strata are sections of a number known for
-every item, or clusters of vectors (`methods/stats/cluster_search.py`).
+every item, or clusters of vectors (`papers/actracer/clusters.py`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Strata:
 
     @classmethod
     def single(cls, items: int) -> Strata:
-        """Return the whole pool as one stratum."""
+        """The whole pool as one stratum."""
         return cls(np.zeros(items, dtype=np.int64))
 
     @cached_property
@@ -131,7 +131,7 @@ def of_sample(scores: Floats) -> Moments:
 
 
 def _apart(strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]) -> _Part:
-    """Return the part of the strata with enough known scores, each by itself."""
+    """The part of the strata with enough known scores, each by itself."""
     means = np.bincount(within, scores, minlength=len(known)) / np.maximum(known, 1)
     squares = np.bincount(within, (scores - means[within]) ** 2, minlength=len(known))
     shares = np.where(few, 0.0, strata.shares)
@@ -142,7 +142,7 @@ def _apart(strata: Strata, within: Counts, scores: Floats, known: Counts, few: N
 
 
 def _together(strata: Strata, within: Counts, scores: Floats, few: NDArray[np.bool_]) -> _Part:
-    """Return the part of the strata with too few known scores, pooled into one stratum.
+    """The part of the strata with too few known scores, pooled into one stratum.
 
     Each known item stands for its stratum (a ratio to size: Cochran 1977, equation 6.13).
     """
@@ -160,7 +160,7 @@ def _together(strata: Strata, within: Counts, scores: Floats, few: NDArray[np.bo
 
 
 def _satterthwaite(variances: Floats, freedoms: Floats) -> tuple[float, float]:
-    """Return the sum of independent variances and its degrees of freedom.
+    """The sum of independent variances and its degrees of freedom.
 
     Both are NaN if one of the variances is.
     """
@@ -191,7 +191,7 @@ def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
 
 
 def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> float:
-    """Return the coefficient of `proxy` that leaves the stratified mean the least variance.
+    """The coefficient of `proxy` that leaves the stratified mean the least variance.
 
     `proxy` has shape (items,). The mean is that of the `scores` at `positions`. If the proxy's
     variance among these items is less than `LEAST_SPREAD` of its variance among all items, that
@@ -217,14 +217,14 @@ def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
 
 
 def centred(labels: Counts, values: Floats, strata: int) -> Floats:
-    """Return the values less the mean of their stratum."""
+    """The values less the mean of their stratum."""
     counts = np.maximum(np.bincount(labels, minlength=strata), 1)
     less: Floats = values - (np.bincount(labels, values, minlength=strata) / counts)[labels]
     return less
 
 
 def by_sections(values: Floats, sections: int = SECTIONS) -> Strata:
-    """Return strata of equal width between the lowest and the highest of `values`, shape (items,).
+    """Strata of equal width between the lowest and the highest of `values`, shape (items,).
 
     Empty sections are left out. If all values are equal there is one stratum. Confidence-based
     stratified sampling (CSSampling; Li et al. 2019, section 4.1, as described by Huang et al. 2024,
@@ -238,7 +238,7 @@ def by_sections(values: Floats, sections: int = SECTIONS) -> Strata:
 
 
 def paying_strata(limit: int, items: int) -> int:
-    """Return the number of strata to cut `items` into for `limit` random draws.
+    """The number of strata to cut `items` into for `limit` random draws.
 
     `limit` is a number of judgments. More strata narrow the interval as long as the
     spread within each stratum can still be estimated. On the hidden states of a language model,

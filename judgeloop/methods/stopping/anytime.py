@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.betting import Bettor, interval_of_bounds, log_wealth_path, risk_by_bets
-from judgeloop.methods.stopping.reasons import at_most
-from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
+from judgeloop.methods.stopping.rule import Rule, at_most, in_order, scores_for
 
 
 def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | None:

@@ -11,8 +11,7 @@ from typing import Protocol, final
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.methods.estimators.win_rates import Standings
-from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import at_most, none_better
+from judgeloop.methods.stopping.rule import at_most, none_better
 
 
 class BestRule(StoppingRule[Standings], Protocol):
@@ -115,9 +114,3 @@ class FixedBudget:
     def reason_to_stop(self, tally: Standings) -> None:
         """Return None: the rule never stops a run."""
         del tally
-
-
-def fixed_budget(given: Ingredients) -> FixedBudget:
-    """Make the rule for one run, which reads no setting."""
-    del given
-    return FixedBudget()

@@ -16,8 +16,7 @@ from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
-from judgeloop.methods.stopping.reasons import at_most, points, risk_met
-from judgeloop.methods.stopping.rule import Rule, scores_for
+from judgeloop.methods.stopping.rule import Rule, at_most, points, risk_met, scores_for
 from judgeloop.methods.stopping.sequential import Sequential
 
 

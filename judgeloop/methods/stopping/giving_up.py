@@ -10,8 +10,7 @@ from typing import final
 
 from judgeloop.core.outcomes import StopReason, Tally
 from judgeloop.methods.stats.predictive import chance_of_lead, further_decisive
-from judgeloop.methods.stopping.reasons import given_up
-from judgeloop.methods.stopping.rule import Rule, asked
+from judgeloop.methods.stopping.rule import Rule, asked, given_up
 
 LOOK_EVERY = 10  # judgments between looks; queries between two looks can run in parallel
 

@@ -1,6 +1,6 @@
 """A guaranteed rule for recorded scores: one exact sign test after all items are judged.
 
-It reads a tally of verdicts; the test is in `methods/stats/proportions.py`. A test that is repeated
+It reads a tally of verdicts; the test is in `methods/stats/intervals.py`. A test that is repeated
 would break its risk, so this rule never looks before the last item.
 """
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import final
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
-from judgeloop.methods.stats.proportions import p_value
-from judgeloop.methods.stopping.reasons import at_most, show_risk, show_risk_under
-from judgeloop.methods.stopping.rule import Rule, asked
+from judgeloop.methods.stats.intervals import p_value
+from judgeloop.methods.stopping.rule import Rule, asked, at_most, show_risk, show_risk_under
 
 
 @final

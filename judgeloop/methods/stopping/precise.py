@@ -1,6 +1,6 @@
 """A rule for mean scores: stops once the interval is narrow enough, or at the limit of judgments.
 
-It reads ratings. `methods/stats/strata.py` estimates the mean and its variance; `methods/stats/mean_intervals.py`
+It reads ratings. `methods/stats/strata.py` estimates the mean and its variance; `methods/stats/intervals.py`
 and `methods/stats/betting.py` compute the intervals. A selector chooses the items.
 """
 
@@ -13,9 +13,9 @@ import numpy as np
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.estimators.mean_score import Ratings
-from judgeloop.methods.stats import mean_intervals
+from judgeloop.methods.stats import intervals
 from judgeloop.methods.stats.betting import interval_of_bounds
-from judgeloop.methods.stopping.reasons import at_most
+from judgeloop.methods.stopping.rule import at_most
 
 # Items between two looks, as a share of those asked: they can be asked in parallel without waste.
 BETWEEN_LOOKS = 0.05
@@ -86,7 +86,7 @@ class Precise:
         """Return the stated risk that the interval misses; 1 without an interval."""
         return 1.0 if self.interval(tally) is None else self.threshold
 
-    def interval(self, tally: Ratings) -> mean_intervals.Interval | None:
+    def interval(self, tally: Ratings) -> intervals.Interval | None:
         """Return bounds for the mean over all items.
 
         None if items were picked and not drawn, or if too few scores are known.
@@ -95,13 +95,13 @@ class Precise:
             return None
         if self.any_look and self.guaranteed:
             return self._by_betting(tally)
-        find = mean_intervals.interval_whenever if self.any_look else mean_intervals.interval_at_once
+        find = intervals.interval_whenever if self.any_look else intervals.interval_at_once
         ends = [find(tally.moments_with(score), tally.asked, self.population, self.threshold) for score in (0.0, 1.0)]
         if ends[0] is None or ends[1] is None:
             return None
         return ends[0][0], ends[1][1]
 
-    def _by_betting(self, tally: Ratings) -> mean_intervals.Interval:
+    def _by_betting(self, tally: Ratings) -> intervals.Interval:
         """Return the interval of Waudby-Smith & Ramdas (2024), with half of the risk on each side.
 
         The bounds are computed for scores scaled to [-1, 1].
@@ -116,7 +116,7 @@ class Precise:
         if self.half_width is None or not self._looks_at(tally.asked):
             return False
         found = self.interval(tally)
-        return found is not None and mean_intervals.reach(tally.moments.mean, found) <= self.half_width * (1 + 1e-12)
+        return found is not None and intervals.reach(tally.moments.mean, found) <= self.half_width * (1 + 1e-12)
 
     def reason_to_stop(self, tally: Ratings) -> StopReason | None:
         """Return that the interval is narrow enough; None if it is not."""

@@ -1,10 +1,12 @@
-"""The base classes of the rules that compare two systems, and forecasts of when a rule is met.
+"""The base class of the rules that compare two systems, when a rule is met, and the sentences for why it ends a run.
 
-Each rule's own file computes its stated risk.
+Each rule's own file computes its stated risk. Sentences for other ends (money, limits, an empty pool) are written where
+those ends happen.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -14,7 +16,12 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.methods.stats.predictive import ItemsToDecide
-from judgeloop.methods.stopping.reasons import NO_DIFFERENCE, risk_met
+
+LEAST_RISK_SHOWN = 0.001  # a smaller risk is not shown in digits
+MOST_DIGITS = 18  # of a floating-point number
+ROUNDING = 1e-6
+
+NO_DIFFERENCE = StopReason(StopKind.NO_DIFFERENCE, "the gap is close enough to zero to make no practical difference")
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Rule(ABC):
 
     @abstractmethod
     def risk(self, tally: Tally) -> float:
-        """Return the stated risk of naming the leader of `tally`."""
+        """The stated risk of naming the leader of `tally`."""
 
     def is_met(self, tally: Tally) -> bool:
         """Whether the leader of `tally` is named the winner."""
@@ -75,26 +82,26 @@ class Rule(ABC):
         return None
 
     def risk_beyond(self, tally: Tally) -> float | None:
-        """Return the stated risk of what is claimed beyond the answer; None if nothing is."""
+        """The stated risk of what is claimed beyond the answer; None if nothing is."""
         del tally
         return None
 
     def for_limit(self, limit: int) -> Self:
-        """Return the rule for another limit of judgments: by default the same rule."""
+        """The rule for another limit of judgments: by default the same rule."""
         del limit
         return self
 
     def interval(self, tally: Tally) -> None:
-        """Return None: `anytime.gap_bounds` bounds the gap after the run, whatever rule ended it."""
+        """None: `anytime.gap_bounds` bounds the gap after the run, whatever rule ended it."""
         del tally
 
     def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
-        """Return how many further items would decide, once no item is left: None by default."""
+        """How many further items would decide, once no item is left: None by default."""
         del tally
         return None
 
     def boundary(self, tally: Tally, side: int) -> NDArray[np.int64] | None:
-        """Return the least lead of `side` that is an answer for it after each verdict so far.
+        """The least lead of `side` that is an answer for it after each verdict so far.
 
         None by default: the rule looks at more than a lead.
         """
@@ -109,7 +116,7 @@ class Rule(ABC):
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Return where the rule names a leader along sequences, shape (thresholds, sequences, looks).
+        """Where the rule names a leader along sequences, shape (thresholds, sequences, looks).
 
         `preferences` has the shape (sequences, looks). Entry (t, s, n) is what `is_met` says after the
         first n + 1 of sequence s on a pool of `items`, for threshold t. It serves replays over arrays;
@@ -125,7 +132,7 @@ class Rule(ABC):
         return met
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
-        """Return why to stop: the risk is met, or the systems are nearly equal."""
+        """Why to stop: the risk is met, or the systems are nearly equal."""
         if self.no_difference(tally):
             return NO_DIFFERENCE
         return risk_met(self.risk(tally), self.threshold) if self.is_met(tally) else None
@@ -137,12 +144,12 @@ def in_order(tally: Tally) -> bool:
 
 
 def asked(tally: Tally) -> int:
-    """Return the number of items asked about."""
+    """The number of items asked about."""
     return tally.judged + tally.abstentions
 
 
 def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
-    """Return the verdicts in the order drawn, as scores for `side`.
+    """The verdicts in the order drawn, as scores for `side`.
 
     1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie. If the order is
     not known (in a projection from counts), the verdicts are spread evenly.
@@ -158,13 +165,13 @@ def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
 
 
 def with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
-    """Return `tally` with `unknown` verdicts added: `wins` of one side, and ties."""
+    """`tally` with `unknown` verdicts added: `wins` of one side, and ties."""
     sign = 1 if side == 0 else -1
     return _with(tally, [sign] * wins + [0] * (unknown - wins))
 
 
 def _levelled(tally: Tally, unknown: int) -> Tally:
-    """Return `tally` with `unknown` verdicts added that bring the sides as close as possible."""
+    """`tally` with `unknown` verdicts added that bring the sides as close as possible."""
     lead = tally.wins[0] - tally.wins[1]
     closing = min(abs(lead), unknown)
     return _with(tally, [-1 if lead > 0 else 1] * closing + [0] * (unknown - closing))
@@ -181,7 +188,7 @@ def _with(tally: Tally, more: list[int]) -> Tally:
 
 
 def first_met(rule: Rule, shares: Tally, least: int, most: int, limit: int) -> int | None:
-    """Return the fewest judgments from `least` to `most` that meet `rule`; None if none do.
+    """The fewest judgments from `least` to `most` that meet `rule`; None if none do.
 
     It assumes the shares of `shares`, and scales its counts in proportion, rounded. The result is a
     projection without a promise. A `limit` under the number of judgments is raised to that number.
@@ -211,3 +218,87 @@ def _scaled(tally: Tally, judged: int) -> Tally:
     share = judged / tally.judged
     first, second = (round(wins * share) for wins in tally.wins)
     return replace(tally, wins=(first, second), ties=max(0, judged - first - second), preferences=())
+
+
+def show_risk(risk: float) -> str:
+    """A risk as text.
+
+    >>> show_risk(0.0861), show_risk(0.00002)
+    ('0.086', 'under 0.001')
+    """
+    return f"{risk:.3f}" if risk >= LEAST_RISK_SHOWN else f"under {LEAST_RISK_SHOWN}"
+
+
+def show_risk_under(risk: float, threshold: float) -> str:
+    """A risk of at most `threshold` with as many digits as show that it is.
+
+    >>> show_risk_under(0.0861, 0.1), show_risk_under(5.31e-8, 1e-7)
+    ('0.086', '5.3e-08')
+    >>> show_risk_under(0.09996, 0.09998), show_risk_under(0.0, 1e-7)
+    ('0.09996', '0')
+    """
+    shown = show_risk(risk)
+    limit = LEAST_RISK_SHOWN if risk < LEAST_RISK_SHOWN else float(shown)
+    digits = 2
+    while limit > threshold and digits < MOST_DIGITS:
+        shown = f"{risk:.{digits}g}"
+        limit, digits = float(shown), digits + 1
+    return shown
+
+
+def at_most(risk: float) -> str:
+    """A risk as a bound, in per cent.
+
+    >>> at_most(0.1), at_most(1e-7)
+    ('at most 10 %', 'at most 1e-05 %')
+    """
+    return f"at most {100 * risk:g} %"
+
+
+def risk_met(risk: float, threshold: float, of: str = "") -> StopReason:
+    """The reason that the stated risk, of at most `threshold`, is low enough.
+
+    `of` says which risk it is, if it is not that of the worse system.
+
+    >>> risk_met(0.04, 0.1, "passing a system that is worse").sentence
+    'the stated risk of passing a system that is worse, 0.040, is at most the risk asked for, 0.1'
+    """
+    shown = show_risk_under(risk, threshold)
+    of = f" of {of}" if of else ""
+    return StopReason(StopKind.RISK_MET, f"the stated risk{of}, {shown}, is at most the risk asked for, {threshold:g}")
+
+
+def none_better(gap: float, risk: float) -> StopReason:
+    """The reason that no system can be more than `gap` better than the leader.
+
+    >>> none_better(0.05, 0.1).sentence
+    'no system is more than 5 points better than the leader, at a risk of 0.1'
+    """
+    return StopReason(StopKind.RISK_MET, f"{show_gap(gap)} than the leader, at a risk of {risk:g}")
+
+
+def show_gap(gap: float) -> str:
+    """By how much no other system is better, in points: share won less share lost, times 100.
+
+    >>> show_gap(0.0), show_gap(0.0712)
+    ('no system is better', 'no system is more than 7.2 points better')
+    """
+    rounded = math.ceil(1000 * gap - ROUNDING) / 1000
+    return f"no system is {f'more than {points(rounded)} ' if rounded else ''}better"
+
+
+def points(gap: float) -> str:
+    """A gap in points, which are hundredths.
+
+    >>> points(0.1), points(0.025)
+    ('10 points', '2.5 points')
+    """
+    return f"{100 * gap:.10g} points"
+
+
+def given_up(likely: float, chance: float, limit: int) -> StopReason:
+    """The reason that a decision within the limit is too unlikely."""
+    return StopReason(
+        StopKind.FUTILITY,
+        f"gave up, as the chance of a decision within {limit:,} judgments is about {likely:.2f}, under {chance:g}",
+    )

@@ -14,8 +14,7 @@ from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import SHAPE, Course, Spending
-from judgeloop.methods.stopping.reasons import at_most
-from judgeloop.methods.stopping.rule import Rule, asked, in_order, scores_for
+from judgeloop.methods.stopping.rule import Rule, asked, at_most, in_order, scores_for
 
 
 @dataclass(slots=True)

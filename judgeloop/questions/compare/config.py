@@ -9,24 +9,34 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt
 
+from judgeloop.catalogue import (
+    default_rule,
+    rule_names,
+    rule_row,
+    rules_asked_by,
+    rules_of,
+    selector_names,
+    selector_row,
+    selectors_of,
+)
 from judgeloop.core.choices import Draws, Groups, Population
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import is_recorded
-from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
-from judgeloop.methods.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_asked_by, rules_of
+from judgeloop.methods.rows import RuleRow, SelectorRow
+from judgeloop.papers.settings import DiffUseSettings
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Gate, Parse, Part, Setting, declared, described, one_of
+from judgeloop.settings.setting import Gate, Parse, declared, described, one_of
 from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
 ASKED = rules_asked_by(QUESTION)
-SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
+SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareConfig(ContestSettings):
+class CompareConfig(DiffUseSettings, ContestSettings):
     """All settings of a comparison of two systems."""
 
     first: Annotated[Source | str, Parse(source)] = shared.items_setting(
@@ -38,9 +48,6 @@ class CompareConfig(ContestSettings):
     selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
         f"{described(selectors_of(QUESTION))}.", shared.SELECTION
     ).field(SELECTORS[0])
-    represent: shared.Represent = Setting(
-        "How texts become vectors: lexical, minilm or minilm:FOLDER.", shared.SELECTION, Part.RUN, shared.Vectors
-    ).field("lexical")
     rule: Annotated[str, one_of(RULES)] = shared.run_setting(
         f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; tie-aware for a selector that picks items.",
         shared.STOPPING,
@@ -99,8 +106,8 @@ class CompareConfig(ContestSettings):
         proved = rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).guaranteed
         asked = any(values.get(setting) is not None for setting in ASKED)
         if rule is None and selector in SELECTORS and not asked:
-            rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
-            proved = rule_row(QUESTION, rule).guaranteed
+            suiting = default_rule(selector_row(QUESTION, str(selector)))
+            rule, proved = suiting.name, suiting.guaranteed
         picked = selector in SELECTORS and not _is_even(str(selector))
         about = {} if recorded or (proved and not picked) else {"about": Population.THESE_ITEMS.value}
         return about | values | ({} if rule is None else {"rule": rule})

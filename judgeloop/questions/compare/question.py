@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from judgeloop.catalogue import rule_row, rules_of
 from judgeloop.core.choices import Draws, Order, Population
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import parse_map
@@ -23,15 +23,12 @@ from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.ledger.opening import runs_of
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
-from judgeloop.methods.selectors.ingredients import ForTwo
-from judgeloop.methods.stats.diffuse_variants import combined
+from judgeloop.methods.rows import Draft, RuleRow
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stats.margins import MOST_CALIBRATED, limit_to_pass, margin_passed
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
-from judgeloop.methods.stopping.catalogue import Ingredients, rule_row, rules_of
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.questions.compare import text
@@ -41,7 +38,6 @@ from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.kept import ended_otherwise
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.represent.embed import embed
 from judgeloop.runs.drive import data_notes, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
@@ -132,23 +128,24 @@ class Compare(Question[CompareConfig, Tally, Result]):
     def parts(self, config: CompareConfig, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
         _check_inputs(config, inputs)
-        most = min(config.max_judgments, len(inputs.pool))
-        rule: Rule = config.rule_row.make(
-            Ingredients(
-                risk=config.risk,
-                items=inputs.items,
-                limit=most,
-                near=config.near_tie,
-                gap=0.0 if config.gap_asked is None else config.gap_asked[1],
-            )
+        draft = Draft(
+            items=len(inputs.pool),
+            limit=min(config.max_judgments, len(inputs.pool)),
+            risk=config.risk,
+            start=config.min_judgments,
+            gap=0.0 if config.gap_asked is None else config.gap_asked[1],
+            population=inputs.population,
+            settings=config,
+            pool=inputs.pool,
         )
+        rule: Rule = config.rule_row.make(draft)
         groups = [item.group for item in inputs.pool.items]
         return Parts(
-            _selector(config, inputs),
-            Preferences(sampled=inputs.sampled),
+            config.selector_row.make(draft),
+            Preferences(sampled=draft.sampled),
             rule,
-            None if config.give_up is None else GivingUp(rule, config.give_up, most, sampled=inputs.sampled),
-            None if config.by_group is None else ByGroup(groups, config.risk, sampled=inputs.sampled),
+            None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
+            None if config.by_group is None else ByGroup(groups, config.risk, sampled=draft.sampled),
         )
 
     def notice(self, run: Prepared[CompareConfig]) -> str | None:
@@ -208,7 +205,7 @@ class Compare(Question[CompareConfig, Tally, Result]):
             data = replace(data, empty={}, repeated={})
             scores = [[judge.scores[item.id, name] for item in run.pool.items] for name in run.pool.systems]
         before = _before(ran)
-        represent = config.represent if config.selector_row.looks_at_vectors else None
+        represent = config.represent if config.selector_row.vectors else None
         result = result_of(
             finished,
             setup_of(run, rule, config.selector, represent=represent),
@@ -259,19 +256,6 @@ def _before(ran: Ran[CompareConfig, Tally]) -> list[RecordedRun]:
     return runs_before(ran.runs, run.run_id, run.asked, test)
 
 
-def _selector(config: CompareConfig, inputs: Inputs) -> Selector[Any]:
-    row, pool, vectors = config.selector_row, inputs.pool, None
-    if Need.OUTPUT_VECTORS in row.needs:
-        texts = [output for outputs in pool.outputs for output in outputs]
-        both = embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
-        vectors = combined(COMBINATIONS[0], both[: len(pool)], both[len(pool) :])
-    elif Need.PROMPT_VECTORS in row.needs:
-        prompts = [item.prompt for item in pool.items]
-        vectors = embed(prompts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
-    made: Selector[Any] = row.make(ForTwo(config.min_judgments, vectors=vectors))
-    return made
-
-
 def _finished(config: CompareConfig) -> list[Source]:
     """The two finished runs.
 
@@ -306,7 +290,7 @@ def _check_without_effect(config: CompareConfig) -> None:
             )
 
 
-def _check_gap(config: CompareConfig, row: Any, gap: float) -> None:
+def _check_gap(config: CompareConfig, row: RuleRow, gap: float) -> None:
     """Refuse what does not go with a question about a gap: another question, or its rule."""
     asked = f"`{row.asked_by}={gap:g}`"
     if config.risk >= MOST_RISK:
@@ -328,7 +312,7 @@ def _check_inputs(config: CompareConfig, inputs: Inputs) -> None:
             f"`about={config.about}`: with `order={config.order}` one order of each comparison is drawn, and "
             "of these items the others stay unknown; use `order=both`, or leave `about` out"
         )
-    if inputs.systems and Need.OUTPUT_VECTORS in config.selector_row.needs:
+    if inputs.systems and config.selector_row.needs_outputs:
         raise looks_at_all(f"selector={config.selector}", inputs.pool.systems[inputs.pool.live[0]])
     one_order = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
     if config.max_flips is not None and one_order and any(judge.order_matters for judge in inputs.judges):

@@ -4,11 +4,11 @@ Takes a `Result` and returns sentences. The plain ones, for readers who know no 
 that was asked for, which is what is promised. Computes no figures and prints nothing.
 """
 
+from judgeloop.catalogue import rule_row
 from judgeloop.core.choices import Groups
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, some
 from judgeloop.core.outcomes import StopKind
-from judgeloop.methods.stopping.catalogue import rule_row
-from judgeloop.methods.stopping.reasons import at_most, points, show_risk
+from judgeloop.methods.stopping.rule import at_most, points, show_risk
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.conditions import GROUP
 from judgeloop.report.escaping import visible

@@ -7,7 +7,7 @@ from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED, some
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
-from judgeloop.methods.stopping.reasons import at_most, points
+from judgeloop.methods.stopping.rule import at_most, points
 from judgeloop.questions.compare.pictures import board
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.questions.compare.risk import asked, stated_risk, what_it_means

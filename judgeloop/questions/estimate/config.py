@@ -6,44 +6,26 @@ The settings that all questions share are in `settings/run_settings.py`.
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Le, Lt
 
+from judgeloop.catalogue import selector_names, selector_row, selectors_of
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.row import Source
-from judgeloop.methods.selectors.catalogue import ALLOCATIONS, Need, SelectorRow, names_of, selector_row, selectors_of
-from judgeloop.methods.stopping.catalogue import INTERVALS
+from judgeloop.methods.rows import INTERVALS, SelectorRow
+from judgeloop.papers.settings import AcTracerSettings, default_layer
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.setting import Form, Gate, Parse, Part, Setting, described, one_of
-from judgeloop.settings.written import unless_auto
+from judgeloop.settings.setting import Gate, Parse, described, one_of
 from judgeloop.systems.catalogue import source
 
 QUESTION = "estimate"
-SELECTORS = names_of(QUESTION)
+SELECTORS = selector_names(QUESTION)
 FIRST_LOOK = 20  # judgments before the interval is first computed
-CLUSTERS: Form = {
-    "anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}],
-    "description": 'a whole number from 1, or "auto"',
-}
-CONFIDENCE_FIELD = "logprobs"
-CONFIDENCES = ("geometric-mean", "first-token")
 BY_CONFIDENCE = "confidence"  # a proxy that is no judge
-Confidence = Annotated[
-    str,
-    MinLen(1),
-    Setting("Field of the outputs that holds the system's confidence.", shared.SELECTION, Part.CONTENT, shared.Found),
-]
-ConfidenceBy = Annotated[
-    str,
-    one_of(CONFIDENCES),
-    shared.run_setting(
-        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.", shared.SELECTION
-    ),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimateConfig(RunSettings):
+class EstimateConfig(AcTracerSettings, RunSettings):
     """All settings of an estimate of one system's mean score."""
 
     outputs: Annotated[Source | str, Parse(source)] = shared.items_setting(
@@ -55,26 +37,6 @@ class EstimateConfig(RunSettings):
     selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
         f"{described(selectors_of(QUESTION))}.", shared.SELECTION
     ).field(SELECTORS[0])
-    represent: shared.RepresentOne = Setting(
-        "How items become vectors: lexical, minilm, minilm:FOLDER, or hidden:MODEL (hidden states "
-        "of a causal language model).",
-        shared.SELECTION,
-        Part.RUN,
-        shared.Vectors,
-    ).field("lexical")
-    layer: shared.Layer | None = shared.run_setting(
-        "Layer of the hidden states: middle, last or a number. Default: middle; last for "
-        "cross-entropy and mmd-critic, as in their papers.",
-        shared.SELECTION,
-    ).field(None)
-    clusters: Annotated[int | None, Parse(unless_auto, CLUSTERS), Ge(1)] = shared.run_setting(
-        "Number of strata, at least 1, or auto.", shared.SELECTION
-    ).field(None)
-    allocation: Annotated[str, one_of(ALLOCATIONS)] = shared.run_setting(
-        "How judgments are divided among strata: mc-ucb or proportional.", shared.SELECTION, file_only=True
-    ).field(ALLOCATIONS[0])
-    confidence: Confidence = CONFIDENCE_FIELD
-    confidence_by: ConfidenceBy = CONFIDENCES[0]
     half_width: Annotated[float | None, Gt(0), Lt(0.5)] = shared.run_setting(
         "Stop once the interval reaches at most this far from the score. Above 0 and below 0.5.",
         shared.STOPPING,
@@ -98,13 +60,18 @@ class EstimateConfig(RunSettings):
         values = super().completed(values)
         name = str(values.get("selector", SELECTORS[0]))
         if values.get("layer") is None and name in SELECTORS:
-            values = values | {"layer": default_layer(selector_row(QUESTION, name))}
+            values = values | {"layer": default_layer(name)}
         return values
 
     @property
     def selector_row(self) -> SelectorRow:
         """The selector's row in the catalogue."""
         return selector_row(QUESTION, self.selector)
+
+    @property
+    def usual_layer(self) -> str:
+        """The layer without a setting: the one that the selector's paper prescribes, else the middle."""
+        return default_layer(self.selector)
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:
@@ -124,9 +91,4 @@ class EstimateConfig(RunSettings):
     @property
     def looks_at_confidence(self) -> bool:
         """Whether the selector or the proxy uses the system's confidence."""
-        return Need.CONFIDENCE in self.selector_row.needs or self.proxy == BY_CONFIDENCE
-
-
-def default_layer(row: SelectorRow) -> str:
-    """Return a selector's default layer: the last if its paper prescribes it, else the middle."""
-    return "last" if Need.LAST_STATES in row.needs else "middle"
+        return "confidence" in self.selector_row.takes or self.proxy == BY_CONFIDENCE

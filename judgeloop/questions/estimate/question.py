@@ -12,28 +12,28 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import chdtri
 
+from judgeloop.catalogue import selectors_of
 from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
 from judgeloop.core.outcomes import Finished, StopKind, StopReason
+from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import ONE_SYSTEM
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
-from judgeloop.formats.confidence import read_confidence
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
-from judgeloop.methods.selectors.catalogue import Need, selectors_of
+from judgeloop.methods.rows import INTERVALS, Draft
 from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.controls import NO_CONTROLS
-from judgeloop.methods.stats.mean_intervals import interval_at_once, interval_whenever, reach
+from judgeloop.methods.stats.intervals import interval_at_once, interval_whenever, reach
 from judgeloop.methods.stats.strata import Floats, Moments, Strata
-from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate import text
-from judgeloop.questions.estimate.config import BY_CONFIDENCE, CONFIDENCE_FIELD, QUESTION, EstimateConfig, default_layer
+from judgeloop.questions.estimate.config import BY_CONFIDENCE, QUESTION, EstimateConfig
 from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
-from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, strata_of, wanted_by
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
 from judgeloop.runs.drive import asked, data_notes, setup_of
@@ -62,18 +62,13 @@ class Estimate(Question[EstimateConfig, Ratings, Estimated]):
     def check(self, config: EstimateConfig) -> None:
         """Refuse a selector, vectors, a proxy and an interval that do not go together."""
         row = config.selector_row
-        if not config.looks_at_confidence and config.confidence != CONFIDENCE_FIELD:
+        if not config.looks_at_confidence and config.confidence != declared(EstimateConfig)["confidence"].default:
             raise InputError(
                 f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
                 "`proxy=confidence`, or a selector that does"
             )
-        if config.layer != default_layer(row):
+        if config.layer != config.usual_layer:
             _check_layer(config)
-        if Need.OUTPUT_VECTORS in row.needs and config.represent.startswith(f"{HIDDEN}:"):
-            raise InputError(
-                f"`represent={config.represent}`: `selector={row.name}` clusters the outputs, and hidden "
-                "states are of the prompts; use `represent=lexical` or `represent=minilm`"
-            )
         settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
         check_idle_settings(config, QUESTION, replace(row, takes=row.takes | settled | {"layer"}))
         for name in ("half_width", "require_score", "interval", "proxy") if row.draws is Draws.PICKED else ():
@@ -88,7 +83,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimated]):
             proves=row.draws is Draws.EVEN and config.proxy is None,
             instead="`selector=random` without a `proxy`",
         )
-        if isinstance(config.outputs, str) and (config.proxy or row.needs):
+        if isinstance(config.outputs, str) and (config.proxy or row.needs_outputs):
             chosen = f"proxy={config.proxy}" if config.proxy else f"selector={config.selector}"
             raise looks_at_all(chosen, config.outputs, "`selector=random` without a `proxy`")
 
@@ -98,7 +93,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimated]):
         confidence = None
         if config.looks_at_confidence:
             assert not isinstance(config.outputs, str), "`check` has refused it"
-            confidence = read_confidence(config.outputs, inputs.pool.items, config.confidence, config.confidence_by)
+            confidence = config.confidences(config.outputs, inputs.pool.items)
         return replace(inputs, confidence=confidence, proxy=_proxy(config, inputs, environment, offline=offline))
 
     def identity(self, config: EstimateConfig, inputs: Inputs) -> dict[str, Any]:
@@ -121,7 +116,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimated]):
             guaranteed=any_look and row.draws is Draws.EVEN and config.proxy is None,
             sampled=inputs.sampled,
         )
-        selector = make_selector(row, live_material(config, inputs.pool, inputs.confidence), wanted_by(config, items))
+        selector = row.make(draft_of(config, inputs.pool, inputs.confidence))
         proxy = inputs.confidence if config.proxy == BY_CONFIDENCE else None
         return Parts(selector, MeanScore(strata_of(selector, items), proxy, sampled=inputs.sampled), rule)
 
@@ -190,13 +185,13 @@ class Estimate(Question[EstimateConfig, Ratings, Estimated]):
         run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
         config, items = run.config, len(run.pool)
         proxy, scores = run.inputs.proxy, _proxy_scores(parts)
-        represent = config.represent if config.selector_row.looks_at_vectors else None
+        represent = config.represent if config.selector_row.vectors else None
         more = more_to_know(_rule(parts), outcome.estimate.tally) if outcome.winner is None else None
         return estimated_of(
             ran.finished,
             setup_of(run, parts.rule, config.selector, represent=represent),
             EstimateOptions(
-                layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,
+                layer=config.layer if config.hidden else None,
                 strata=len(strata_of(parts.selector, items).sizes),
                 half_width=config.half_width,
                 interval_kind=config.interval,
@@ -219,6 +214,22 @@ class Estimate(Question[EstimateConfig, Ratings, Estimated]):
         return text.so_far(tally, systems, longest)
 
 
+def draft_of(config: EstimateConfig, pool: Pool, confidence: Floats | None) -> Draft:
+    """What the selector is made of."""
+    limit = min(config.max_judgments, len(pool))
+    return Draft(
+        items=len(pool),
+        limit=limit,
+        risk=config.risk,
+        start=limit if config.half_width is None else config.min_judgments,
+        systems=1,
+        settings=config,
+        seed=(config.seed, limit),
+        pool=pool,
+        found={} if confidence is None else {"confidence": confidence},
+    )
+
+
 def _rule(parts: Parts[Ratings]) -> Precise:
     return cast("Precise", parts.rule)  # as the rules of estimates are
 
@@ -236,7 +247,7 @@ def _check_layer(config: EstimateConfig) -> None:
             f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it applies to "
             f"{alternatives([f'`selector={name}`' for name in takers])}"
         )
-    if not config.represent.startswith(f"{HIDDEN}:"):
+    if not config.hidden:
         raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
 
 

@@ -16,7 +16,7 @@ from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part
 from judgeloop.core.records import TIE, Item
 from judgeloop.methods.estimators.mean_score import Ratings
-from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
+from judgeloop.methods.stats.intervals import reach, unseen_variance
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of

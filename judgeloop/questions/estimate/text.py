@@ -3,10 +3,10 @@
 Takes an `Estimated` and returns sentences. Computes no figures, draws nothing and prints nothing.
 """
 
+from judgeloop.catalogue import selector_row
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.mean_score import Ratings
-from judgeloop.methods.selectors.catalogue import Need, selector_row
-from judgeloop.methods.stopping.catalogue import INTERVALS
+from judgeloop.methods.rows import INTERVALS
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.report import sentences
 from judgeloop.report.cards import costs, once, trust
@@ -209,7 +209,7 @@ def _selector(result: Estimated) -> str:
 
 def _of_what(result: Estimated) -> str:
     """Return what the selector's vectors are of."""
-    if Need.OUTPUT_VECTORS in selector_row("estimate", result.setup.selector).needs:
+    if selector_row("estimate", result.setup.selector).vectors == "outputs":
         return " of the outputs"
     if result.options.layer:
         return f", layer {result.options.layer}"

@@ -9,22 +9,22 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt
 
+from judgeloop.catalogue import default_rule, rule_names, rule_row, rules_of, selector_names, selector_row, selectors_of
 from judgeloop.core.errors import InputError, did_you_mean, some
 from judgeloop.formats.row import Source
 from judgeloop.formats.rows import stem
-from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
-from judgeloop.methods.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
+from judgeloop.methods.rows import RuleRow, SelectorRow
+from judgeloop.papers.settings import LLMSelectorSettings
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Form, Parse, described, one_of
-from judgeloop.settings.written import listed, unless_auto
+from judgeloop.settings.setting import Parse, described, one_of
 from judgeloop.systems.catalogue import sources
 
 QUESTION = "select"
 # Judgments with which about nine of ten races on recorded verdicts came to their end (docs/results). A rule that
 # states no risk always uses them up, and has the first figure.
 USUAL, MORE_EACH = 2000, 100
-SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
+SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
 
 MinGap = Annotated[
     float | None,
@@ -37,44 +37,10 @@ MinGap = Annotated[
         example=0.05,
     ),
 ]
-Epsilons = tuple[float, float]
-EPSILONS: Form = {"type": "string", "minLength": 1, "description": '"auto", or text such as "0.1,0.2"'}
-
-
-def epsilons(value: object) -> object:
-    """Parse `auto` as None, and `0.1,0.2` as two positive numbers with a sum below 1.
-
-    Raises:
-        ValueError: the value is neither.
-    """
-    if unless_auto(value) is None:
-        return None
-    expected = "expected auto, or E1,E2: how often the best system loses and ties"
-    try:
-        first, second = (float(part) for part in listed(value))  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        raise ValueError(expected) from None
-    if not (first > 0 and second > 0 and first + second < 1):
-        raise ValueError(f"{expected}, both above 0 and with a sum under 1")
-    return first, second
-
-
-WeakJudges = Annotated[
-    int, Ge(1), shared.run_setting("Number of weak judges (word-sequence models).", shared.SELECTION)
-]
-Epsilon = Annotated[
-    Epsilons | None,
-    Parse(epsilons, EPSILONS),
-    shared.run_setting(
-        "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
-        shared.SELECTION,
-        metavar="E1,E2",
-    ),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectConfig(ContestSettings):
+class SelectConfig(LLMSelectorSettings, ContestSettings):
     """All settings of a search for the best of many systems."""
 
     outputs: Annotated[tuple[Source | str, ...], Parse(sources)] = shared.items_setting(
@@ -90,8 +56,6 @@ class SelectConfig(ContestSettings):
     selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
         f"{described(selectors_of(QUESTION))}.", shared.SELECTION
     ).field(SELECTORS[0])
-    weak_judges: WeakJudges = 10
-    epsilon: Epsilon = None
     rule: Annotated[str, one_of(RULES)] = shared.run_setting(
         f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; fixed-budget for a selector that picks.",
         shared.STOPPING,
@@ -114,8 +78,7 @@ class SelectConfig(ContestSettings):
         values = super().completed(values)
         selector = str(values.get("selector", SELECTORS[0]))
         if "rule" not in values and selector in SELECTORS:
-            draws = selector_row(QUESTION, selector).draws
-            values = values | {"rule": default_rule(QUESTION, draws)}
+            values = values | {"rule": default_rule(selector_row(QUESTION, selector)).name}
         rule, outputs = values.get("rule"), values.get("outputs")
         stated = rule in RULES and rule_row(QUESTION, str(rule)).guaranteed
         if "max_judgments" in values or not stated or not isinstance(outputs, list | tuple):

@@ -13,8 +13,8 @@ from judgeloop.core.errors import some
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
-from judgeloop.methods.stopping.reasons import points as show_points
-from judgeloop.methods.stopping.reasons import show_gap
+from judgeloop.methods.stopping.rule import points as show_points
+from judgeloop.methods.stopping.rule import show_gap
 from judgeloop.questions.select.result import Selected, SystemRow
 from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible

@@ -20,15 +20,11 @@ from judgeloop.core.records import TIE, Answer, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import SCOUTED, Standings, WinRates, scouted_items
-from judgeloop.methods.selectors.catalogue import Need
-from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.information import choose_epsilons
-from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
+from judgeloop.methods.rows import Draft
+from judgeloop.methods.stats.levels import FEW, LEVELS_FROM, Floats
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
-from judgeloop.methods.stats.racing import Floats
 from judgeloop.methods.stopping.best_of_many import BestRule
-from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import points
+from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.kept import ended_otherwise
 from judgeloop.questions.question import Question, Ran
 from judgeloop.questions.select import text
@@ -70,7 +66,7 @@ class Select(Question[SelectConfig, Standings, Selected]):
                 f"select: expected the outputs of at least {FEWEST_SYSTEMS} systems, the baseline's among "
                 f"them; found {len(config.outputs)}"
             )
-        even, drops = config.selector_row.draws is Draws.EVEN, Need.RISK in config.selector_row.needs
+        even, drops = config.selector_row.draws is Draws.EVEN, config.selector_row.drops
         if config.rule_row.guaranteed and not even:
             raise InputError(
                 f"`rule={config.rule}` holds only for random draws, but `selector={config.selector}` picks "
@@ -97,13 +93,22 @@ class Select(Question[SelectConfig, Standings, Selected]):
     def parts(self, config: SelectConfig, inputs: Inputs) -> Parts[Standings]:
         """Selector, win rates, rule."""
         _check_inputs(config, inputs)
-        rule: BestRule = config.rule_row.make(
-            Ingredients(risk=config.risk, items=inputs.items, limit=config.max_judgments, gap=config.min_gap or 0.0)
+        pool = inputs.pool
+        draft = Draft(
+            items=len(pool),
+            limit=config.max_judgments,
+            risk=config.risk,
+            systems=len(pool.systems),
+            baseline=_baseline(config, inputs),
+            gap=config.min_gap or 0.0,
+            population=inputs.population,
+            settings=config,
+            seed=(config.seed,),
+            pool=pool,
         )
-        baseline, systems = _baseline(config, inputs), len(inputs.pool.systems)
-        selector = config.selector_row.make(_given(config, inputs, rule.level))
-        estimator = WinRates(systems, baseline, rule.level, inputs.sampled, config.min_gap or 0.0)
-        return Parts(selector, estimator, rule)
+        rule: BestRule = config.rule_row.make(draft)
+        estimator = WinRates(draft.systems, draft.baseline, rule.level, draft.sampled, draft.gap)
+        return Parts(config.selector_row.make(draft), estimator, rule)
 
     def notice(self, run: Prepared[SelectConfig]) -> str | None:
         """That the search may well name no system."""
@@ -205,30 +210,6 @@ def _names_none(run: Prepared[SelectConfig]) -> str:
     return no_winner(run.most_judgments, systems, sampled=run.sampled, gap=gap)
 
 
-def _given(config: SelectConfig, inputs: Inputs, level: float | None) -> ForMany:
-    """What the selector may use: weak judges' opinions, and epsilons: those of the settings, or chosen by opinions."""
-    needs, pool, baseline = config.selector_row.needs, inputs.pool, _baseline(config, inputs)
-    opinions, epsilons = None, config.epsilon if Need.EPSILONS in needs else None
-    if Need.OPINIONS in needs:
-        from judgeloop.represent.weak_judges import weak_opinions
-
-        opinions = weak_opinions(pool.outputs, baseline or 0, config.weak_judges, config.cache_dir / "weak-judges")
-    if Need.EPSILONS in needs and epsilons is None:
-        assert opinions is not None, "epsilons are chosen by opinions"
-        queries = max(1, min(len(pool), config.max_judgments // (len(pool.systems) - 1)))
-        epsilons = choose_epsilons(opinions, queries, np.random.default_rng([config.seed, queries]))
-    return ForMany(
-        len(pool.systems),
-        baseline or 0,
-        level,
-        opinions,
-        epsilons,
-        inputs.sampled,
-        config.min_gap or 0.0,
-        choosing=baseline is None,
-    )
-
-
 def _imagined_session(run: Prepared[SelectConfig], limits: Limits) -> Session[Standings]:
     """The session with other limits, for a forecast."""
     return replace(run, inputs=replace(run.inputs, limits=limits)).session()
@@ -254,7 +235,7 @@ def _check_inputs(config: SelectConfig, inputs: Inputs) -> None:
             f"`max_judgments={config.max_judgments}`: one item takes {count(each, 'judgment')}, one for each system "
             f"except the baseline{before}; allow at least {least:,}"
         )
-    if inputs.systems and config.selector_row.needs & {Need.OPINIONS, Need.EPSILONS}:
+    if inputs.systems and config.selector_row.needs_outputs:
         live = pool.systems[pool.live[0]]
         raise looks_at_all(f"selector={config.selector}", live, "`selector=race` or `selector=random`")
 

@@ -14,8 +14,8 @@ from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part, plain
 from judgeloop.core.records import TWO_SYSTEMS, Item
 from judgeloop.methods.estimators.win_rates import Standings
+from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
-from judgeloop.methods.stats.proportions import chance_of_so_many
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of

@@ -6,7 +6,7 @@ Takes a `Selected` and returns sentences. Computes no figures and prints nothing
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import Standings
-from judgeloop.methods.stopping.reasons import show_gap
+from judgeloop.methods.stopping.rule import show_gap
 from judgeloop.questions.select.pictures import beside, board, on, standings
 from judgeloop.questions.select.result import Selected
 from judgeloop.report import sentences

@@ -22,9 +22,9 @@ from judgeloop.methods.estimators.preferences import (
     weighted_moments,
 )
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.mean_intervals import interval_at_once
+from judgeloop.methods.stats.intervals import interval_at_once
 from judgeloop.methods.stats.strata import Moments
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 pytestmark = pytest.mark.smoke
 

@@ -11,9 +11,7 @@ from support.selectors import make_picker, order_of, steps_of
 from support.walking import all_steps
 
 from judgeloop.core.records import Abstention, Label, Verdict
-from judgeloop.methods.selectors.bradley_terry import BradleyTerry
-from judgeloop.methods.selectors.fixed_order_baselines import OutcomeOrder
-from judgeloop.methods.selectors.llm_selector import LLMSelector
+from judgeloop.papers.llm_selector.selector import BradleyTerry, LLMSelector, OutcomeOrder
 
 ADAPTIVE = ("llm-selector", "bradley-terry")
 EPSILONS = (0.2, 0.3)  # a loss, a draw; a win is 0.5

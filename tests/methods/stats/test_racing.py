@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeloop.methods.stats.betting import BETS, STAKES
-from judgeloop.methods.stats.racing import after, start
+from judgeloop.methods.stats.levels import begun as start
+from judgeloop.methods.stats.levels import raced as after
 
 NO = np.nan
 ALL = np.ones(3, dtype=bool)

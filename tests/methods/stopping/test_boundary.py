@@ -7,8 +7,8 @@ import pytest
 from support.tallies import tally_of
 
 from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
-from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.papers.diffuse.rules import TieAware
 
 ITEMS = 80
 RULES = {

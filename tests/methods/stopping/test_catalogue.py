@@ -8,7 +8,8 @@ import pytest
 from support.rules import RULES_AMONG_MANY, make_rule_among
 from support.tallies import tally_of
 
-from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rule_row, rules_of
+from judgeloop.catalogue import rule_row, rules_of
+from judgeloop.methods.rows import Draft, RuleRow
 
 ROWS = rules_of("compare")
 THRESHOLDS = np.array([0.02, 0.1, 0.25, 0.5])
@@ -17,7 +18,7 @@ POOLS = {"some of the items": (90, 40), "all items": (25, 25)}
 
 
 def made(row: RuleRow, *, risk: float, items: int, limit: int):
-    return row.make(Ingredients(risk, items, limit))
+    return row.make(Draft(items, limit, risk))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

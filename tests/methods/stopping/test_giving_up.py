@@ -16,7 +16,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.predictive import chance_of_lead
 from judgeloop.methods.stopping.anytime import Anytime
 from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 ITEMS, LIMIT = 400, 100
 LEVEL = Tally(ITEMS, (18, 17), ties=35)

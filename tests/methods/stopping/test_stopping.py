@@ -16,9 +16,9 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stopping.anytime import Anytime
 from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
-from judgeloop.methods.stopping.majority import Hypergeometric, TieAware, survival
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.papers.diffuse.rules import Hypergeometric, TieAware, survival
 from judgeloop.questions.compare.config import CompareConfig
 
 

@@ -12,7 +12,7 @@ from judgeloop.core.choices import Population
 from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
 from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.core.spend import Spend
-from judgeloop.methods.stopping.reasons import risk_met
+from judgeloop.methods.stopping.rule import risk_met
 from judgeloop.questions.compare.risk import plain
 from judgeloop.questions.compare.text import details
 from judgeloop.report import sentences

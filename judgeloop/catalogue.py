@@ -1,0 +1,184 @@
+"""The catalogue of selectors and stopping rules: for each question and name, what makes it, and what it promises.
+
+A new selector or rule takes its own file and one row here. Settings and their help, live runs and replays read it. The
+first row of a question is its default.
+"""
+
+import math
+from typing import Any
+
+from judgeloop.core.catalogue import find
+from judgeloop.core.choices import Draws
+from judgeloop.methods.rows import Draft, RuleRow, SelectorRow
+from judgeloop.papers import rows as papers
+
+
+def _random(draft: Draft) -> Any:
+    from judgeloop.methods.selectors.random import Random
+
+    return Random(draft.queries)
+
+
+def _race(draft: Draft) -> Any:
+    from judgeloop.methods.selectors.race import Racing
+
+    return Racing(draft.systems, draft.baseline, draft.risk, draft.gap, draft.sampled)
+
+
+SELECTORS: tuple[SelectorRow, ...] = (
+    SelectorRow("compare", "random", "uniform random draws", Draws.EVEN, _random),
+    SelectorRow(
+        "select", "race", "random draws, for the systems that may still be the best", Draws.EVEN, _race, drops=True
+    ),
+    SelectorRow("select", "random", "random draws for all systems", Draws.EVEN, _random),
+    SelectorRow("estimate", "random", "uniform random draws", Draws.EVEN, _random),
+    *papers.SELECTORS,
+)
+
+
+def _sequential(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.sequential import Sequential
+
+    return Sequential(draft.risk, draft.about, draft.limit)
+
+
+def _anytime(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.anytime import Anytime
+
+    return Anytime(draft.risk, draft.about, draft.setting("near_tie", None))
+
+
+def _once(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.once import Once
+
+    return Once(draft.risk)
+
+
+def _within_gap(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.by_table import WithinGap
+
+    return WithinGap(draft.risk, draft.about, draft.limit, draft.gap)
+
+
+def _not_worse(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.by_table import NotWorse
+
+    return NotWorse(draft.risk, draft.about, draft.limit, draft.gap)
+
+
+def _separated(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.best_of_many import Separated
+
+    return Separated(draft.risk, draft.gap)
+
+
+def _fixed_budget(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.best_of_many import FixedBudget
+
+    del draft
+    return FixedBudget()
+
+
+RULES: tuple[RuleRow, ...] = (
+    RuleRow(
+        "compare", "sequential", "guaranteed, within the limit of judgments", _sequential, guaranteed=True, for_both=1.0
+    ),
+    RuleRow(
+        "compare",
+        "anytime",
+        "guaranteed, without a limit, with bounds for the gap",
+        _anytime,
+        guaranteed=True,
+        any_length=True,
+        for_both=1 / math.e,
+        takes=frozenset({"near_tie"}),
+    ),
+    RuleRow(
+        "compare",
+        "once",
+        "guaranteed, one exact sign test after all items; for recorded scores alone",
+        _once,
+        guaranteed=True,
+        recorded=True,
+    ),
+    RuleRow(
+        "compare",
+        "within-gap",
+        "guaranteed, within the limit of judgments, up to a gap that does not matter",
+        _within_gap,
+        guaranteed=True,
+        asked_by="min_gap",
+    ),
+    RuleRow(
+        "compare",
+        "not-worse",
+        "guaranteed, within the limit of judgments",
+        _not_worse,
+        guaranteed=True,
+        asked_by="not_worse",
+    ),
+    RuleRow(
+        "select",
+        "separated",
+        "guaranteed, once no other system can be better",
+        _separated,
+        guaranteed=True,
+        takes=frozenset({"min_gap"}),
+    ),
+    RuleRow(
+        "select",
+        "fixed-budget",
+        "the highest win rate once the judgments are used up, without a stated risk",
+        _fixed_budget,
+    ),
+    *papers.RULES,
+)
+
+
+def selectors_of(question: str, *, ablations: bool = False) -> tuple[SelectorRow, ...]:
+    """Every selector of a question, the default first; with `ablations`, also those that only replays run."""
+    return tuple(row for row in SELECTORS if row.question == question and (ablations or not row.ablation))
+
+
+def selector_names(question: str, *, ablations: bool = False) -> tuple[str, ...]:
+    """The names of a question's selectors, the default first."""
+    return tuple(row.name for row in selectors_of(question, ablations=ablations))
+
+
+def selector_row(question: str, name: str) -> SelectorRow:
+    """The row of one selector.
+
+    Raises:
+        InputError: the question has no selector of that name.
+    """
+    return find(selectors_of(question, ablations=True), name, f"a selector of {question}")
+
+
+def rules_of(question: str) -> tuple[RuleRow, ...]:
+    """Every rule of a question that is named, the default first."""
+    return tuple(row for row in RULES if row.question == question and row.asked_by is None)
+
+
+def rule_names(question: str) -> tuple[str, ...]:
+    """The names of a question's rules, the default first."""
+    return tuple(row.name for row in rules_of(question))
+
+
+def rule_row(question: str, name: str) -> RuleRow:
+    """The row of one rule.
+
+    Raises:
+        InputError: the question has no rule of that name.
+    """
+    return find((row for row in RULES if row.question == question), name, f"a rule of {question}")
+
+
+def rules_asked_by(question: str) -> dict[str, RuleRow]:
+    """The rules whose question a setting asks, by the setting."""
+    return {row.asked_by: row for row in RULES if row.question == question and row.asked_by}
+
+
+def default_rule(selector: SelectorRow) -> RuleRow:
+    """The question's first rule if the selector draws evenly, else the first that proves nothing."""
+    rows = rules_of(selector.question)
+    return rows[0] if selector.draws is Draws.EVEN else next(row for row in rows if not row.guaranteed)

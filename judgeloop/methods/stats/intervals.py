@@ -1,0 +1,159 @@
+"""Intervals and tests: of the mean score of a pool, and of counts.
+
+An interval for a mean takes the `Moments` of `methods/stats/strata.py` and lies within [0, 1]: `interval_at_once` is
+for one look, `interval_whenever` for any number of looks. Both are approximations. For random draws from an
+unstratified pool `methods/stats/betting.py` has bounds that need none.
+
+The exact sign test is of paired comparisons. Of n items the first system wins w and the second loses, or the reverse;
+ties say nothing about which is better and are left out (Dixon and Mood 1946, "The statistical sign test", JASA 41).
+With scores of 0 and 1 this is the exact form of McNemar's test (McNemar 1947, Psychometrika 12). The test is made once,
+on all items: its errors hold for a fixed sample, not for one that is looked at many times. SciPy is imported on first
+use.
+"""
+
+import math
+
+from judgeloop.methods.stats.strata import Moments
+
+Z_95 = 1.959964  # the normal distribution's 97.5 % quantile
+Interval = tuple[float, float]
+# Number of scores of 0, and of scores of 1, that an interval allows for unseen. With fewer, runs
+# that end by the width missed up to six times as often as stated, on populations with rare scores.
+UNSEEN = 2.0
+# Lower limit for the effective number of draws: with fewer, the interval is all of [0, 1] anyway.
+LEAST_DRAWS = 1e-6
+# Number of judgments at which the confidence sequence is narrowest.
+TUNED_FOR = 200
+
+
+def interval_at_once(moments: Moments, known: int, items: int, risk: float) -> Interval | None:
+    """An interval that misses the mean of all `items` with probability about `risk`.
+
+    It is for one look, at `known` scores. Wilson's interval (1927) for the effective number of
+    draws, which is the number that would give the variance found (Korn & Graubard 1998), with
+    Student's quantile. It stays within [0, 1], and it does not shrink to a point where all scores
+    so far are the same, or nearly. None if the variance is unknown.
+    """
+    if math.isnan(moments.variance):
+        return None
+    from scipy.special import stdtrit
+
+    freedom = min(moments.freedom, 1e9)
+    return _wilson(moments, known, items, float(stdtrit(freedom, 1 - risk / 2)))
+
+
+def interval_whenever(moments: Moments, known: int, items: int, risk: float) -> Interval | None:
+    """An interval that misses the mean at any of many looks with probability about `risk`.
+
+    An asymptotic confidence sequence: Robbins' normal mixture (Waudby-Smith, Arbour, Sinha, Kennedy
+    & Ramdas 2021, theorem 2.2), in the form of `interval_at_once`, with √((1 + 1/u) · log((1 + u) /
+    risk²)) in place of the quantile. u grows in proportion to the number of draws. The sequence is
+    tuned to be narrowest at `TUNED_FOR` judgments. None if the variance is unknown.
+    """
+    if math.isnan(moments.variance):
+        return None
+    drawn = _as_if_drawn(known, items)
+    if math.isinf(drawn):
+        return moments.mean, moments.mean
+    # The u at which the sequence is narrowest relative to an interval for one look: about 7.1 for a
+    # risk of 0.1. The minimum is nearly flat.
+    tuned = -2 * math.log(risk) + math.log(-2 * math.log(risk)) + 1
+    u = tuned * drawn / TUNED_FOR
+    return _wilson(moments, known, items, math.sqrt((1 + 1 / u) * math.log((1 + u) / risk**2)))
+
+
+def reach(mean: float, interval: Interval) -> float:
+    """The distance from the mean to the farther end of the interval."""
+    return max(interval[1] - mean, mean - interval[0])
+
+
+def _wilson(moments: Moments, known: int, items: int, z: float) -> Interval:
+    mean = min(1.0, max(0.0, moments.mean))
+    as_if_drawn = _as_if_drawn(known, items)
+    if math.isinf(as_if_drawn):
+        return mean, mean
+    variance = max(moments.variance, unseen_variance(mean, known, items))
+    draws = max(LEAST_DRAWS, mean * (1 - mean) / variance) if 0 < mean < 1 else as_if_drawn
+    centre = mean + z * z / (2 * draws)
+    half = z * math.sqrt(mean * (1 - mean) / draws + (z / (2 * draws)) ** 2)
+    scale = 1 + z * z / draws
+    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+
+
+def unseen_variance(mean: float, known: int, items: int) -> float:
+    """The lower limit for the variance of a mean of `known` scores.
+
+    It is the variance if `UNSEEN` of the known scores were 0, `UNSEEN` were 1, and the rest equal
+    to the mean. A score that few items have may be missing from a small sample, which then hardly
+    varies: if 4 % of the items score 0, half of all samples of 17 contain none of them. The
+    variance found in the sample cannot show this.
+    """
+    return UNSEEN * (mean**2 + (1 - mean) ** 2) / known**2 * (1 - known / items)
+
+
+def _as_if_drawn(known: int, items: int) -> float:
+    """The number of draws with replacement that tell as much as `known` draws without.
+
+    It is infinite once all items are known.
+    """
+    return math.inf if known >= items else known / (1 - known / items)
+
+
+def p_value(wins: int, losses: int) -> float:
+    """The two-sided p-value: twice the smaller tail of Binomial(wins + losses, 1/2).
+
+    Where neither system is better, it is at most a with probability at most a, for every a.
+
+    >>> p_value(0, 5)
+    0.0625
+    >>> p_value(3, 3)
+    1.0
+    """
+    from scipy.special import bdtr
+
+    return min(1.0, 2.0 * float(bdtr(min(wins, losses), wins + losses, 0.5)))
+
+
+def chance_of_so_many(successes: int, trials: int, share: float) -> float:
+    """The chance of `successes` or more in so many `trials`, each with a chance of `share`.
+
+    So it is the p-value of the null that the chance is at most `share`, for a number of trials that was
+    fixed beforehand.
+
+    >>> round(chance_of_so_many(3, 7, 0.2), 3), chance_of_so_many(0, 7, 0.2)
+    (0.148, 1.0)
+    """
+    from scipy.special import bdtrc
+
+    return float(bdtrc(successes - 1, trials, share)) if successes else 1.0
+
+
+def share_interval(wins: int, losses: int, risk: float) -> tuple[float, float]:
+    """Bounds of the chance that the first system wins an item that is no tie.
+
+    Each bound is wrong with probability at most risk / 2 (Clopper and Pearson 1934, Biometrika 26).
+    The interval leaves out 1/2 exactly if `p_value` is below `risk`.
+
+    >>> share_interval(0, 0, 0.1)
+    (0.0, 1.0)
+    """
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(wins, losses + 1, risk / 2)) if wins else 0.0
+    high = float(betaincinv(wins + 1, losses, 1 - risk / 2)) if losses else 1.0
+    return low, high
+
+
+def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
+    """Wilson's score interval (Wilson, 1927) for a proportion; 95 % by default.
+
+    `trials` is at least 1. It is (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n), with p the
+    share of `successes` among n `trials`.
+
+    >>> [round(bound, 4) for bound in wilson_interval(5, 5)]
+    [0.5655, 1.0]
+    """
+    share = successes / trials
+    spread = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials**2))
+    middle, scale = share + z * z / (2 * trials), 1 + z * z / trials
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)

@@ -1,0 +1,148 @@
+"""The settings that only the papers' methods read: a mixin a paper, for the settings of the questions that offer it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from annotated_types import Ge, MinLen
+
+from judgeloop.core.records import Item
+from judgeloop.formats.row import Source
+from judgeloop.settings import shared
+from judgeloop.settings.setting import Form, Parse, Part, Setting, like, one_of
+from judgeloop.settings.written import listed, unless_auto
+
+Represent = Annotated[str, like(r"lexical|minilm|minilm:.+", "lexical, minilm or minilm:FOLDER")]
+RepresentOne = Annotated[
+    str, like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL")
+]
+
+# Variants of DiffUse that replays measure (`diffuse/tree.py`), the paper's own first.
+COMBINATIONS = ("difference", "concatenation", "addition")
+CLUSTERINGS = ("ward", "cosine", "kmeans", "quarter-ward")
+REPRESENTATIVES = ("cosine", "euclidean", "largest-norm", "random")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffUseSettings:
+    """Settings of DiffUse (Ashury-Tahan et al. 2024)."""
+
+    represent: Represent = Setting(
+        "How texts become vectors: lexical, minilm or minilm:FOLDER.", shared.SELECTION, Part.RUN, shared.Vectors
+    ).field("lexical")
+
+
+Epsilons = tuple[float, float]
+EPSILONS: Form = {"type": "string", "minLength": 1, "description": '"auto", or text such as "0.1,0.2"'}
+
+
+def epsilons(value: object) -> object:
+    """Parse `auto` as None, and `0.1,0.2` as two positive numbers with a sum below 1.
+
+    Raises:
+        ValueError: the value is neither.
+    """
+    if unless_auto(value) is None:
+        return None
+    expected = "expected auto, or E1,E2: how often the best system loses and ties"
+    try:
+        first, second = (float(part) for part in listed(value))  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise ValueError(expected) from None
+    if not (first > 0 and second > 0 and first + second < 1):
+        raise ValueError(f"{expected}, both above 0 and with a sum under 1")
+    return first, second
+
+
+WeakJudges = Annotated[
+    int, Ge(1), shared.run_setting("Number of weak judges (word-sequence models).", shared.SELECTION)
+]
+Epsilon = Annotated[
+    Epsilons | None,
+    Parse(epsilons, EPSILONS),
+    shared.run_setting(
+        "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
+        shared.SELECTION,
+        metavar="E1,E2",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLMSelectorSettings:
+    """Settings of LLM Selector (Durmazkeser et al. 2025)."""
+
+    weak_judges: WeakJudges = 10
+    epsilon: Epsilon = None
+
+
+HIDDEN = "hidden:"  # begins the name of a model whose hidden states are the vectors
+MIDDLE = "middle"
+Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
+# Their papers prescribe the last hidden layer (Li et al. 2019, Chen et al. 2020).
+ON_THE_LAST_LAYER = ("cross-entropy", "mmd-critic")
+CLUSTERS: Form = {
+    "anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}],
+    "description": 'a whole number from 1, or "auto"',
+}
+ALLOCATIONS = ("mc-ucb", "proportional")
+CONFIDENCE_FIELD = "logprobs"
+CONFIDENCES = ("geometric-mean", "first-token")
+Confidence = Annotated[
+    str,
+    MinLen(1),
+    Setting("Field of the outputs that holds the system's confidence.", shared.SELECTION, Part.CONTENT, shared.Found),
+]
+ConfidenceBy = Annotated[
+    str,
+    one_of(CONFIDENCES),
+    shared.run_setting(
+        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.", shared.SELECTION
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcTracerSettings:
+    """Settings of AcTracer (Huang et al. 2024) and of its rivals."""
+
+    represent: RepresentOne = Setting(
+        "How items become vectors: lexical, minilm, minilm:FOLDER, or hidden:MODEL (hidden states "
+        "of a causal language model).",
+        shared.SELECTION,
+        Part.RUN,
+        shared.Vectors,
+    ).field("lexical")
+    layer: Layer | None = shared.run_setting(
+        "Layer of the hidden states: middle, last or a number. Default: middle; last for "
+        "cross-entropy and mmd-critic, as in their papers.",
+        shared.SELECTION,
+    ).field(None)
+    clusters: Annotated[int | None, Parse(unless_auto, CLUSTERS), Ge(1)] = shared.run_setting(
+        "Number of strata, at least 1, or auto.", shared.SELECTION
+    ).field(None)
+    allocation: Annotated[str, one_of(ALLOCATIONS)] = shared.run_setting(
+        "How judgments are divided among strata: mc-ucb or proportional.", shared.SELECTION, file_only=True
+    ).field(ALLOCATIONS[0])
+    confidence: Confidence = CONFIDENCE_FIELD
+    confidence_by: ConfidenceBy = CONFIDENCES[0]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the vectors are hidden states of a model."""
+        return self.represent.startswith(HIDDEN)
+
+    def confidences(self, outputs: Source, items: Sequence[Item]) -> Any:
+        """The system's confidence in each of its outputs, shape (items,).
+
+        Raises:
+            InputError: the file has none for an item, or something else in its place.
+        """
+        from judgeloop.papers.actracer.inputs import read_confidence
+
+        return read_confidence(outputs, items, self.confidence, self.confidence_by)
+
+
+def default_layer(selector: str) -> str:
+    """The last layer if the selector's paper prescribes it, else the middle."""
+    return "last" if selector in ON_THE_LAST_LAYER else MIDDLE
