@@ -1,6 +1,6 @@
 """Measures the time of CluSearch, and of plain k-means with the same numbers of clusters.
 
-    python benchmarks/cluster_search.py [--large] [--hidden FILE]
+    python benchmarks/cluster_search.py [--items 1000 4000 18000] [--large] [--hidden FILE]
 
 There is a line for each number of items. The number of clusters is at most a fortieth of the number
 of items: a cluster for every four judgments, with a tenth of the items judged. The vectors of 64
@@ -24,7 +24,7 @@ from sklearn.decomposition import PCA
 
 from judgeloop.papers.actracer.clusters import strata_by_clusters
 
-ITEMS = (1000, 4000, 18_000)
+ITEMS = [1000, 4000, 18_000]
 LARGE = 100_000
 DIMENSIONS = 64
 TOPICS = 300
@@ -73,6 +73,7 @@ def measure(name: str, vectors: np.ndarray) -> None:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--items", type=int, nargs="+", default=ITEMS)
     parser.add_argument("--large", action="store_true", help="add 100,000 items, which takes long")
     parser.add_argument("--hidden", help="file of hidden states, in NumPy's format")
     arguments = parser.parse_args()
@@ -81,7 +82,7 @@ def main() -> None:
         f"{'vectors':<10}{'items':>9}{'most':>7}{'elbow':>7}{'CluSearch':>12}{'k-means':>9}"
         f"{'balanced':>11}{'plain':>9}{'plain sizes':>12}"
     )
-    for items in (*ITEMS, LARGE) if arguments.large else ITEMS:
+    for items in (*arguments.items, LARGE) if arguments.large else arguments.items:
         measure("topics", around_topics(items))
     for name, vectors in hidden_states(arguments.hidden).items() if arguments.hidden else ():
         measure(name, vectors)

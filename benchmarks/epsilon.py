@@ -1,6 +1,6 @@
 """How LLM Selector depends on its two numbers ε, and on the search that chooses them.
 
-    python benchmarks/epsilon.py DATA [--pools 100] [--queries 80]
+    python benchmarks/epsilon.py DATA [--pools 100] [--queries 80] [--seeds 4] [--horizons 20 50 100]
 
 DATA holds `alpacaeval` as `benchmarks/results.py` takes it. For GPT-4's verdicts against
 text_davinci_003, prints which pair the search of appendix D chooses with other seeds and horizons;
@@ -25,16 +25,15 @@ from judgeloop.replay.select import field_for
 
 POOL, FIRST = 400, 20
 SEARCHED = (0.25, 0.45)  # the pair that the search chooses (docs/results/tables.md)
-SEEDS, HORIZONS = range(4), (20, 50, 100)
 GRID = [pair for pair in product(information.GRID, information.GRID) if sum(pair) < 1 - 1e-9]
 
 
-def chosen(opinions: information.Opinions) -> None:
+def chosen(opinions: information.Opinions, seeds: int, horizons: list[int]) -> None:
     """Print the pairs that the search chooses."""
     print("the search chooses, by seed:")
-    for horizon in HORIZONS:
+    for horizon in horizons:
         information.HORIZON = horizon
-        rngs = [np.random.default_rng([seed, horizon]) for seed in SEEDS]
+        rngs = [np.random.default_rng([seed, horizon]) for seed in range(seeds)]
         pairs = [information.choose_epsilons(opinions, horizon, rng) for rng in rngs]
         print(f"  horizon {horizon:>4}:  {'  '.join(map(str, pairs))}", flush=True)
 
@@ -141,6 +140,8 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
     parser.add_argument("--pools", type=int, default=100)
     parser.add_argument("--queries", type=int, default=80)
+    parser.add_argument("--seeds", type=int, default=4, help="searches of each horizon")
+    parser.add_argument("--horizons", type=int, nargs="+", default=[20, 50, 100])
     given = parser.parse_args()
     folder = given.data / "alpacaeval"
     field = field_for(
@@ -163,7 +164,7 @@ def main() -> None:
     own = shares[np.arange(given.pools), pairs]
     print(f"  learned: {own.mean():.0%} ± {own.std(ddof=1) / given.pools**0.5:.0%}", flush=True)
     together(field.opinions, outcomes, given.pools, given.queries)
-    chosen(field.opinions)
+    chosen(field.opinions, given.seeds, given.horizons)
 
 
 if __name__ == "__main__":

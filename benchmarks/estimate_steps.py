@@ -1,6 +1,6 @@
 """Time of one AcTracer step, against a direct computation with SciPy.
 
-    python benchmarks/estimate_steps.py
+    python benchmarks/estimate_steps.py [--items 1000 4000 18000 100000]
 
 A step chooses a cluster by MC-UCB and an item of it by the confidences of the items asked so far.
 The direct computation gets the Wasserstein distance of every candidate from scratch with SciPy. It
@@ -9,6 +9,7 @@ is timed on some of the candidates and scaled up to all of them. Needs no data.
 
 from __future__ import annotations
 
+import argparse
 import time
 
 import numpy as np
@@ -18,7 +19,7 @@ from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.selectors.stratified import Stratified
 from judgeloop.methods.stats.strata import Strata
 
-SIZES = (1_000, 4_000, 18_000, 100_000)
+SIZES = [1_000, 4_000, 18_000, 100_000]
 CLUSTERS = 32
 STEPS = 300
 PLAIN_CANDIDATES = 30
@@ -26,9 +27,12 @@ PLAIN_CANDIDATES = 30
 
 def main() -> None:
     """Print the milliseconds per step for pools of several sizes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--items", type=int, nargs="+", default=SIZES)
+    arguments = parser.parse_args()
     print(f"{CLUSTERS} clusters; milliseconds per step, with 1/20 of the pool judged")
     print(f"{'items':>8}{'selector':>12}{'plain':>12}{'ratio':>8}")
-    for items in SIZES:
+    for items in arguments.items:
         rng = np.random.default_rng(0)
         strata = Strata(np.arange(items) % CLUSTERS)
         confidence, scores = rng.random(items), rng.integers(2, size=items).astype(float)

@@ -30,23 +30,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from judgeloop.ledger.charges import charge_run, run_row, summed
+from judgeloop.ledger.rows import NUMBER, AttemptRow, SumRow, TextRow, VerdictRow, insert, next_number
 
 from judgeloop.core.ledger import End
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text, digest
-from judgeloop.ledger.charges import charge_run, run_row, summed
 from judgeloop.ledger.merging import Believing, merge
-from judgeloop.ledger.rows import (
-    NUMBER,
-    TABLES,
-    AttemptRow,
-    SumRow,
-    TextRow,
-    VerdictRow,
-    insert,
-    next_number,
-    statement_of,
-)
 from judgeloop.ledger.sqlite import SqliteConnection, connect
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -58,16 +48,17 @@ OUTPUTS = np.array(["yes", "no", "perhaps"])  # the reference is "yes": a metric
 PAST_ITEMS = 5000
 WHEN = "2026-01-01T00:00:00.000+00:00"
 EXITS = (0, 3)  # decided, undecided
-# Looks 5,000 verdicts up in the ledger at an address.
+# Looks verdicts up in the ledger at an address, so many.
 LOOK_UP = """
 import asyncio, sys
 from judgeloop.ledger.opening import open_ledger
 
 async def look():
     ledger = open_ledger(sys.argv[1])
-    found = await ledger.verdicts([f"{number:064x}" for number in range(1, 5001)])
+    wanted = [f"{number:064x}" for number in range(1, int(sys.argv[2]) + 1)]
+    found = await ledger.verdicts(wanted)
     await ledger.aclose()
-    assert len(found) == 5000, len(found)
+    assert len(found) == len(wanted), len(found)
 
 asyncio.run(look())
 """
@@ -130,12 +121,13 @@ def by_items(folder: Path, items: int) -> Figure:
     return figure(["compare", *write_outputs(folder, items), "--judge", "metric:exact", *limits], folder)
 
 
-def of_ledger(folder: Path, address: str) -> Iterator[tuple[str, Figure]]:
-    """Measure each command on a ledger."""
+def of_ledger(folder: Path, address: str, verdicts: int) -> Iterator[tuple[str, Figure]]:
+    """Measure each command on a ledger of so many verdicts."""
     files = write_outputs(folder, PAST_ITEMS)
     compare = ["compare", *files, "--judge", "metric:exact", "--max-judgments", "10"]
     commands = {"what was spent": ["ledger", "show"], "a comparison": [*compare, "--selector", "random"]}
-    yield "5,000 by their keys", measured([sys.executable, "-c", LOOK_UP, address], folder)
+    looked_up = min(5000, verdicts)
+    yield f"{looked_up:,} by their keys", measured([sys.executable, "-c", LOOK_UP, address, str(looked_up)], folder)
     for name, command in commands.items():
         yield name, figure([*command, "--ledger", address], folder)
 
@@ -165,7 +157,7 @@ def by_verdicts(numbers: Sequence[int], *, server: bool) -> None:
             folder = Path(name)
             apart(write_ledger, file := folder / "ledger.sqlite", number, server)
             with on_server(file) if server else nullcontext(str(file)) as address:
-                for what, found in of_ledger(folder, address):
+                for what, found in of_ledger(folder, address, number):
                     first = smallest.setdefault(what, found)
                     line(f"verdicts{where}: {what}", number, numbers[0], found, first)
 
@@ -229,10 +221,9 @@ class Written:
             numbers = np.array([self._number(as_text(text)) for text in named], NUMBER)
             attempts.append(attempt_of(number, run, key, item, self._note(call.at, first, second, one, two)))
             verdicts.append(VerdictRow(number, number, 10**6, call.score, key, "why", numbers.tobytes()))
-        self._insert(self._new)
+        for row in (*self._new, *attempts, *verdicts):
+            insert(self._connection, row)
         self._new = []
-        self._insert(attempts)
-        self._insert(verdicts)
         for row in summed(attempts).values():
             insert(self._connection, row._replace(seq=next_number(self._connection, SumRow)))
         charge_run(self._connection, run, 10**6 * len(attempts))
@@ -250,12 +241,6 @@ class Written:
             known = self._texts[text] = len(self._texts) + 1
             self._new.append(TextRow(known, text))
         return known
-
-    def _insert(self, rows: Sequence[Any]) -> None:
-        kind = type(rows[0])
-        seals = self._connection.sealer.seals(TABLES[kind], [tuple(row) for row in rows])
-        statement, _ = statement_of(kind, None, (*rows[0], b""))
-        self._connection.executemany(statement, ((*row, seal) for row, seal in zip(rows, seals, strict=True)))
 
 
 def attempt_of(number: int, run: str, key: str, item: str, note: str) -> AttemptRow:

@@ -1,6 +1,7 @@
 r"""How long a decision takes when systems answer live, against generating all outputs first.
 
-    python benchmarks/live_seconds.py DATA [--pairs 3] [--ratio 0.3] [--inspect PYTHON] [--promptfoo COMMAND]
+    python benchmarks/live_seconds.py DATA [--pairs 3] [--items 805] [--ratio 0.3] [--inspect PYTHON]
+        [--promptfoo COMMAND]
 
 DATA holds `alpacaeval`. For each pair of systems a server on loopback (`recorded_server.py`) answers
 with the recorded outputs and verdicts, and keeps the bill. A call to the judge takes `--ratio` times as
@@ -205,6 +206,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="number of the first pair")
+    parser.add_argument("--items", type=int, help="most items of a pair")
     parser.add_argument("--ratio", type=float, default=USUAL_RATIO, help="seconds of judge and output")
     parser.add_argument("--inspect", default="", help="a Python that has inspect_ai")
     parser.add_argument("--promptfoo", default="", help="the command of promptfoo")
@@ -216,7 +218,7 @@ def main() -> None:
     )
     found = []
     for one, other, ids, _ in rows:
-        items = [{"id": each, "prompt": prompts[each]} for each in ids]
+        items = [{"id": each, "prompt": prompts[each]} for each in ids[: given.items]]
         with tempfile.TemporaryDirectory() as place, served(given.data, (one, other), given.ratio) as url:
             found.append(of_pair(Runs(url, (one, other), items, Path(place)), given))
         print(f"  {one}, {other}: {found[-1]}", file=sys.stderr, flush=True)

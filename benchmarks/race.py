@@ -2,15 +2,14 @@ r"""How many calls a search for the best takes to its end, and how often it errs
 
     python benchmarks/race.py DATA [--runs 20] [--only calls,few,baseline] [--jobs 1]
     python benchmarks/race.py --only least --runs 20000
-    python benchmarks/race.py --only assumed
     python benchmarks/race.py DATA --picture FILE
 
-DATA is the folder `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4turbo.csv.gz`. In each run
+DATA holds `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4turbo.csv.gz`. In each run
 the pool, its order and the systems are drawn anew. An abstention is taken for a tie, so that there is no
 doubt which system is the best; the baseline of the verdicts is not a candidate but where `few` and
 `baseline` say so. `least` needs no data: it draws the pools in which a guarantee is hardest to keep, with
 one best system and all others just too far behind. `beside` tries comparisons in pairs beside the levels
-of many systems. `assumed` searches among the systems that a forecast assumes. `like` searches
+of many systems. `forecast` prints the table that forecasts go by. `like` searches
 for the best of items like these, and `like-few` does it in both ways.
 """
 
@@ -36,7 +35,6 @@ from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.stats import levels
 from judgeloop.methods.stopping.best_of_many import Separated
-from judgeloop.questions.select import question as plan
 from judgeloop.questions.select.pictures import course_of
 from judgeloop.replay.recorded_files import read_scores
 from judgeloop.report.pictures import Chart
@@ -46,6 +44,7 @@ Floats = NDArray[np.float64]
 GAPS = (0.0, 0.02, 0.05, 0.1)
 MANY = {"gpt4": (6, 10, 18, 36, 53), "gpt4turbo": (6, 10, 18, 36, 37)}
 POOLS = (400, 805)
+FEW = (3, 5)  # systems, with the baseline, in the table of the forecast
 FIELDS = {"gpt4": "text_davinci_003", "gpt4turbo": "gpt4_1106_preview"}
 GAMED = {"NullModel", "gpt4_gamed"}  # built to fool the judge
 FAR_AHEAD = "FuseChat"
@@ -270,24 +269,18 @@ def baseline_table(data: Path, runs: int, names: list[str]) -> None:
                 print(f"| {name} | {many} | {gap} | {' | '.join(told)} |", flush=True)
 
 
-def assumed_run(many: int, gap: float, run: int) -> int:
-    """Return the calls of a search among the systems that a forecast assumes, which chooses its baseline."""
-    wins = plan.assumed_wins(many)
-    draws = np.random.default_rng([SEED, run]).random((many, 400))
-
-    def score(item: int, system: int, _: int) -> float:
-        return plan.score_of(draws[system, item], wins[system])
-
-    return search(score, Racing(many, None, 0.1, gap), np.zeros(many), 400, run).calls
-
-
-def assumed_table(runs: int) -> None:
-    """Print the calls of searches among the systems that a forecast assumes."""
-    print(f"| systems | {' | '.join(map(str, GAPS))} |\n|---|---|---|---|---|")
-    for many in MANY["gpt4"]:
-        found = [[assumed_run(many, gap, run) for run in range(runs)] for gap in GAPS]
-        means = [f"{np.mean(one):,.0f} ± {np.std(one) / np.sqrt(runs):.0f}" for one in found]
-        print(f"| {many} | {' | '.join(means)} |", flush=True)
+def forecast_table(data: Path, runs: int) -> None:
+    """Print the mean calls that the forecast of a search goes by; up to five systems the baseline is one of them."""
+    _, scores = field(data, "gpt4")
+    print(f"| pool | systems | {' | '.join(map(str, GAPS))} |\n|{'---|' * (2 + len(GAPS))}")
+    for pool, many in itertools.product((100, *POOLS), (*FEW, *MANY["gpt4"])):
+        among = many - 1 if many in FEW else many
+        fields = list(drawn(scores, among, pool, runs))
+        found = [
+            [fixed(one, 0.1, gap, run, alone=many not in FEW).calls for run, one in enumerate(fields)] for gap in GAPS
+        ]
+        means = (f"{np.mean(calls):,.0f} ± {np.std(calls) / np.sqrt(runs):.0f}" for calls in found)
+        print(f"| {pool} | {many} | {' | '.join(means)} |", flush=True)
 
 
 def picture(data: Path, place: Path) -> None:
@@ -402,7 +395,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
-    names, data, runs, jobs = given.verdicts.split(","), given.data, given.runs, given.jobs
+    names, runs, jobs = given.verdicts.split(","), given.runs, given.jobs
+    data = given.data and given.data / "alpacaeval"
     if given.systems:
         many = tuple(map(int, given.systems.split(",")))
         MANY.update(dict.fromkeys(MANY, many))
@@ -415,12 +409,12 @@ def main() -> None:
         "few": lambda: few_table(data, runs, names),
         "beside": lambda: beside_table(data, runs),
         "baseline": lambda: baseline_table(data, runs, names),
-        "assumed": lambda: assumed_table(runs),
+        "forecast": lambda: forecast_table(data, runs),
         "least": lambda: least_table(runs, risks, jobs),
     }
     wanted = [] if given.picture else given.only.split(",")
-    if data is None and (given.picture or not {*wanted} <= {"least", "assumed"}):
-        parser.error("DATA is needed for all tables but `--only least,assumed`")
+    if data is None and wanted != ["least"]:
+        parser.error("DATA is needed for all tables but `--only least`")
     for name in wanted:
         tables[name]()
     if given.picture:

@@ -1,7 +1,7 @@
 r"""Makes every table and picture of docs/results/tables.md: runs the replays and fills the page.
 
     python benchmarks/results.py DATA -o FOLDER [--realsumm-vectors NPZ] \
-        [--alpacaeval-vectors NPZ] [--only estimate]
+        [--alpacaeval-vectors NPZ] [--only estimate] [--page PAGE]
 
 DATA holds three folders. `realsumm` and `alpacaeval` each have `items.jsonl`, `outputs/` and
 `verdicts-*.csv.gz` (item_id, model, score). `tiny-lm` has `outputs.jsonl` (prompts, outputs,
@@ -10,7 +10,7 @@ the same form, is made in FOLDER by `symbols_lm.py` where DATA does not hold it.
 
 Without NPZ files, MiniLM embeds the outputs. MiniLM and hidden states need the extra
 `judgeloop[embed]`. FOLDER keeps the runs, and a replay that was interrupted is resumed there.
-`--only` takes the experiments whose names begin with its text.
+`--only` takes the experiments whose names begin with its text. `--page` is a copy of the page to fill in its place.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent.parent / "docs" / "results"
-PAGE = DOCS / "tables.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "tables.md"
 RULES = ["--iterative", "--selectors", "random,diffuse"]
 TURBO = ["--leave-out", "NullModel,gpt4_gamed"]  # built to fool the judge
 WHOLE = ["--iterative", "--selectors", "random", "--subset", "1", "--seeds", "5"]
@@ -343,7 +342,7 @@ def fill(page: str, name: str, table: str) -> str:
     """
     marked = re.compile(rf"(<!-- table: {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
     if not marked.search(page):
-        raise SystemExit(f"{PAGE} has no mark '<!-- table: {name} -->'")
+        raise SystemExit(f"the page has no mark '<!-- table: {name} -->'")
     return marked.sub(lambda found: f"{found[1]}{table}\n{found[2]}", page)
 
 
@@ -355,23 +354,25 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--realsumm-vectors", type=Path)
     parser.add_argument("--alpacaeval-vectors", type=Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--page", type=Path, default=PAGE)
     return parser.parse_args(given)
 
 
 def main() -> None:
     """Run the experiments, fill the page and copy the pictures."""
     arguments = parsed()
-    page = PAGE.read_text(encoding="utf-8")
+    page = arguments.page.read_text(encoding="utf-8")
     page = fill_pairs(page, arguments)
     page = fill_many(page, arguments)
     page = fill_one(page, arguments)
     for name in chosen(FIGURES, arguments):
         run(name, arguments)
-    PAGE.write_text(page, encoding="utf-8")
-    (DOCS / "pictures").mkdir(exist_ok=True)
+    arguments.page.write_text(page, encoding="utf-8")
+    pictures = arguments.page.parent / "pictures"
+    pictures.mkdir(exist_ok=True)
     for name in chosen(PICTURES, arguments):
         for picture in PICTURES[name]:
-            shutil.copy(arguments.output / name / f"{picture}.svg", DOCS / "pictures" / f"{name}-{picture}.svg")
+            shutil.copy(arguments.output / name / f"{picture}.svg", pictures / f"{name}-{picture}.svg")
 
 
 def chosen(names: Iterable[str], arguments: argparse.Namespace) -> list[str]:

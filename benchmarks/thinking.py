@@ -36,7 +36,7 @@ from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.papers.diffuse.rules import TieAware
-from judgeloop.providers.prices import Metered, price_from_text
+from judgeloop.providers.pricing import Metered, price_from_text
 
 PRICE = "1.10,4.40"
 ANSWER_TOKENS = 60

@@ -32,7 +32,7 @@ from judgeloop.core.records import Call, Item
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.chat_model import ChatJudge, form_of
+from judgeloop.judges.chat import ChatJudge, form_of
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
@@ -41,7 +41,7 @@ from judgeloop.papers.diffuse.rules import TieAware
 from judgeloop.providers.chat import ChatSpec, Clients
 from judgeloop.providers.endpoint import Endpoint
 from judgeloop.providers.openai import OpenAIChat
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 DELAY_S = 0.2
 BODY = json.dumps(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from judgeloop.core.errors import LedgerError as LedgerError
     from judgeloop.engine.state import Progress as Progress
     from judgeloop.judges.function import function_judge as function_judge
-    from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
+    from judgeloop.judges.recorded import ScriptedJudge as ScriptedJudge
     from judgeloop.questions.compare.result import Result as Result
     from judgeloop.questions.estimate.result import Estimated as Estimated
     from judgeloop.questions.select.result import Selected as Selected
@@ -43,7 +43,7 @@ _HOMES = {
     "LedgerError": "core.errors",
     "Progress": "engine.state",
     "Result": "questions.compare.result",
-    "ScriptedJudge": "judges.scripted",
+    "ScriptedJudge": "judges.recorded",
     "Selected": "questions.select.result",
     "assert_better": "api.questions",
     "assert_not_worse": "api.questions",

@@ -5,9 +5,9 @@ here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, 
 """
 
 from judgeloop.core.choices import Draws as Draws
+from judgeloop.core.outcomes import Ending as Ending
 from judgeloop.core.outcomes import Estimate as Estimate
 from judgeloop.core.outcomes import Finished as Finished
-from judgeloop.core.outcomes import Outcome as Outcome
 from judgeloop.core.outcomes import StopKind as StopKind
 from judgeloop.core.outcomes import StopReason as StopReason
 from judgeloop.core.outcomes import Tally as Tally
@@ -36,8 +36,8 @@ from judgeloop.engine.state import Progress as Progress
 from judgeloop.engine.terms import Terms as Terms
 from judgeloop.judges.base import BaseJudge as BaseJudge
 from judgeloop.judges.function import function_judge as function_judge
+from judgeloop.ledger.ledger import Ledger as Ledger
 from judgeloop.ledger.opening import open_ledger as open_ledger
-from judgeloop.ledger.stored import Ledger as Ledger
 from judgeloop.methods.estimators.mean_score import MeanScore as MeanScore
 from judgeloop.methods.estimators.preferences import Preferences as Preferences
 from judgeloop.methods.estimators.win_rates import WinRates as WinRates

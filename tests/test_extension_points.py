@@ -94,27 +94,32 @@ class ParrotChat(OpenAIChat):
     provider = Provider("parrot", "https://parrot.example/v1", "PARROT_API_KEY")
     path = "/say"
 '''
+PROVIDER_MAKER = """
+def _parrot() -> type[Chat[Any]]:
+    from judgeloop.providers.parrot import ParrotChat
+
+    return ParrotChat
+
+
+"""
 PROVIDER_ROW = """
-    ProviderRow("parrot", "ParrotChat", "MODEL", ("schema",)),
+    ProviderRow("parrot", "MODEL", _parrot, ("schema",)),
 """
 
-FORMAT = '''
-"""One `said: PROMPT -> OUTPUT` a line."""
-
-from judgeloop.formats.row import Row
-
-
-def recognises(source):
-    return not source.is_zip and source.text.startswith("said:")
+FORMAT = """
+def is_said(file):
+    return file.is_text and file.text.startswith("said:")
 
 
-def read(source):
-    for line, text in enumerate(source.text.splitlines(), start=1):
+def said_rows(file):
+    for line, text in enumerate(file.text.splitlines(), start=1):
         prompt, _, output = text.removeprefix("said:").partition("->")
         yield Row(line, {"prompt": prompt.strip(), "output": output.strip()})
-'''
+
+
+"""
 FORMAT_ROW = """
-    Format("said", "Sayings", "said", "`.said`"),
+    Format("said", "Sayings", harnesses.is_said, harnesses.said_rows, "`.said`"),
 """
 
 SYSTEM = '''
@@ -129,13 +134,17 @@ class Mirror(CodeSystem):
 
     async def run(self, item):
         return item.prompt[::-1], None, ""
-
-
-def make_system(rest, options):
-    return Mirror("mirror", rest, "1", options)
 '''
+SYSTEM_MAKER = """
+def _mirror(word: str, options: SystemOptions) -> System:
+    from judgeloop.systems.mirror import Mirror
+
+    return Mirror("mirror", word, "1", options)
+
+
+"""
 SYSTEM_ROW = """
-    SystemRow("mirror:", "WORD", "mirror:make_system", OF_CODE),
+    SystemRow("mirror:", "WORD", _mirror, OF_CODE),
 """
 
 SETTING = """
@@ -298,6 +307,7 @@ def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded
 
 def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> None:
     copy.add("providers/parrot.py", PROVIDER)
+    copy.insert("providers/catalogue.py", "PROVIDERS: tuple", PROVIDER_MAKER)
     copy.row("providers/catalogue.py", "PROVIDERS: tuple[ProviderRow, ...] = (", PROVIDER_ROW)
 
     parrot = ["--judge", "parrot/polly", "--judge-price", "1,2", "--dry-run"]
@@ -307,9 +317,9 @@ def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> N
         copy.run(*pair, "--judge", "parrot/polly", "--judge-price", "1,2")
 
 
-def test_a_format_is_its_file_and_one_row(copy: Copy, tmp_path: Path) -> None:
-    copy.add("formats/said.py", FORMAT)
-    copy.insert("formats/catalogue.py", '    Format("rows"', FORMAT_ROW)
+def test_a_format_is_its_functions_and_one_row(copy: Copy, tmp_path: Path) -> None:
+    copy.insert("formats/harnesses.py", "def plain_rows(", FORMAT)
+    copy.insert("formats/catalogue.py", "    PLAIN,\n)", FORMAT_ROW)
     for name, answer in (("a", "four"), ("b", "five")):
         (tmp_path / f"{name}.txt").write_text(f"said: 2+2? -> {answer}\n")
 
@@ -321,6 +331,7 @@ def test_a_format_is_its_file_and_one_row(copy: Copy, tmp_path: Path) -> None:
 
 def test_a_system_is_its_file_and_one_row(copy: Copy, incidents: Path) -> None:
     copy.add("systems/mirror.py", SYSTEM)
+    copy.insert("systems/catalogue.py", "SYSTEMS = (", SYSTEM_MAKER)
     copy.row("systems/catalogue.py", "SYSTEMS = (", SYSTEM_ROW)
 
     items = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge1", "--allow-plugins"]

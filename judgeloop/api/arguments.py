@@ -34,7 +34,7 @@ OneJudge: TypeAlias = str | Callable[..., Any] | Judge
 Judges: TypeAlias = OneJudge | Sequence[OneJudge]
 Dollars: TypeAlias = Decimal | float | str
 Duration: TypeAlias = float | str
-OrderName: TypeAlias = Literal["both", "random", "audited", "fixed"]
+OrderName: TypeAlias = Literal["both", "random", "fixed"]
 VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
 

@@ -157,7 +157,7 @@ class Caller(Generic[R]):
         if cancelled is not None:
             cancelled.args = (GOES_ON,)
             raise cancelled
-        if reporter.raises and shown.failed:
+        if reporter.raises and shown.answer.broke_off:
             raise JudgeloopError(render_short(shown.page))
         return shown
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.row import ROW_IN_MEMORY, Row, Source, Table
+from judgeloop.formats.tables import ROW_IN_MEMORY, Row, Source, Table
 from judgeloop.judges.catalogue import is_remote
 from judgeloop.judges.function import PluginJudge, function_judge
-from judgeloop.providers.plugin import name_of
+from judgeloop.providers.user_code import name_of
 from judgeloop.settings.setting import Declared, declared
 from judgeloop.systems.catalogue import source
 

@@ -39,9 +39,6 @@ class _Switches:
     log_format: Annotated[str, one_of(("text", "json"))] = shared.report_setting(
         "Form of what goes to standard error: text, or json (an object a line).", OUTPUT
     ).field("text")
-    on_end: str | None = shared.place_setting(
-        "Command to run at the end, which gets the result as JSON on standard input.", metavar="COMMAND"
-    ).field(None)
     rating: bool = shared.report_setting(
         "Test a rating of one answer, as estimate asks for, instead of a comparison.", shared.JUDGE, common=True
     ).field(False)
@@ -83,7 +80,7 @@ class _Picture:
     ).field(None)
 
 
-JSON, QUIET, DRY_RUN, LOG_FORMAT, ON_END, RATING, JOB = declared(_Switches).values()
+JSON, QUIET, DRY_RUN, LOG_FORMAT, RATING, JOB = declared(_Switches).values()
 RESULT_FILES, CONVERTED_FILE, PICTURE_FILE = (declared(one)["output"] for one in (_Results, _Rows, _Picture))
 
 
@@ -131,7 +128,7 @@ def _imported(place: str) -> Any:
     return getattr(import_module(f"judgeloop.{module}"), name)
 
 
-_RUN: Final = (DRY_RUN, JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES)
+_RUN: Final = (DRY_RUN, JSON, QUIET, LOG_FORMAT, RESULT_FILES)
 _OF = "diagnostics.config:"
 _LEDGER: Final = (f"{_OF}LedgerConfig",)
 COMMANDS = (
@@ -168,11 +165,10 @@ COMMANDS = (
     ),
     Command(
         "runs",
-        "List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
+        "List the runs of a ledger, show one again, or follow a pair over its runs.",
         below=(
             Command("list", "", (f"{_OF}RunsConfig",), (JSON,)),
             Command("show", "", (f"{_OF}ShowConfig",), (JSON, QUIET, RESULT_FILES)),
-            Command("diff", "", _LEDGER),
             Command("trend", "", _LEDGER, (PICTURE_FILE,)),
         ),
         makes="runs:runs",
@@ -195,19 +191,15 @@ COMMANDS = (
     ),
     Command(
         "ledger",
-        "Show what was spent, look up paid verdicts, check and repair the ledger.",
+        "Show what was spent, check the ledger, merge others into it, settle calls of unknown cost.",
         below=(
-            Command("show", "", _LEDGER, (JSON,)),
+            Command("show", "", (f"{_OF}ShowLedgerConfig",), (JSON,)),
             Command("export", "", _LEDGER),
-            Command("explain", "", _LEDGER),
             Command("create", "", (f"{_OF}CreateConfig",)),
             Command("verify", "", _LEDGER),
-            Command("salvage", "", (f"{_OF}SalvageConfig",)),
             Command("merge", "", (f"{_OF}MergeConfig",)),
-            Command("dump", "", _LEDGER),
-            Command("load", "", (f"{_OF}LoadConfig",)),
             Command("prune", "", (f"{_OF}PruneConfig",)),
-            Command("reconcile", "", (f"{_OF}ReconcileConfig",)),
+            Command("settle", "", (f"{_OF}SettleConfig",)),
         ),
         makes="ledger:ledger",
     ),

@@ -5,19 +5,28 @@ Reads one file and writes another; of a file with several systems, the one that 
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from judgeloop.cli.streams import say
 from judgeloop.core.errors import InputError
 from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.column_map import along_paths, parse_map
-from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, RowReader, candidates_of, remedy
+from judgeloop.formats.columns import (
+    MODEL,
+    OUTPUT,
+    PROMPT,
+    Map,
+    RowReader,
+    along_paths,
+    candidates_of,
+    parse_map,
+    remedy,
+)
 from judgeloop.formats.own_files import write_whole
-from judgeloop.formats.plain_rows import scores_of
-from judgeloop.formats.row import Row, Table
+from judgeloop.formats.recorded import scores_of
 from judgeloop.formats.rows import read_items, read_outputs
+from judgeloop.formats.tables import Row, Table
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import count
 from judgeloop.settings import shared
@@ -88,21 +97,21 @@ def converted(config: ConvertConfig) -> Converted:
         InputError: the file cannot be read, a row is wrong, or it has several systems.
     """
     mapped = parse_map(config.map)
-    found, every = open_rows(config.source)
-    rows = list(_of_system(config, Table(config.source, along_paths(every, mapped), found.unit)))
-    table = Table(config.source, rows, found.unit)
+    title, table = open_rows(config.source)
+    rows = list(_of_system(config, replace(table, rows=along_paths(table.rows, mapped))))
+    table = replace(table, rows=rows)
     if not any(row.failed or _answers(row, mapped) for row in rows):
         items = read_items(table, mapped)
-        return Converted(found.title, [_written(asdict(one.row), None) for one in items.rows], 0)
+        return Converted(title, [_written(asdict(one.row), None) for one in items.rows], 0)
     outputs = read_outputs(table, mapped, allow_failed=config.allow_partial, epoch=config.epoch)
     of_no_item = {one.line for one in outputs.rows if one.row.id is None and one.row.prompt is None}
     for row in rows:
         if row.line in of_no_item:
             mends = remedy(PROMPT, row.fields, candidates_of(row.fields, mapped))
             raise table.wrong(f"a row needs the field 'id' or 'prompt'; {mends}", row.line)
-    scores = {row.line: row.scores or scores_of(row.fields) for row in rows}
+    scores = {row.line: scores_of(row) for row in rows}
     written = [_written(asdict(one.row), scores[one.line]) for one in outputs.rows]
-    return Converted(found.title, written, outputs.failed)
+    return Converted(title, written, outputs.failed)
 
 
 def _of_system(config: ConvertConfig, table: Table) -> Iterator[Row]:

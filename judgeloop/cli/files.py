@@ -14,7 +14,7 @@ import click
 
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.streams import keyless
-from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
+from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_index
@@ -136,12 +136,12 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
-    """Let earlier results say that the command did not finish, or with which error it ended.
+    """Let the files of a result say that the command did not finish, or with which error it ended.
 
-    They must not pass for those of a command that was killed. The result replaces what is written here. A
-    file that judgeloop did not write is left as it is, and one that is not there is made only of JUnit XML.
-    An error replaces nothing that another command has written meanwhile: the one that was running, so that
-    this one was refused.
+    So whoever reads them after the command, in a shell after `;`, finds how it ended, whatever that was; and an
+    earlier result does not pass for that of a command that was killed. The result replaces what is written here. A
+    file that judgeloop did not write is left as it is. An error replaces nothing that another command has written
+    meanwhile: the one that was running, so that this one was refused.
     """
     places = [path for path in paths if path.suffix in UNFINISHED and _is_free(path)]
 
@@ -159,7 +159,12 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
     except click.UsageError as error:
         write(error.format_message(), EXIT_USAGE)
         raise
-    except JudgeloopError as error:
+    except click.exceptions.Exit:
+        raise
+    except KeyboardInterrupt:
+        write("interrupted", EXIT_INTERRUPTED)
+        raise
+    except Exception as error:
         write(as_flags(str(error)), EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR)
         raise
 
@@ -172,11 +177,11 @@ def remove_other(pages: Iterable[Path], written: Collection[Path]) -> None:
 
 
 def _is_free(path: Path) -> bool:
-    """Return whether there is a file of judgeloop's own, or none where JUnit XML is wanted."""
+    """Return whether there is a file of judgeloop's own, or none."""
     try:
         return UNFINISHED[path.suffix][0] in read_own(path)
     except FileNotFoundError:
-        return path.suffix == JUNIT and path.parent.is_dir() and not path.is_symlink()
+        return path.parent.is_dir() and not path.is_symlink()
     except (OSError, ValueError, InputError):
         return False
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
-from judgeloop.cli.commands import FIELDS, LOG_FORMAT, SETTINGS, command_at
+from judgeloop.cli.commands import DRY_RUN, FIELDS, LOG_FORMAT, SETTINGS, command_at
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import LOG
 from judgeloop.core.errors import JudgeloopError
@@ -206,12 +206,12 @@ class PanelCommand(click.Command):
         ctx.params = {name: values.get(name) for name in names if name not in own}
 
     def _results(self, args: Sequence[str]) -> list[Path]:
-        """Return the files of the result of a command that is wrong: what is typed, in variables and in files."""
+        """Return the files of the result of a question or a suite that is wrong: typed, in variables and in files."""
         from judgeloop.settings.sources import read_settings
 
         lenient = click.Context(self, ignore_unknown_options=True, resilient_parsing=True)
         typed, _, _ = self.make_parser(lenient).parse_args([*args])
-        if RESULT_FILE not in self.settings or any(map(typed.get, WITHOUT_RESULT)):
+        if not {RESULT_FILE, DRY_RUN.name} <= self.settings.keys() or any(map(typed.get, WITHOUT_RESULT)):
             return []
         found = [*typed.get(RESULT_FILE, ())]
         found += os.environ.get(self.settings[RESULT_FILE].variable, "").splitlines()

@@ -99,23 +99,19 @@ class Asking(Generic[R]):
                 typed = f"{name}={shlex.quote(shown)} {typed}"
         return ready.with_texts(repeatable(ready, result, masked(typed, read.environment)))
 
-    def invoked(
-        self, *, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], on_end: str | None, **given: Any
-    ) -> None:
+    def invoked(self, *, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
         """Check the settings, then run the question or forecast it.
 
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
         from judgeloop.cli.files import check_outputs, render_json, unfinished
-        from judgeloop.cli.on_end import telling
         from judgeloop.ledger.opening import is_ledger
         from judgeloop.runs.drive import opened
         from judgeloop.settings.run_settings import CEILING
 
         read: Read = click.get_current_context().obj
-        name = self.question.name
-        with unfinished(() if dry_run else output, name), telling(None if dry_run else on_end, name) as tell:
+        with unfinished(() if dry_run else output, self.question.name):
             if dry_run:
                 check_dry_run()
                 output = ()
@@ -140,9 +136,8 @@ class Asking(Generic[R]):
             with opened(ready) as begun:
                 result = self.whole(begun, self._run(begun, watched=watched), read)
                 text = render_json(result, read.files) if json else _text(result, output, short=quiet)
-                self._show(begun, result, "" if result.failed and not json else text, output)
-            code = tell(render_json(result, read.files), result.exit_code)
-            raise click.exceptions.Exit(code)
+                self._show(begun, result, "" if result.answer.broke_off and not json else text, output)
+            raise click.exceptions.Exit(result.exit_code)
 
     def _run(self, ready: Prepared[Any], *, watched: bool) -> R:
         """Return the result; show progress if it is wanted and no person judges."""
@@ -196,7 +191,7 @@ class Asking(Generic[R]):
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.kept import keep
 
-        if result.failed:
+        if result.answer.broke_off:
             _say_failure(result)
         try:
             if text:

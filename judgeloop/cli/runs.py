@@ -1,4 +1,4 @@
-"""The commands `runs …`: the runs of a ledger, the result of one, what differs between two, a pair's trend."""
+"""The commands `runs …`: the runs of a ledger, the result of one and what turned before it, a pair's trend."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from judgeloop.cli.streams import columns
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 from judgeloop.report.escaping import visible_lines
-from judgeloop.report.page import render, render_short, wrapped
+from judgeloop.report.page import Page, render, render_short, wrapped
 
 if TYPE_CHECKING:
     from judgeloop.ledger.opening import Address
@@ -45,13 +45,6 @@ def runs() -> click.Command:
         required=False,
         help="The run's id, or its beginning; without it, the latest run that has a result here.",
     )
-    two = [
-        PanelArgument([name], metavar=name.upper(), required=True, help=help_)
-        for name, help_ in (
-            ("x", "A run's id, or its beginning; or a night's name, which begins with its date."),
-            ("y", "That of another run or night."),
-        )
-    ]
     pair = PanelArgument(
         ["systems"],
         metavar=f"[{' '.join(PAIR)}]",
@@ -64,10 +57,9 @@ def runs() -> click.Command:
         commands=[
             settings_command("runs list", _list),
             settings_command("runs show", _show, run),
-            settings_command("runs diff", _diff, *two),
             settings_command("runs trend", _trend, pair),
         ],
-        help="List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
+        help="List the runs of a ledger, show one again, or follow a pair over its runs.",
         context_settings=CONTEXT,
     )
 
@@ -95,41 +87,32 @@ def _list(*, json: bool, **given: Any) -> None:
 
 def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
     """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
-    from judgeloop.cli.files import check_outputs, render_json, write_outputs
-    from judgeloop.diagnostics.past_runs import with_result
+    from judgeloop.cli.files import check_outputs, json_text, write_outputs
+    from judgeloop.cli.naming import as_flags
+    from judgeloop.diagnostics.past_runs import before, with_result
     from judgeloop.questions.kept import result_of, stored
+    from judgeloop.report.turned import turned_since
 
     config = ShowConfig.of(**given)
     check_outputs(output, [config.ledger])
-    kept = stored(config.ledger, with_result(config.ledger, run).id)
-    if not (json or quiet or output):
+    shown = with_result(config.ledger, run)
+    kept = stored(config.ledger, shown.id)
+    if not (json or quiet or output or config.details):
         print(visible_lines(kept.text), end="")
         return
     result = result_of(kept, shown=config.report_texts)
-    short = f"{render_short(result.page, columns())}\n" if quiet else kept.text
-    print(render_json(result) if json else visible_lines(short), end="")
+    values = result.to_json(as_flags) if json else {}
+    text = f"{render_short(result.page, columns())}\n" if quiet else kept.text
+    if config.details:
+        earlier, page = before(config.ledger, shown), Page(f"no run before {shown.id} judged these systems", ())
+        then = result_of(stored(config.ledger, earlier.id)) if earlier else None
+        if earlier and then and then.job == result.job:
+            since = turned_since(then, result)
+            values |= {"before": earlier.id, "turned": [one._asdict() for one in since.turned]}
+            page = since.page(earlier.id)
+        text += f"\n{render(page, width=columns())}\n"
+    print(json_text(values) if json else visible_lines(text), end="")
     write_outputs(output, result)
-
-
-def _diff(*, x: str, y: str, **given: Any) -> None:
-    """Compare the results of two runs: items whose verdict turned, then settings, outputs and verdicts that differ.
-
-    Of two nights: each pair that ended otherwise, or has items that turned, or other outputs.
-    """
-    from judgeloop.diagnostics.differences import differences, other_outputs, page_of
-    from judgeloop.diagnostics.past_runs import with_result
-    from judgeloop.questions.kept import result_of, stored
-    from judgeloop.suite.changes import changes
-
-    ledger = LedgerConfig.of(**given).ledger
-    if "-" in x and "-" in y:  # ids have none
-        print(render(changes(ledger, x, y), width=columns()))
-        return
-    runs = [with_result(ledger, one) for one in (x, y)]
-    found = differences(*(result_of(stored(ledger, one.id)) for one in runs))
-    others = other_outputs(*(one.recorded.note for one in runs))
-    first, second = (one.id[:SHORT_ID] for one in runs)
-    print(render(page_of(found, (first, second), others), width=columns()))
 
 
 def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NARROWEST, WIDEST = 40, 120  # columns of text
 PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, and have no colours
-BAD = ("FAILED", "NO RESULT", "NOT SHOWN")  # how a decision begins that fails
+BAD = ("FAILED", "BROKEN", "INTERRUPTED", "NOT SHOWN", "UNDECIDED")  # how a decision begins that fails
 LOG = "judgeloop.log"  # where a context says in which form a log is
 CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 

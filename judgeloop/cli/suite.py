@@ -60,11 +60,8 @@ def suite() -> click.Command:
     return settings_command("suite", _suite, text=HELP)
 
 
-def _suite(
-    *, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], on_end: str | None, **given: Any
-) -> None:
+def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.cli.files import check_outputs, json_text, unfinished
-    from judgeloop.cli.on_end import telling
     from judgeloop.cli.questions import check_dry_run
     from judgeloop.formats.own_files import check_folder
     from judgeloop.suite.changes import compared
@@ -75,7 +72,7 @@ def _suite(
         check_dry_run()
         _forecast(*_asked(given, read), read, as_json=json)
         return
-    with unfinished(output, "suite"), telling(on_end, "suite") as tell:
+    with unfinished(output, "suite"):
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
         for path in output:
@@ -109,7 +106,7 @@ def _suite(
         finally:
             shown_as = {one.name: results[one.name] for one in pairs if one.name in results}
             _write(found, values, shown_as, output)
-        raise click.exceptions.Exit(tell(values, found.exit_code))
+        raise click.exceptions.Exit(found.exit_code)
 
 
 def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfig]:

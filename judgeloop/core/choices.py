@@ -11,13 +11,12 @@ class Order(enum.StrEnum):
 
     BOTH = "both"  # a call in each order, the second if it matters; a tie if they disagree
     RANDOM = "random"  # one call; the order depends on the seed and the item's id
-    AUDITED = "audited"  # as RANDOM, and the other order of the first decisive items, to see flips
     FIXED = "fixed"  # one call, in the order given
 
     @property
     def draws_order(self) -> bool:
         """Whether the verdict is that of one order, drawn for each item."""
-        return self in {Order.RANDOM, Order.AUDITED}
+        return self is Order.RANDOM
 
 
 class Vote(enum.StrEnum):

@@ -1,6 +1,6 @@
 """The records that pass between a ledger and others. Money is in integer picodollars.
 
-Who books does so through a `Ledger` (`ledger/stored.py`), and who looks through a `LedgerReader`
+Who books does so through a `Ledger` (`ledger/ledger.py`), and who looks through a `LedgerReader`
 (`ledger/reader.py`). `ledger/opening.py` opens both by an address.
 """
 
@@ -20,6 +20,11 @@ from judgeloop.core.records import NO_TOKENS, Output, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 
 NOTHING = 0  # in the place of the number of a text
+KEY_VARIABLE = "JUDGELOOP_LEDGER_KEY"
+NO_KEY = (
+    f"{KEY_VARIABLE}: a ledger is signed no longer. It is a file that one trusts or not, like code: let a gate read a "
+    "ledger that only trusted jobs write (docs/explanation/security.md), and unset the variable"
+)
 ORIGIN = "@"  # RUN@ORIGIN is a run that was taken from another ledger, and spent its own money
 
 
@@ -66,7 +71,7 @@ class End(StrEnum):
     LOST = "lost"  # sent, and then its process or its caller gave up: the reply is not known
     UNSENT = "unsent"  # reserved, and never sent
     UNNEEDED = "unneeded"  # never sent, because its verdict was known or settled meanwhile
-    RECONCILED = "reconciled"  # settled later, from the provider's export of requests
+    RECONCILED = "reconciled"  # settled by hand, or from a provider's export of requests
     PRUNED = "pruned"  # the sum of attempts that were deleted
 
 

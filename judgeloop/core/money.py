@@ -1,7 +1,7 @@
 """Exact money: prices, and the worst-case and actual cost of a call, in integer picodollars.
 
 One picodollar is 1e-12 dollar: a price of $0.0125 per million tokens is 12,500 picodollars per
-token. So every published price is a whole number, and no float holds money. `providers/prices.py`
+token. So every published price is a whole number, and no float holds money. `providers/pricing.py`
 looks prices up; `ledger/` records what was spent.
 """
 

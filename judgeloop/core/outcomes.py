@@ -5,10 +5,11 @@ They hold values and compute nothing beyond simple properties; no I/O. What was 
 """
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Key, Label
 from judgeloop.core.spend import Spend
@@ -184,6 +185,92 @@ class StopKind(enum.StrEnum):
 
 # The ends of a comparison that answer its question without naming a winner.
 ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
+# The ends after which no verdict is to be relied on.
+BREAKS = frozenset({StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS})
+
+
+class Outcome(enum.StrEnum):
+    """How a run stands to what was asked, the worst first: of several, the first one counts.
+
+    Exit code, state in JUnit XML, first word of the headline, and the state of a pair in a night follow from it.
+    """
+
+    INTERRUPTED = "interrupted"
+    BROKEN = "broken"  # the judge or a system failed, so that there is no result to rely on
+    FAILED = "failed"
+    NOT_SHOWN = "not_shown"  # there is an answer, and less than was required
+    UNDECIDED = "undecided"
+    PASSED = "passed"
+    DECIDED = "decided"  # answered, and nothing was required
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        return _EXITS[self]
+
+    @property
+    def answered(self) -> bool:
+        """Whether the question has an answer, wanted or not."""
+        return self in {Outcome.FAILED, Outcome.NOT_SHOWN, Outcome.PASSED, Outcome.DECIDED}
+
+    @property
+    def broke_off(self) -> bool:
+        """Whether the run broke off, so that there is no result to rely on."""
+        return self in {Outcome.INTERRUPTED, Outcome.BROKEN}
+
+    @property
+    def said(self) -> str:
+        """The outcome in words."""
+        return self.replace("_", " ")
+
+    @classmethod
+    def worst(cls, of: Iterable["Outcome"]) -> "Outcome":
+        """Return the one that counts.
+
+        >>> Outcome.worst([Outcome.PASSED, Outcome.UNDECIDED, Outcome.DECIDED])
+        <Outcome.UNDECIDED: 'undecided'>
+        """
+        return min(of, key=list(cls).index)
+
+
+_EXITS = {
+    Outcome.INTERRUPTED: EXIT_INTERRUPTED,
+    Outcome.BROKEN: EXIT_JUDGE,
+    Outcome.FAILED: EXIT_OTHER_WON,
+    Outcome.NOT_SHOWN: EXIT_UNDECIDED,
+    Outcome.UNDECIDED: EXIT_UNDECIDED,
+    Outcome.PASSED: 0,
+    Outcome.DECIDED: 0,
+}
+
+
+def outcome_of(
+    stop: StopKind,
+    winner: str | None,
+    required: str | None,
+    *,
+    fails: bool = False,
+    short: bool = False,
+    lost: bool = False,
+) -> Outcome:
+    """Return how the answer of a run stands to the system that was required to win, None if none was.
+
+    `fails`: any named winner is the answer that must not be. `short`: less is shown of the winner than was required.
+    `lost`: most of a used up budget went to attempts that failed.
+    """
+    if winner is not None:
+        wrong = fails or required not in {None, winner}
+        met = Outcome.DECIDED if required is None else Outcome.PASSED
+        return Outcome.NOT_SHOWN if short else Outcome.FAILED if wrong else met
+    if stop is StopKind.INTERRUPTED:
+        return Outcome.INTERRUPTED
+    if stop is StopKind.NOT_WORSE:
+        return Outcome.PASSED
+    if stop is StopKind.NO_DIFFERENCE and required is None:
+        return Outcome.DECIDED
+    if stop in BREAKS or lost:
+        return Outcome.BROKEN
+    return Outcome.NOT_SHOWN if stop is StopKind.NO_DIFFERENCE else Outcome.UNDECIDED
 
 
 def every_one(items: int) -> str:
@@ -221,7 +308,7 @@ class Belief:
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[T_co]):
+class Ending(Generic[T_co]):
     """How a run ended.
 
     `winner` is the number of a system, or None when undecided. `labels` holds all labels in the
@@ -259,7 +346,7 @@ class Finished(Generic[T_co]):
     nothing (ISO 8601, UTC); else it is empty.
     """
 
-    outcome: Outcome[T_co]
+    outcome: Ending[T_co]
     spend: Spend
     models: tuple[tuple[str, ...], ...]
     controls: tuple[ControlTally | None, ...] = ()

@@ -1,7 +1,6 @@
 """The settings of `doctor`, and of the commands on a ledger: `ledger`, `budget` and `runs`."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -95,53 +94,22 @@ class ShowConfig(LedgerConfig):
     """The settings of `runs show`; without `report_texts`, that of the run holds."""
 
     report_texts: Annotated[str | None, one_of(tuple(Shown))] = shared.REPORT_TEXTS.field(None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SalvageConfig(LedgerConfig):
-    """The settings of `ledger salvage`."""
-
-    to: Path = shared.place_setting("New ledger file to write.").field()
-    sign: bool = shared.place_setting("Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY.").field(False)
+    details: bool = shared.report_setting(
+        "Also print which items turned since the run before of the same systems, those with another output first.",
+        shared.OUTPUT,
+    ).field(False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MergeConfig(LedgerConfig):
     """The settings of `ledger merge`."""
 
-    their_key_variable: str | None = shared.place_setting(
-        "Environment variable with the key that the other ledgers are signed with.", metavar="NAME"
-    ).field(None)
-    trust_origin: tuple[Path, ...] = shared.place_setting(
-        "Believe this ledger as it is, though nothing shows who wrote it.", many=True
-    ).field(())
     own: bool = shared.place_setting("Count what the other ledgers spent for the runs and budgets of this one.").field(
         False
     )
-    prefer: Path | None = shared.place_setting(
-        "Ledger whose verdict is used where two differ. Default: neither is."
+    prefer: str | None = shared.place_setting(
+        "Ledger whose verdict is used where two differ. Default: neither is.", metavar="PATH|ADDRESS"
     ).field(None)
-
-    def their_key(self, environment: Mapping[str, str]) -> bytes | None:
-        """Return the key of the other ledgers; None if none is named.
-
-        Raises:
-            InputError: the variable is not set.
-        """
-        if self.their_key_variable is None:
-            return None
-        if not environment.get(self.their_key_variable):
-            raise InputError(f"`their_key_variable={self.their_key_variable}`: this variable is not set")
-        return environment[self.their_key_variable].encode()
-
-
-@dataclass(frozen=True, kw_only=True)
-class LoadConfig(LedgerConfig):
-    """The settings of `ledger load`."""
-
-    own: bool = shared.place_setting("Count what was spent elsewhere for the runs and budgets of this ledger.").field(
-        False
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,16 +167,20 @@ class PruneConfig(LedgerConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReconcileConfig(LedgerConfig):
-    """The settings of `ledger reconcile`."""
+class ShowLedgerConfig(LedgerConfig):
+    """The settings of `ledger show`."""
 
-    usage: Path | None = shared.money_setting(
-        "The provider's export of requests: CSV, JSON or JSON lines with request_id, time, "
-        "model, and cost or tokens. Default: list the calls of unknown cost."
+    unknown: bool = shared.money_setting("List the calls of unknown cost instead, which may be settled.").field(False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettleConfig(LedgerConfig):
+    """The settings of `ledger settle`."""
+
+    file: Path | None = shared.money_setting(
+        "CSV, JSON or JSON lines with attempt or request_id, and cost, such as a provider's export of requests."
     ).field(None)
-    judge_price: str | None = shared.money_setting(
-        "Dollars per million input and output tokens, for an export without costs.", metavar="IN,OUT"
+    others: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = shared.money_setting(
+        "What the calls cost that are not in the file. 0 says that it has every request of their time.",
+        metavar="DOLLARS",
     ).field(None)
-    complete: bool = shared.money_setting(
-        "The export lists every request of that time, so calls that are not in it were not billed."
-    ).field(False)

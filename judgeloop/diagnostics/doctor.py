@@ -23,9 +23,10 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger, place_of
-from judgeloop.ledger.stored import Ledger
-from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
+from judgeloop.providers.catalogue import likely_model
+from judgeloop.providers.pricing import Metered, age_sentence, old_prices, today
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import wrapped
 from judgeloop.report.sentences import tokens

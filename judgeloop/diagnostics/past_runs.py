@@ -13,7 +13,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import ORIGIN, RecordedRun
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.ledger.opening import Address, open_reader
-from judgeloop.ledger.pruning import day_before
+from judgeloop.ledger.upkeep import day_before
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import shortened
 
@@ -167,6 +167,18 @@ def past_run(ledger: Address, beginning: str) -> PastRun:
             f"RUN {beginning}: {said} in {ledger}; `judgeloop runs` lists all, each line with the id first"
         )
     return found[0]
+
+
+def before(ledger: Address, run: PastRun) -> PastRun | None:
+    """Return the latest run that began before `run`, with the same systems and judges, and has a result here."""
+
+    def names(one: PastRun) -> tuple[tuple[str, ...], ...]:
+        return one.recorded.note.systems, one.recorded.note.judges
+
+    began = run.recorded.began_at
+    earlier = [one for one in past_runs(ledger) if one.recorded.began_at < began and one.decision is not None]
+    same = [one for one in earlier if names(one) == names(run)]
+    return max(same, key=lambda one: one.recorded.began_at, default=None)
 
 
 def with_result(ledger: Address, beginning: str | None) -> PastRun:

@@ -118,7 +118,7 @@ def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
     return [first is None or not settles(first) for first in firsts]
 
 
-def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, order: Order, vote: Vote) -> Answer:
+def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vote: Vote) -> Answer:
     """Return the answer to a query: combine each judge's answers, then decide by `vote`.
 
     `answers` are in the order of `planned.asks`, None for a call that was not needed; `judges` is
@@ -132,7 +132,7 @@ def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, ord
         own = [(ask.call, answer) for ask, answer in zip(planned.asks, answers, strict=True) if ask.judge == number]
         if own:
             calls, replies = zip(*own, strict=True)
-            by_judge.append(combine(planned.query, calls, replies, order))
+            by_judge.append(combine(planned.query, calls, replies))
         else:
             by_judge.append(Verdict(TIE, reason=IDENTICAL))
     return decide(by_judge, vote)

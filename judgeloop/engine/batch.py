@@ -17,20 +17,18 @@ queries wait for each other: only another attempt for an output does.
 import asyncio
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.ledger import End, Reservation, Ticket
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.records import Answer, Output, Query, Verdict
+from judgeloop.core.records import Answer, Output, Query
 from judgeloop.engine.asks import Ask, OutputAsk, Planned, decided, used
 from judgeloop.engine.attempts import NotAskedError
 from judgeloop.engine.generating import earmark_key
 from judgeloop.engine.oracle import Oracle
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import first_of
-from judgeloop.methods.stats.agreement import FEWEST_BOTH
 
 Sending = asyncio.Task[Answer | Output | None]  # None: the call was not needed
 Answering = asyncio.Task[Answer | None]
@@ -41,13 +39,7 @@ async def answers(oracle: Oracle, queries: Sequence[Query], *, counted: bool = T
 
     If they are `counted`, observers are told the number of answers so far, with those `before`.
     """
-    # As if all were decisive, so that the batch audits none too many.
-    audits = FEWEST_BOTH - oracle.audited
-    asked = [replace(query, audited=True) for query in queries[: max(0, audits)]]
-    asked += queries[len(asked) :]
-    found = await Batch(oracle, asked, counted=counted, before=before).run()
-    oracle.audited += sum(isinstance(answer, Verdict) and answer.both for answer in found)
-    return found
+    return await Batch(oracle, queries, counted=counted, before=before).run()
 
 
 @final
@@ -278,7 +270,7 @@ class Batch:
         self._state.remembered += len(known - terms.seen)
         self._state.found |= bool(known)
         terms.seen.update(known)
-        return decided(planned, answers, len(self._oracle.judges), terms.order, terms.vote)
+        return decided(planned, answers, len(self._oracle.judges), terms.vote)
 
     async def _replies(
         self, planned: Planned, found: Sequence[Sending | Answer | None]

@@ -10,7 +10,7 @@ from judgeloop.engine.attempts import Asked, Attempts
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.state import RunState
-from judgeloop.ledger.stored import Ledger
+from judgeloop.ledger.ledger import Ledger
 
 NO_SYSTEMS: Mapping[str, System] = MappingProxyType({})
 
@@ -26,7 +26,6 @@ class Oracle:
         self.judges = judges
         self.ledger = ledger
         self.state = state
-        self.audited = 0  # verdicts so far that were asked in both orders
         self.sources = Sources(systems, judges, state.terms)
         self.accounts = Accounts(judges, ledger, state, self.sources)
         self._paces: dict[object, Pace] = {}

@@ -27,7 +27,7 @@ from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict
 def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
     """Return the calls that answer `query`, in the order made.
 
-    There are two for both orders of a comparison, and for an audited item, else one. The second of
+    There are two for both orders of a comparison, else one. The second of
     two is made only if the answer to the first is not a tie or an abstention (`settles`).
     """
     straight = Call(query.item, query.systems, query.outputs)
@@ -38,8 +38,7 @@ def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> 
         texts = (query.item.prompt, *sorted(query.outputs))
         shown_first = min(query.outputs) if _coin(*texts) else max(query.outputs)
         return (straight, swapped) if query.outputs[0] == shown_first else (swapped, straight)
-    drawn = (swapped, straight) if _coin(seed, query.item.id) else (straight, swapped)
-    return drawn if query.audited and order is Order.AUDITED else drawn[:1]
+    return (swapped,) if _coin(seed, query.item.id) else (straight,)
 
 
 def settles(first: Answer) -> bool:
@@ -51,20 +50,17 @@ def settles(first: Answer) -> bool:
     return isinstance(first, Abstention) or first.preference == 0
 
 
-def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None], order: Order = Order.BOTH) -> Answer:
+def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None]) -> Answer:
     """Return the answer to `query` from `answers`, each about the order of its call.
 
     `answers` are in the order of `calls`, None for a call that was not made. If the first answer
     settles the verdict, the second is not looked at, even if it is known. Two orders that prefer
     the same system give the mean of their scores. Two orders that disagree give a tie with
-    `flipped` set and both reasons. With `Order.AUDITED` the first verdict stands, and the second only says whether
-    it flipped. A rating has a single answer.
+    `flipped` set and both reasons. A rating has a single answer.
     """
     verdicts: list[Verdict] = []
     for call, answer in zip(calls, answers, strict=True):
         if isinstance(answer, Abstention):
-            if verdicts and order is Order.AUDITED:
-                break
             return answer
         assert answer is not None, "the second call is left out only if the first settles"
         verdicts.append(answer if call.systems == query.systems else _turned(answer))
@@ -72,11 +68,7 @@ def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None
             break
     both = len(verdicts) > 1
     flipped = len({verdict.preference for verdict in verdicts}) > 1
-    score = sum(verdict.score for verdict in verdicts) / len(verdicts)
-    if order is Order.AUDITED:
-        score = verdicts[0].score
-    elif flipped:
-        score = TIE
+    score = TIE if flipped else sum(verdict.score for verdict in verdicts) / len(verdicts)
     other = verdicts[1].reason if flipped else ""
     return replace(verdicts[0], score=score, flipped=flipped, both=both, other_reason=other)
 

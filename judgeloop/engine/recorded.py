@@ -6,13 +6,13 @@ judge, keeps no ledger and knows no order of presentation.
 
 from collections.abc import Callable
 
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import Ending
 from judgeloop.core.protocols import T
 from judgeloop.core.records import Answer, Choice
 from judgeloop.engine.session import Session
 
 
-def replay(session: Session[T], oracle: Callable[[Choice], Answer]) -> Outcome[T]:
+def replay(session: Session[T], oracle: Callable[[Choice], Answer]) -> Ending[T]:
     """Run `session` to its end with the answers of `oracle`, and return the outcome."""
     while choices := session.ask():
         session.tell([oracle(choice) for choice in choices])

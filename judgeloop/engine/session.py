@@ -33,7 +33,7 @@ import numpy as np
 
 from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError, SessionError
-from judgeloop.core.outcomes import Belief, Estimate, Outcome, StopKind, StopReason
+from judgeloop.core.outcomes import Belief, Ending, Estimate, StopKind, StopReason
 from judgeloop.core.protocols import Believer, Check, Estimator, Further, Selector, StoppingRule, T
 from judgeloop.core.records import Abstention, Answer, Choice, Key, Label, Step
 
@@ -175,7 +175,7 @@ class Session(Generic[T]):
         """Number of choices with an answer so far, also of those that left the decision."""
         return len(self._labels) + len(self._later)
 
-    def outcome(self) -> Outcome[T]:
+    def outcome(self) -> Ending[T]:
         """Return how the run ended.
 
         Raises:
@@ -187,7 +187,7 @@ class Session(Generic[T]):
         decided = self._stop.kind in self.rule.decides_at
         if self._stop.kind is StopKind.ALL_JUDGED:
             estimate = replace(estimate, risk=0.0)
-        return Outcome(
+        return Ending(
             winner=estimate.tally.leader if decided else None,
             estimate=estimate,
             stop=self._stop,

@@ -1,31 +1,33 @@
-"""Finds which column of a row is the prompt, the output, the id and so on.
+"""Which column of a row is the prompt, the output, the id and so on; the user's map; messages as text.
 
-judgeloop's own names and AlpacaEval's come first, in any case. Other common names are guesses. They
-are used where a row could not be read without them, and two guesses for one field are refused. The
-setting `map` overrides both. `RowReader` reads the fields of one row as texts, and says in errors
-which row and which column is wrong; `rows.py` makes records of the texts.
+judgeloop's own names and AlpacaEval's come first, in any case. Other common names are guesses. They are used where a
+row could not be read without them, and two guesses for one field are refused. The setting `map` overrides both.
+`RowReader` reads the fields of one row as texts, and says in errors which row and which column is wrong; `rows.py`
+makes records of the texts.
+
+A `messages` list becomes the plain text that a judge sees. A message is an object with `role` and `content`, as in the
+APIs of OpenAI and Anthropic, or with `from` and `value`, as in ShareGPT's files. One user's message alone is its own
+text, so that such a prompt equals the same prompt without a list. Several turns are shown one after another, each
+after its role. Images and other content that is no text are refused, as a judge would not see them.
 """
 
+import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
-from typing import Any, TypeVar
+from statistics import fmean
+from typing import Any, TypeGuard, TypeVar
 
-from judgeloop.core.errors import DataError
-from judgeloop.formats import conversation
-from judgeloop.formats.json_rows import shown
-from judgeloop.formats.row import Row, Table
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.formats.tables import Row, Table, shown
 
-ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = (
-    "id", "prompt", "reference", "group", "model", "output",
-)  # fmt: skip
-FIELDS = (ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT)
+FIELDS = ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = "id", "prompt", "reference", "group", "model", "output"
 MESSAGES = "messages"
 
 # Always read, in this order: the own name, then AlpacaEval's.
@@ -61,6 +63,13 @@ BARE_REPLY = (
     "this is a reply of a model as its API sent it, which does not say which item it answers; write "
     "rows with the item's 'id' or 'prompt', and the text of the reply as 'output'"
 )
+_EXPECTED = f"expected FIELD=COLUMN, such as prompt=question,output=answer, where FIELD is one of {', '.join(FIELDS)}"
+DEEPEST = 7  # objects and lists within each other
+NO_QUESTION = re.compile(r"[\w.:/-]*", re.ASCII)  # an id, a number, a time, the name of a model
+_ABSENT = object()
+USER, ASSISTANT = "user", "assistant"
+ROLES = {"human": USER, "gpt": ASSISTANT, "model": ASSISTANT, "ai": ASSISTANT, "bot": ASSISTANT}
+THOUGHTS = {"thinking", "redacted_thinking", "reasoning"}  # parts that are no answer
 Messages = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
 
@@ -80,9 +89,8 @@ class MissingFieldError(DataError):
 class Column:
     """A column that may hold a field; several `names` where `map` puts columns together.
 
-    A `sure` one has a known or mapped name; the others are guesses. `beside` is a column that may
-    belong to the same text: Stanford Alpaca's rows put the text to work on into `input`, beside the
-    `instruction`.
+    A `sure` one has a known or mapped name; the others are guesses. `beside` is a column that may belong to the same
+    text: Stanford Alpaca's rows put the text to work on into `input`, beside the `instruction`.
     """
 
     names: tuple[str, ...]
@@ -109,7 +117,9 @@ def _candidates(names: tuple[str, ...], mapped: Map) -> Candidates:
     by_key: dict[str, list[str]] = {}
     for name in names:
         by_key.setdefault(normal(name), []).append(name)
-    beside = _beside(by_key)
+    # The column `input` of Stanford Alpaca's rows; AlpacaEval's rows have none.
+    alpaca = "instruction" in by_key and PROMPT not in by_key and "generator" not in by_key
+    beside = next(iter(by_key.get("input", ())), None) if alpaca else None
     found = {field: _named(by_key, keys) for field, keys in KNOWN.items()}
     found[PROMPT] = [replace(column, beside=beside) for column in found[PROMPT]]
     # A row in judgeloop's own form keeps the id and the name that it has without guesses.
@@ -125,7 +135,7 @@ def _candidates(names: tuple[str, ...], mapped: Map) -> Candidates:
 
 
 def columns_told(names: Iterable[str], mapped: Map) -> tuple[str, ...]:
-    """Return the columns of items that a system which answers may be told beside the prompt.
+    """The columns of items that a system which answers may be told beside the prompt.
 
     None is told that holds, or by its name may hold, a reference, a group, or somebody's output.
     """
@@ -140,15 +150,8 @@ def _columns_told(names: tuple[str, ...], chosen: frozenset[str]) -> tuple[str, 
     return tuple(name for name in names if name not in own and normal(name) not in withheld)
 
 
-def _beside(by_key: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the column `input` of Stanford Alpaca's rows; AlpacaEval's rows need none."""
-    if "instruction" not in by_key or PROMPT in by_key or "generator" in by_key:
-        return None
-    return next(iter(by_key.get("input", ())), None)
-
-
 def _named(by_key: Mapping[str, Sequence[str]], keys: Sequence[str], *, sure: bool = True) -> list[Column]:
-    """Return the columns with one of the names `keys`; an exact name goes before another case."""
+    """The columns with one of the names `keys`; an exact name goes before another case."""
     return [
         Column((name,), sure)
         for key in keys
@@ -157,7 +160,7 @@ def _named(by_key: Mapping[str, Sequence[str]], keys: Sequence[str], *, sure: bo
 
 
 def is_plain(candidates: Candidates) -> bool:
-    """Return whether every field stands under judgeloop's own name, an output among them."""
+    """Whether every field stands under judgeloop's own name, an output among them."""
     own = all(columns in {(), (Column((field,)),)} for field, columns in candidates.items())
     return own and bool(candidates[OUTPUT])
 
@@ -183,8 +186,7 @@ def normal(name: str) -> str:
 def found_text(names: Iterable[str]) -> str:
     """Return the names of columns for a message."""
     listed = list(names)
-    shown = ", ".join(repr(name) for name in listed[:SHOWN]) or "none"
-    return shown + (", …" if len(listed) > SHOWN else "")
+    return (", ".join(map(repr, listed[:SHOWN])) or "none") + (", …" if len(listed) > SHOWN else "")
 
 
 def guesses_text(files: Mapping[str, Sequence[tuple[str, str]]]) -> str:
@@ -233,7 +235,7 @@ class RowReader:
         return (self._value(column) or None) if column is not None else None
 
     def _pick(self, field: str, is_empty: Callable[[object], bool] | None = None) -> Column | None:
-        """Return the first column that holds something; refuse a second guess that differs."""
+        """The first column that holds something; refuse a second guess that differs."""
         fields, says_nothing = self.row.fields, is_empty or _is_empty
         held = [
             column for column in self.candidates[field] if not all(says_nothing(fields[name]) for name in column.names)
@@ -250,48 +252,43 @@ class RowReader:
 
     def _prompt(self) -> str | None:
         column = self._pick(PROMPT)
-        listed = column is None or conversation.is_messages(self.row.fields[column.name])
+        listed = column is None or is_messages(self.row.fields[column.name])
         if self.answered is not None and listed:
-            return self._said(conversation.conversation, self.answered) if self.answered else None
+            return self._said(conversation, self.answered) if self.answered else None
         return (self._value(column) or None) if column is not None else None
 
     def turns(self) -> list[tuple[str, str]]:
-        """Return the roles and texts of a prompt that is a conversation; empty for another."""
+        """The roles and texts of a prompt that is a conversation; empty for another."""
         column = self._pick(PROMPT)
         value = None if column is None else self.row.fields[column.name]
-        if not conversation.is_messages(value) or (
-            len(value) == 1 and conversation.role_of(value[0]) == conversation.USER
-        ):
+        if not is_messages(value) or (len(value) == 1 and role_of(value[0]) == USER):
             return []
-        return [
-            (conversation.role_of(part), mended(self._said(lambda one: conversation.said(one[0]), [part])))
-            for part in value
-        ]
+        return [(role_of(part), mended(self._said(lambda one: said(one[0]), [part]))) for part in value]
 
     def _last_answer(self) -> str:
-        """Return the answer at the end of a `messages` list, and keep what stands before it."""
+        """The answer at the end of a `messages` list, and keep what stands before it."""
         for column in self.candidates[PROMPT]:
             messages = self.row.fields[column.name]
-            if conversation.is_messages(messages):
-                before, answer = self._said(conversation.split_answer, messages)
+            if is_messages(messages):
+                before, answer = self._said(split_answer, messages)
                 if answer is not None:
                     self.answered = before
                     return mended(str(answer))
         raise self.missing(OUTPUT)
 
     def _value(self, column: Column) -> str | None:
-        """Return the text of a column, or of all columns that `map` joins."""
+        """The text of a column, or of all columns that `map` joins."""
         texts = [self._text(name, self.row.fields[name]) for name in column.names]
         return texts[0] if len(texts) == 1 else "\n\n".join(text for text in texts if text)
 
     def _text(self, name: str, value: object) -> str | None:
-        """Return a value as text that can be stored; numbers are written out."""
+        """A value as text that can be stored; numbers are written out."""
         if value is None:
             return None
         if isinstance(value, str):
             return mended(value)
-        if conversation.is_messages(value):
-            return mended(str(self._said(conversation.conversation, value)))
+        if is_messages(value):
+            return mended(str(self._said(conversation, value)))
         number = isinstance(value, Real | Decimal) and not isinstance(value, bool)
         # A whole number of thousands of digits is no float, and Python does not write it.
         with suppress(OverflowError, ValueError):
@@ -303,35 +300,31 @@ class RowReader:
         try:
             return function(messages)
         except ValueError as error:
-            raise self._error(f"the messages cannot be shown to a judge: {error}") from None
+            raise self.table.wrong(f"the messages cannot be shown to a judge: {error}", self.row.line) from None
 
     def missing(self, field: str) -> DataError:
-        """Return the error for a field that no column holds."""
+        """The error for a field that no column holds."""
         if field == OUTPUT and isinstance(self.row.fields.get(CHOICES), list):
-            return self._error(BARE_REPLY)
+            return self.table.wrong(BARE_REPLY, self.row.line)
         mends = remedy(field, self.row.fields, self.candidates)
         return MissingFieldError(self.table, self.row, f"the field {field!r} is missing", mends)
 
     def _wrong(self, name: str, value: object) -> DataError:
         problem = f"the field {name!r} is wrong: expected text, found {shown(value)}"
         if not isinstance(value, Mapping | list):
-            return self._error(problem)
+            return self.table.wrong(problem, self.row.line)
         field = next(key for key, of in self.candidates.items() for one in of if name in one.names)
         part = next(iter(value), "NAME") if isinstance(value, Mapping) else 0
         remedy = f"say what in it, as in `map={field}={name}.{part}`"
         return MissingFieldError(self.table, self.row, problem, remedy)
 
     def _ambiguous(self, field: str, first: str, other: str, join: str = "") -> DataError:
-        return self._error(
-            f"both {first!r} and {other!r} may be the {field}; say which, as in `map={field}={first}{join}`"
-        )
-
-    def _error(self, problem: str) -> DataError:
+        problem = f"both {first!r} and {other!r} may be the {field}; say which, as in `map={field}={first}{join}`"
         return self.table.wrong(problem, self.row.line)
 
 
 def remedy(field: str, fields: Mapping[str, object], candidates: Candidates) -> str:
-    """Return which columns were found, and the map that makes one `field`: for example the longest text."""
+    """Which columns were found, and the map that makes one `field`: for example the longest text."""
     taken = {name for columns in candidates.values() for one in columns for name in one.names}
     free = {
         name: len(value)
@@ -350,10 +343,256 @@ def mended(text: str) -> str:
 
 
 def _is_empty(value: object) -> bool:
-    """Return whether a value says nothing, as an empty cell of a CSV file."""
+    """Whether a value says nothing, as an empty cell of a CSV file."""
     return value is None or (isinstance(value, str) and not value)
 
 
 def once(text: str | None) -> str | None:
     """Return a text that many rows share, kept once; None for an empty text."""
     return sys.intern(text) if text else None
+
+
+def parse_map(text: str | None) -> Map:
+    """Parse `prompt=question,output=answer` to fields, each with the columns whose texts it joins.
+
+    A field may be named again for files in which its column has another name.
+
+    Raises:
+        ValueError: this is no such list, or names an unknown field.
+
+    >>> parse_map("prompt=instruction+input,output=answer,output=reply")
+    (('prompt', ('instruction', 'input')), ('output', ('answer',)), ('output', ('reply',)))
+    """
+    pairs = [part.partition("=") for part in (text or "").split(",") if part.strip()]
+    found = {
+        (field.strip(), tuple(column.strip() for column in columns.split(JOINER))): None for field, _, columns in pairs
+    }
+    if not all(field in FIELDS and all(columns) for field, columns in found):
+        raise ValueError(_EXPECTED)
+    return tuple(found)
+
+
+def map_text(value: object) -> str | None:
+    """Check a map, or several that add up, and return it as text; a mapping is written out.
+
+    Raises:
+        ValueError: it is no map.
+    """
+    several = value if isinstance(value, list | tuple) else [value or ""]
+    texts = [
+        ",".join(f"{field}={columns}" for field, columns in one.items()) if isinstance(one, Mapping) else str(one)
+        for one in several
+    ]
+    found = parse_map(",".join(texts))
+    return ",".join(f"{field}={JOINER.join(columns)}" for field, columns in found) or None
+
+
+def check_map(mapped: Map, found: Iterable[Iterable[str]]) -> None:
+    """Refuse a map that names a column which no file has.
+
+    Raises:
+        InputError: there is such a column.
+    """
+    names = {name: None for columns in found for name in columns}
+    for field, columns in mapped:
+        missing = next((column for column in columns if column not in names), None)
+        if missing is not None:
+            raise InputError(
+                f"`map={field}={JOINER.join(columns)}`: no file has the column {missing!r}; found {found_text(names)}"
+            )
+
+
+def along_paths(rows: Iterable[Row], mapped: Map) -> Iterator[Row]:
+    """Yield rows, each with a field for every dotted path of a map that leads to a value in it.
+
+    `output.text` is the field `text` of the object `output`, or of the JSON text there;
+    `choices.0` is the first entry of a list. A column that has the whole name is taken as it is.
+    """
+    paths = [name for _, columns in mapped for name in columns if "." in name]
+    for row in rows:
+        new = {path: _along(row.fields, path) for path in paths if path not in row.fields}
+        found = {path: value for path, value in new.items() if value is not _ABSENT}
+        yield replace(row, fields={**row.fields, **found}) if found else row
+
+
+def _along(fields: Mapping[str, Any], path: str) -> Any:
+    """The value to which a dotted path leads; `_ABSENT` where a part of it is missing."""
+    value: Any = fields
+    for part in path.split("."):
+        value = opened(value)
+        if isinstance(value, list):
+            value = {str(number): entry for number, entry in enumerate(value)}
+        value = value.get(part, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+    return value
+
+
+def opened(value: object) -> object:
+    """Return the object or list that a JSON text holds; anything else as it is."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    return value
+
+
+def suggested_map(tables: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, str]:
+    """Return the columns that probably hold id, prompt and output; empty if they cannot be told.
+
+    The output is the longest text that differs between the tables. The prompt is the longest that all
+    share and that differs between the rows. The id is the shortest of what else does both.
+
+    >>> july = [{"Nr": 1, "Frage": "2 + 2?", "Antwort": "It is 4."}]
+    >>> suggested_map([[{"Nr": 1, "Frage": "2 + 2?", "Antwort": "4"}], july])
+    {'id': 'Nr', 'prompt': 'Frage', 'output': 'Antwort'}
+    """
+    columns = [_texts(table) for table in tables]
+    names = [
+        name
+        for name in (columns[0] if columns else {})
+        if all(name in one for one in columns) and not UNTYPABLE & set(name)
+    ]
+    shared = [name for name in names if len({frozenset(one[name]) for one in columns}) == 1]
+    lengths = {name: fmean(len(text) for one in columns for text in one[name]) for name in names}
+    first = columns[0] if columns else {}
+    # A column of exactly the name is what it says. Of others, most texts differ, and some say more than a name does.
+    asks = {
+        name: 2 * len(set(texts)) > len(texts) and not all(map(NO_QUESTION.fullmatch, texts))
+        for name, texts in first.items()
+    }
+    prompts = [name for name in shared if name == PROMPT or (name != ID and asks[name])]
+    prompt = max(prompts, key=lambda name: (name == PROMPT, lengths[name]), default=None)
+    ids = [name for name in shared if name != prompt and len(set(first[name])) == len(tables[0])]
+    found = {
+        ID: min(ids, key=lambda name: (name != ID, name.count("."), lengths[name]), default=None),
+        PROMPT: prompt,
+        OUTPUT: max(set(names) - set(shared), key=lengths.__getitem__, default=None),
+    }
+    told = found[OUTPUT] and (found[ID] or found[PROMPT])
+    return {field: name for field, name in found.items() if name} if told else {}
+
+
+def _texts(table: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The columns that hold a text or a number in every row, those within objects too."""
+    rows = [dict(_leaves(row, lists=len(table) > 1)) for row in table]
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ()) if all(name in row for row in rows)}
+
+
+def _leaves(fields: Mapping[str, Any], above: str = "", *, lists: bool) -> Iterator[tuple[str, str]]:
+    """Yield the texts and numbers of a row, by name or dotted path (`along_paths`).
+
+    Of `lists` the first entry counts; in a single row they may be the rows themselves.
+    """
+    for name, given in fields.items():
+        path, value = f"{above}{name}", opened(given)
+        if isinstance(value, list):
+            value = {"0": value[0]} if value and lists else {}
+        if isinstance(value, Mapping) and path.count(".") < DEEPEST:
+            yield from _leaves(value, f"{path}.", lists=lists)
+        elif isinstance(value, str | int | float):
+            yield path, str(value)
+
+
+def is_messages(value: object) -> TypeGuard[Messages]:
+    """Whether a value is a list of messages."""
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str | bytes)
+        and bool(value)
+        and all(isinstance(part, Mapping) and {"role", "from"} & set(part) for part in value)
+    )
+
+
+def conversation(messages: Messages) -> str:
+    r"""Return messages as text: one user's message as it is, others each after its role.
+
+    Raises:
+        ValueError: a message has content that is no text.
+
+    >>> conversation([{"role": "user", "content": "Hi"}])
+    'Hi'
+    >>> conversation([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes?"}])
+    'User: Hi\n\nAssistant: Yes?'
+    """
+    if len(messages) == 1 and role_of(messages[0]) == USER:
+        return text_of(messages[0].get("content", messages[0].get("value")))
+    return "\n\n".join(f"{role_of(part).capitalize()}: {said(part)}" for part in messages)
+
+
+def split_answer(messages: Messages) -> tuple[Messages, str | None]:
+    """Return the messages before the last answer, and that answer; None if they end otherwise.
+
+    Raises:
+        ValueError: the answer has content that is no text.
+    """
+    if role_of(messages[-1]) != ASSISTANT:
+        return messages, None
+    return messages[:-1], said(messages[-1])
+
+
+def turns(texts: Sequence[str]) -> str:
+    r"""Return the turns of one side of a conversation: a single turn as it is, others numbered.
+
+    >>> turns(["Hi", "Bye"])
+    '[Turn 1]\nHi\n\n[Turn 2]\nBye'
+    """
+    if len(texts) == 1:
+        return texts[0]
+    return "\n\n".join(f"[Turn {number}]\n{text}" for number, text in enumerate(texts, start=1))
+
+
+def role_of(message: Mapping[str, Any]) -> str:
+    """Return who a message is from: user, assistant, system, tool."""
+    role = str(message.get("role", message.get("from"))).strip().casefold()
+    return ROLES.get(role, role)
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content: a text, or a list of parts.
+
+    Raises:
+        ValueError: a part is no text.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence):
+        return "".join(_part(part) for part in content)
+    raise ValueError(f"expected the text of a message, found {type(content).__name__}")
+
+
+def _part(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    kind = part.get("type", "text") if isinstance(part, Mapping) else type(part).__name__
+    if kind in THOUGHTS:
+        return ""
+    if isinstance(part, Mapping) and kind == "tool_use":
+        return call_text(part.get("name"), part.get("input"))
+    if isinstance(part, Mapping) and isinstance(part.get("refusal"), str):
+        return str(part["refusal"])
+    if not isinstance(part, Mapping) or not isinstance(part.get("text"), str):
+        raise ValueError(  # noqa: TRY004 - it is the content that is wrong
+            f"expected text, found a part of type {kind!r}, which no judge would see"
+        )
+    return str(part["text"])
+
+
+def said(message: Mapping[str, Any]) -> str:
+    """What a message says: its text, and the tools that it calls.
+
+    Raises:
+        ValueError: it has content that is no text.
+    """
+    parts = [text_of(message.get("content", message.get("value"))) or str(message.get("refusal") or "")]
+    for call in message.get("tool_calls") or ():  # in OpenAI's form, or in Inspect's
+        function = call.get("function") if isinstance(call, Mapping) else None
+        name = function.get("name") if isinstance(function, Mapping) else function
+        source = function if isinstance(function, Mapping) else call
+        parts.append(call_text(name, source.get("arguments") if isinstance(source, Mapping) else None))
+    return "\n".join(filter(None, parts))
+
+
+def call_text(name: object, arguments: object) -> str:
+    """Return the call of a tool as text."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"[calls {name} with {written}]"

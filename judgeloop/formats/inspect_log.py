@@ -11,15 +11,14 @@ import io
 import json
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 from judgeloop.core.errors import InputError, install
 from judgeloop.formats import tables
-from judgeloop.formats.catalogue import Fields, only, within
-from judgeloop.formats.conversation import said
-from judgeloop.formats.row import Row
-from judgeloop.formats.source import Source
+from judgeloop.formats.columns import said
+from judgeloop.formats.source import OpenedFile, within
+from judgeloop.formats.tables import Fields, Row
 
 ZSTANDARD = 93  # the method's number in the zip format
 WORKBOOK = "xl/workbook.xml"
@@ -30,54 +29,45 @@ ATTACHMENT = "attachment://"
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 
 
-def recognises(source: Source) -> bool:
-    """Return whether this is a log of Inspect; no other archive is read."""
-    if source.is_zip:
+def is_log(file: OpenedFile) -> bool:
+    """Whether this is a log of Inspect; no other archive is read."""
+    if file.is_zip:
         return True
-    document = source.document
+    document = file.document
     return within(document, "eval", "task") is not None and "status" in (document or {})
 
 
-def read(source: Source) -> Iterator[Row]:
+def samples(file: OpenedFile) -> Iterator[Row]:
     """Yield a row for each sample."""
-    members = members_of(source) if source.is_zip else None
-    header = _header(source, members)
+    if file.is_zip:
+        members = members_of(file)
+        if HEADER not in members:
+            what = "this log is not finished" if "_journal/start.json" in members else "this is no log"
+            raise file.wrong(f"{what}: the archive has no {HEADER}")
+        header = _parsed(file, members, HEADER)
+        names = [name for name in members if name.startswith(SAMPLES) and name.endswith(".json")]
+        found: Iterable[Any] = (_parsed(file, members, name) for name in names)
+    else:
+        header = file.document
+        found = within(header, "samples") or ()
     empty = True
-    for number, sample in enumerate(_samples(source, members), start=1):
+    for number, sample in enumerate(found, start=1):
         empty = False
-        yield _row(source, number, sample, within(header, "eval", "model"))
+        yield _row(file, number, sample, within(header, "eval", "model"))
     if empty:
-        raise source.wrong(
+        raise file.wrong(
             f"this log has no samples (its status is {within(header, 'status')!r}); run the task with log_samples"
         )
 
 
-def _header(source: Source, members: Members | None) -> Any:
-    if members is None:
-        return source.document
-    if HEADER not in members:
-        what = "this log is not finished" if "_journal/start.json" in members else "this is no log"
-        raise source.wrong(f"{what}: the archive has no {HEADER}")
-    return _parsed(source, members, HEADER)
-
-
-def _samples(source: Source, members: Members | None) -> Iterator[Any]:
-    if members is None:
-        yield from within(source.document, "samples") or ()
-        return
-    for name in members:
-        if name.startswith(SAMPLES) and name.endswith(".json"):
-            yield _parsed(source, members, name)
-
-
-def _parsed(source: Source, members: Members, name: str) -> Any:
+def _parsed(file: OpenedFile, members: Members, name: str) -> Any:
     try:
         return json.loads(members.read(name))
     except ValueError as error:
-        raise source.wrong(f"its member {name} is no JSON: {error}") from None
+        raise file.wrong(f"its member {name} is no JSON: {error}") from None
 
 
-def _row(source: Source, number: int, sample: Any, model: Any) -> Row:
+def _row(file: OpenedFile, number: int, sample: Any, model: Any) -> Row:
     attachments = within(sample, "attachments") or {}
     output, target = within(sample, "output"), within(sample, "target")
     fields: Fields = {
@@ -90,16 +80,16 @@ def _row(source: Source, number: int, sample: Any, model: Any) -> Row:
     if within(sample, "error") or not within(output, "choices"):
         reason = within(sample, "error", "message") or "the sample has no output"
         return Row(number, fields, failed=str(reason), epoch=epoch)
-    choice = only(source, output["choices"], "choices", number)
+    choice = file.only(output["choices"], "choices", number)
     try:
         answer = said(_restored(within(choice, "message"), attachments))
     except ValueError as error:
-        raise source.wrong(f"the output is no text: {error}", number) from None
+        raise file.wrong(f"the output is no text: {error}", number) from None
     return Row(number, fields | {"output": answer}, epoch=epoch, scores=scores)
 
 
 def _scores(scores: Any) -> dict[str, object]:
-    """Return the value of each scorer, or each of its values; letters become numbers."""
+    """The value of each scorer, or each of its values; letters become numbers."""
     found: dict[str, object] = {}
     for name, score in (scores or {}).items():
         value = within(score, "value")
@@ -111,7 +101,7 @@ def _scores(scores: Any) -> dict[str, object]:
 
 
 def _restored(value: Any, attachments: Fields) -> Any:
-    """Return a value with the texts that it refers to."""
+    """A value with the texts that it refers to."""
     if isinstance(value, str) and value.startswith(ATTACHMENT):
         return attachments.get(value.removeprefix(ATTACHMENT), value)
     if isinstance(value, list):
@@ -124,17 +114,17 @@ def _restored(value: Any, attachments: Fields) -> Any:
 class Members:
     """The members of an archive, by name, in the order of the archive."""
 
-    def __init__(self, source: Source, archive: zipfile.ZipFile) -> None:
+    def __init__(self, file: OpenedFile, archive: zipfile.ZipFile) -> None:
         """Keep the archive open for reading."""
-        self._source, self._archive = source, archive
-        self._most = self._left = tables.most_unpacked(len(source.data))
+        self._file, self._archive = file, archive
+        self._most = self._left = tables.most_unpacked(len(file.data))
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names."""
         return iter(self._archive.namelist())
 
     def __contains__(self, name: str) -> bool:
-        """Return whether there is such a member."""
+        """Whether there is such a member."""
         return name in self._archive.NameToInfo
 
     def read(self, name: str) -> bytes:
@@ -149,10 +139,10 @@ class Members:
             with self._opened(info) as member:
                 content = member.read(self._left + 1)
         except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-            raise self._source.wrong(f"its member {name} cannot be read: {error}") from None
+            raise self._file.wrong(f"its member {name} cannot be read: {error}") from None
         self._left -= len(content)
         if self._left < 0:
-            raise tables.too_large(self._source.path, self._most)
+            raise tables.too_large(self._file.path, self._most)
         return content
 
     def _opened(self, info: zipfile.ZipInfo) -> IO[bytes]:
@@ -161,42 +151,31 @@ class Members:
         except NotImplementedError:
             if info.compress_type != ZSTANDARD:
                 raise
-        reader: IO[bytes] = (
-            _zstandard(self._source)
-            .ZstdDecompressor()
-            .stream_reader(io.BytesIO(self._compressed(info)), read_across_frames=True)
-        )
-        return reader
-
-    def _compressed(self, info: zipfile.ZipInfo) -> bytes:
-        """Return the compressed bytes of a member."""
-        data, begin = self._source.data, info.header_offset
+        try:
+            import zstandard
+        except ImportError:
+            raise InputError(
+                f"{self._file.path}: its members are compressed with Zstandard, which needs {install('zstd')}. "
+                "Or write the log anew: inspect log convert --to json"
+            ) from None
+        data, begin = self._file.data, info.header_offset
         name, extra = LOCAL_HEADER.unpack_from(data, begin)
         start = begin + LOCAL_HEADER.size + name + extra
-        return data[start : start + info.compress_size]
+        compressed = io.BytesIO(data[start : start + info.compress_size])
+        opened: IO[bytes] = zstandard.ZstdDecompressor().stream_reader(compressed, read_across_frames=True)
+        return opened
 
 
-def members_of(source: Source) -> Members:
+def members_of(file: OpenedFile) -> Members:
     """Open an archive.
 
     Raises:
         DataError: it is damaged, or a workbook of Excel.
     """
     try:
-        members = Members(source, zipfile.ZipFile(io.BytesIO(source.data)))
+        members = Members(file, zipfile.ZipFile(io.BytesIO(file.data)))
     except zipfile.BadZipFile as error:
-        raise source.wrong(f"this zip archive cannot be read: {error}") from None
+        raise file.wrong(f"this zip archive cannot be read: {error}") from None
     if WORKBOOK in members:
-        raise source.wrong("this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give that file")
+        raise file.wrong("this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give that file")
     return members
-
-
-def _zstandard(source: Source) -> Any:
-    try:
-        import zstandard
-    except ImportError:
-        raise InputError(
-            f"{source.path}: its members are compressed with Zstandard, which needs {install('zstd')}. "
-            "Or write the log anew: inspect log convert --to json"
-        ) from None
-    return zstandard

@@ -1,35 +1,245 @@
-"""Joins the rows of output files into a pool, by id or by the exact prompt.
+"""Joins files into a pool, by id or by the exact prompt: outputs to judge, or the scores of finished runs.
 
-A join that leaves out an item or a row is an error with counts, unless the user allows a partial
-join. This module reads no files (see `formats/rows.py`).
+`KnownItems` gathers what the rows of all files say of each item: its id, prompt, reference and group. A row that
+contradicts another is an error with both places. A join that leaves out an item or a row is an error with counts,
+unless the user allows a partial join.
 """
 
+import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import chain
 
 from judgeloop.core.errors import MOST_NAMED, DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
-from judgeloop.formats.known_items import UNICODE, KnownItems
-from judgeloop.formats.row import Place
-from judgeloop.formats.rows import ItemRow, Located, OutputRow, Outputs, stem
+from judgeloop.formats.columns import ID, PROMPT, candidates_of, found_text, remedy
+from judgeloop.formats.rows import NO_MAP, ItemRow, Located, OutputRow, Outputs, R, at, stem
+from judgeloop.formats.tables import Place
 
 EXAMPLES_SHOWN = 3
+UNICODE = "differ only in Unicode normalization (NFC, NFD)"
+AROUND = 20  # characters shown on each side of the place where two texts begin to differ
+PROMPTS = "give the file of prompts, as in `items=requests.jsonl`"
+BATCH_ID = "custom_id"  # of the requests and replies of a batch
+LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
+
+Scores = dict[tuple[str, str], float]  # by the ids of items and the names of systems
+
+
+@dataclass(slots=True)
+class Entry:
+    """What is known of an item so far, and the file and line where it appeared first."""
+
+    path: Place
+    line: int
+    unit: str = "line"
+    id: str | None = None
+    prompt: str | None = None
+    reference: str | None = None
+    group: str | None = None
+
+    @property
+    def name(self) -> str:
+        """How messages name the item."""
+        text = self.id or self.prompt or ""
+        return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
+
+
+@dataclass
+class KnownItems:
+    """The items by key; `closed` if an items file lists all items, `texts` if anybody reads them.
+
+    Without `texts`, prompts may be missing, or differ between two rows with one id and the same reference: harnesses
+    write the prompt as they sent it, with the chat template of the model.
+    """
+
+    closed: bool
+    texts: bool = True
+    entries: dict[int, Entry] = field(default_factory=dict)
+    by_id: dict[str, int] = field(default_factory=dict)
+    by_prompt: dict[str, list[int]] | None = None  # made when a row is first looked up so
+    strangers: dict[Place, list[str]] = field(default_factory=dict)
+    columns: dict[Place, tuple[str, ...]] = field(default_factory=dict)  # of each file, for errors
+
+    def define(self, path: Place, located: Located[R]) -> int:
+        """Add the item of a row, and return its key; raise DataError if its id is there already."""
+        known = self.by_id.get(located.row.id) if located.row.id is not None else None
+        if known is not None:
+            first = self.entries[known]
+            raise located.wrong(
+                path,
+                f"the id {first.name} appears twice, first {at(first.line, first.unit)}; take one of "
+                "the rows out, or give them different ids",
+            )
+        key = len(self.entries)
+        self.entries[key] = Entry(path, located.line, located.unit)
+        self._learn(path, located, key)
+        return key
+
+    def match(self, outputs: Outputs) -> dict[int, OutputRow]:
+        """Return the rows of a file by key.
+
+        A row about an unknown item adds the item; if the items are closed, the row is counted in
+        `strangers` instead. A file joins by id if any of its ids is known. Otherwise its ids are
+        its own, and it joins by prompt.
+        """
+        self.columns[outputs.path] = outputs.columns
+        by_id = not self.entries or any(located.row.id in self.by_id for located in outputs.rows)
+        found: dict[int, OutputRow] = {}
+        for located in outputs.rows:
+            key = self._key(outputs.path, located, by_id=by_id)
+            if key is None:
+                name = located.row.id or located.row.prompt or ""
+                self.strangers.setdefault(outputs.path, []).append(name)
+                continue
+            if key in found:
+                first = next(row for row in outputs.rows if self._key(outputs.path, row, by_id=by_id) == key)
+                raise located.wrong(
+                    outputs.path,
+                    f"the item {self.entries[key].name} appears twice, first {at(first.line, first.unit)}; "
+                    f"{_twice(first.row, located.row)}",
+                )
+            self._learn(outputs.path, located, key, outputs.rows)
+            found[key] = located.row
+        return found
+
+    def item(self, key: int) -> Item:
+        """Return an item; raise DataError if it needs a prompt and has none."""
+        entry = self.entries[key]
+        if entry.prompt is None and self.texts:
+            raise DataError(
+                entry.path,
+                f"the item {entry.name} has no field 'prompt', and no `items` file gives its prompt"
+                + self._remedy(entry.path),
+                line=entry.line,
+                unit=entry.unit,
+            )
+        prompt = entry.prompt or ""
+        return Item(entry.id or id_of(prompt), prompt, entry.reference, entry.group)
+
+    def _remedy(self, path: Place) -> str:
+        """What mends rows without a prompt: the file of prompts, or the column that holds it."""
+        names = self.columns.get(path, ())
+        candidates = candidates_of(names, NO_MAP)
+        if candidates[ID]:
+            return f"; found {found_text(names)}; {PROMPTS}, or say which column it is with `map`"
+        if BATCH_ID in names:
+            return f"; found {found_text(names)}; {PROMPTS}, and say `map=id={BATCH_ID}`"
+        return f"; {remedy(PROMPT, dict.fromkeys(names), candidates)}" if names else ""
+
+    def _key(self, path: Place, located: Located[R], *, by_id: bool) -> int | None:
+        row = located.row
+        if row.id is None and row.prompt is None:
+            raise located.wrong(path, f"a row needs the field 'id' or 'prompt'{self._remedy(path)}")
+        key = self.by_id.get(row.id) if row.id is not None else None
+        if key is None and not (by_id and row.id is not None):
+            key = self._by_prompt(path, located)
+        if key is None and not self.closed:
+            return self.define(path, located)
+        return key
+
+    def _by_prompt(self, path: Place, located: Located[R]) -> int | None:
+        if self.by_prompt is None:
+            self.by_prompt = {}
+            for key, entry in self.entries.items():
+                if entry.prompt is not None:
+                    self.by_prompt.setdefault(entry.prompt, []).append(key)
+        keys = self.by_prompt.get(located.row.prompt or "", [])
+        if len(keys) > 1:
+            raise located.wrong(
+                path,
+                f"{len(keys):,} items have this prompt, {self.entries[keys[0]].name} and others; add ids to the rows",
+            )
+        return keys[0] if keys else None
+
+    def _learn(self, path: Place, located: Located[R], key: int, rows: Sequence[Located[R]] = ()) -> None:
+        """Add the fields of a row that its item lacks; raise DataError if fields contradict.
+
+        Of the `rows` of the file, the error counts those that contradict so too.
+        """
+        entry, row = self.entries[key], located.row
+        both = ("prompt", entry.prompt, row.prompt), ("reference", entry.reference, row.reference)
+        same = not self.texts and any(mine == theirs is not None for _, mine, theirs in both)
+        for name, mine, theirs in both[: 2 if self.texts else 1]:
+            if mine is not None and theirs is not None and mine != theirs and not same:
+                raise located.wrong(
+                    path,
+                    f"the field {name!r} of the item {entry.name} differs from {entry.unit} {entry.line} "
+                    f"of {entry.path}: {_differing(name, theirs, mine, self._contradict(name, rows))}",
+                )
+        if self.by_prompt is not None and entry.prompt is None and row.prompt is not None:
+            self.by_prompt.setdefault(row.prompt, []).append(key)
+        if entry.id is None and row.id is not None:
+            self.by_id[row.id] = key
+        for name in ("id", "prompt", "reference", "group"):
+            if getattr(entry, name) is None:
+                setattr(entry, name, getattr(row, name))
+
+    def _contradict(self, name: str, rows: Sequence[Located[R]]) -> int:
+        """How many rows have another text in a field than the item with their id."""
+        count = 0
+        for located in rows:
+            key = self.by_id.get(located.row.id or "")
+            mine = getattr(self.entries[key], name) if key is not None else None
+            theirs = getattr(located.row, name)
+            count += mine is not None and theirs is not None and mine != theirs
+        return count
+
+
+def id_of(prompt: str) -> str:
+    """The id of an item that has none."""
+    return f"prompt-{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"
+
+
+def _twice(first: ItemRow, second: ItemRow) -> str:
+    """Whether two rows about one item are the same, and what mends it."""
+    names = [field.name for field in fields(first) if getattr(first, field.name) != getattr(second, field.name)]
+    if not names:
+        return "both rows are the same: take one of them out"
+    differ = f"the rows differ in {', '.join(map(repr, names))}"
+    if first.id is not None and second.id is not None:
+        return f"{differ}: take one of them out, or give them different ids"
+    return f"{differ}: take one of them out, or give every row of all files an 'id' that tells them apart"
+
+
+def _differing(name: str, here: str, there: str, count: int) -> str:
+    """Two texts of a field around their first difference, and what mends it."""
+    # The first position at which they differ, or at which one of them ends.
+    pairs = enumerate(zip(here, there, strict=False))
+    differ = next((index for index, (mine, theirs) in pairs if mine != theirs), min(len(here), len(there)))
+    start = max(0, differ - AROUND)
+    form = unicodedata.normalize("NFC", here) == unicodedata.normalize("NFC", there)
+    notes = [f"{_part(here, start)} here, {_part(there, start)} there"]
+    notes += [f"they {UNICODE}"] if form else []
+    notes += [f"{count} items differ so"] if count > 1 else []
+    return (
+        f"{'; '.join(notes)}. Correct one of the files, take the field out of one of them, or name "
+        f"another column with `map={name}=COLUMN`"
+    )
+
+
+def _part(text: str, start: int) -> str:
+    """A text from `start` on, in quotes, with marks where more of it was left out."""
+    end = start + 2 * AROUND
+    before, behind = "…" if start else "", "…" if end < len(text) else ""
+    return f"{before}{text[start:end]!r}{behind}"
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
     """The pool, and the counts of what a partial join left out, in words (empty: nothing).
 
-    `beyond` are rows, in words, of items that an items file with all others does not ask for.
+    `beyond` are rows, in words, of items that an items file with all others does not ask for. `scores` are those of
+    finished runs; empty where outputs are judged.
     """
 
     pool: Pool
     left_out: str
     beyond: str = ""
+    scores: Scores = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,105 +251,107 @@ class Aligned:
 
 
 def align(
-    outputs: Sequence[Outputs],
-    items: Sequence[Located[ItemRow]] | None = None,
-    items_path: Place | None = None,
-    *,
-    texts: bool = True,
+    outputs: Sequence[Outputs], items: Sequence[Located[ItemRow]] | None = None, items_path: Place | None = None
 ) -> Aligned:
     """Align the rows of files on their items, of which each may lack some.
-
-    Without `texts` no judge reads them. Then prompts may be missing, or differ between two rows with
-    one id and the same reference: harnesses write the prompt as they sent it, with the chat template
-    of the model.
 
     Raises:
         DataError: as `join`.
     """
-    catalogue, answers = _matched(outputs, items, items_path, texts=texts)
-    keys = catalogue.entries.keys()
-    return Aligned(tuple(map(catalogue.item, keys)), tuple(tuple(map(found.get, keys)) for found in answers))
+    known, answers = _matched(outputs, items, items_path)
+    keys = known.entries.keys()
+    return Aligned(tuple(map(known.item, keys)), tuple(tuple(map(found.get, keys)) for found in answers))
 
 
 def join(
     outputs: Sequence[Outputs],
-    items: Sequence[Located[ItemRow]] | None,
-    items_path: Place | None,
+    items: Sequence[Located[ItemRow]] | None = None,
+    items_path: Place | None = None,
     *,
     allow_partial: bool,
 ) -> Joined:
-    """Join the outputs of the systems on their items.
+    """Join the outputs of the systems, or the recorded scores of finished runs, on their items.
 
     Raises:
         DataError: an item appears twice in a file, has no prompt, or has two different prompts.
         InputError: the join is partial and `allow_partial` is False, or no item matches.
     """
     names = name_apart([(file.system, file.path) for file in outputs])
-    catalogue, answers = _matched(outputs, items, items_path)
-    left_out = _left_out(names, catalogue, answers, outputs)
-    matched = [key for key in catalogue.entries if all(key in found for found in answers)]
+    known, answers = _matched(outputs, items, items_path)
+    left_out = _left_out(names, known, answers, outputs)
+    matched = [key for key in known.entries if all(key in found for found in answers)]
+    if not known.texts and not matched:
+        raise InputError(f"no item has a score in both files: {left_out}")
+    if not known.texts and left_out and not allow_partial:
+        raise InputError(
+            f"the runs scored different items: {left_out}. Compare only the {len(matched):,} that both "
+            "scored with `allow_partial`"
+        )
     if not matched:
         raise InputError(
-            f"no item is in all files: {left_out}.{_form(catalogue, matched)} "
+            f"no item is in all files: {left_out}.{_form(known, matched)} "
             f"Outputs join {'each other' if items is None else 'the items file'} by the same id or "
             "the exact same prompt: say which column has it, as in `map=id=COLUMN`, or write it to all files"
         )
     if left_out and not allow_partial:
         raise InputError(
-            f"the files cover different items: {left_out}.{_form(catalogue, matched)} Correct the files, or judge only the "
+            f"the files cover different items: {left_out}.{_form(known, matched)} Correct the files, or judge only the "
             f"{len(matched):,} matched items with `allow_partial`"
         )
-    return Joined(
-        Pool(
-            items=tuple(catalogue.item(key) for key in matched),
-            systems=names,
-            outputs=tuple(tuple(found[key].output for key in matched) for found in answers),
-        ),
-        left_out,
-        "" if left_out else ", ".join(_first(_strange(catalogue.strangers))),
+    pool = Pool(
+        items=tuple(known.item(key) for key in matched),
+        systems=names,
+        outputs=tuple(tuple(found[key].output for key in matched) for found in answers),
     )
+    scores = {
+        (item.id, system): score
+        for key, item in zip(matched, pool.items, strict=True)
+        for system, found in zip(names, answers, strict=True)
+        if (score := found[key].score) is not None
+    }
+    return Joined(pool, left_out, "" if left_out else ", ".join(_first(_strange(known.strangers))), scores)
 
 
 def _matched(
-    outputs: Sequence[Outputs],
-    items: Sequence[Located[ItemRow]] | None,
-    items_path: Place | None,
-    *,
-    texts: bool = True,
+    outputs: Sequence[Outputs], items: Sequence[Located[ItemRow]] | None, items_path: Place | None
 ) -> tuple[KnownItems, list[dict[int, OutputRow]]]:
-    catalogue = KnownItems(closed=items is not None, texts=texts)
+    # No judge reads the texts of runs whose scores are compared.
+    known = KnownItems(closed=items is not None, texts=not any(file.scorer for file in outputs))
     for located in items or ():
-        catalogue.define(items_path or "", located)
-    return catalogue, [catalogue.match(file) for file in outputs]
+        known.define(items_path or "", located)
+    return known, [known.match(file) for file in outputs]
 
 
-def _form(catalogue: KnownItems, matched: Sequence[int]) -> str:
-    """Return a sentence on what was not matched only because of its Unicode normalization."""
-    left = catalogue.entries.keys() - set(matched)
-    names = [catalogue.entries[key].id or catalogue.entries[key].prompt or "" for key in left]
-    return same_but_for_form(chain(names, *catalogue.strangers.values()))
+def _form(known: KnownItems, matched: Sequence[int]) -> str:
+    """A sentence on what was not matched only because of its Unicode normalization, or ""."""
+    left = known.entries.keys() - set(matched)
+    names = [known.entries[key].id or known.entries[key].prompt or "" for key in left]
+    forms = Counter(unicodedata.normalize("NFC", name) for name in {*names, *chain(*known.strangers.values())})
+    apart = sum(count for count in forms.values() if count > 1)
+    return f" {apart} of these ids and prompts {UNICODE}: write all files in one form." if apart else ""
 
 
 def _left_out(
-    names: Sequence[str], catalogue: KnownItems, answers: Sequence[dict[int, OutputRow]], outputs: Sequence[Outputs]
+    names: Sequence[str], known: KnownItems, answers: Sequence[dict[int, OutputRow]], outputs: Sequence[Outputs]
 ) -> str:
-    """Return the counts of a partial join, in words; empty if every file has every item."""
-    failed = [f"{file.failed:,} of {file.path} without an output" for file in outputs if file.failed]
-    full = all(len(found) == len(catalogue.entries) for found in answers)
+    """The counts of a partial join, in words; empty if every file has every item."""
+    what = "an output" if known.texts else "a score"
+    failed = [f"{file.failed:,} of {file.path} without {what}" for file in outputs if file.failed]
+    full = all(len(found) == len(known.entries) for found in answers)
     if full and not failed:
         return ""
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))
-    counts = [f"{len(everywhere):,} matched"]
-    counts += _apart(catalogue, dict(zip(names, map(set, answers), strict=True)), everywhere)
-    nowhere = sorted(set(catalogue.entries) - anywhere)
+    counts = [f"{len(everywhere):,} {'matched' if known.texts else 'scored in both'}"]
+    counts += _apart(known, dict(zip(names, map(set, answers), strict=True)), everywhere)
+    nowhere = sorted(set(known.entries) - anywhere)
     if nowhere:
-        counts.append(f"{len(nowhere):,} only in the items file{_examples(catalogue, nowhere)}")
-    return ", ".join([*counts, *_first(_strange(catalogue.strangers)), *_first(failed)])
+        counts.append(f"{len(nowhere):,} only in the items file{_examples(known, nowhere)}")
+    return ", ".join([*counts, *_first(_strange(known.strangers)), *_first(failed)])
 
 
 def _strange(strangers: Mapping[Place, Sequence[str]]) -> list[str]:
-    """Return how many rows of the files are not in the items file; of several with as many once."""
+    """How many rows of the files are not in the items file; of several with as many once."""
     paths: dict[int, list[Place]] = {}
     for path, names in strangers.items():
         paths.setdefault(len(names), []).append(path)
@@ -150,38 +362,29 @@ def _strange(strangers: Mapping[Place, Sequence[str]]) -> list[str]:
 
 
 def _first(counts: list[str]) -> list[str]:
-    """Return the counts of the first files, and of how many more there are some."""
+    """The counts of the first files, and of how many more there are some."""
     more = len(counts) - MOST_NAMED
     return counts[:MOST_NAMED] + ([f"and likewise in {more:,} more"] if more > 0 else [])
 
 
-def _apart(catalogue: KnownItems, found: Mapping[str, set[int]], everywhere: set[int]) -> list[str]:
-    """Return what each file has alone; of many files what those lack that lack most."""
+def _apart(known: KnownItems, found: Mapping[str, set[int]], everywhere: set[int]) -> list[str]:
+    """What each file has alone; of many files what those lack that lack most."""
     if len(found) <= MOST_NAMED:
         alone = {name: sorted(keys - everywhere) for name, keys in found.items()}
-        return [f"{len(keys):,} only in {name}{_examples(catalogue, keys)}" for name, keys in alone.items() if keys]
+        return [f"{len(keys):,} only in {name}{_examples(known, keys)}" for name, keys in alone.items() if keys]
     anywhere = set.union(*found.values())
     lack = {name: sorted(anywhere - keys) for name, keys in found.items() if anywhere - keys}
     most = sorted(lack, key=lambda name: -len(lack[name]))
-    return _first([f"{len(lack[name]):,} not in {name}{_examples(catalogue, lack[name])}" for name in most])
+    return _first([f"{len(lack[name]):,} not in {name}{_examples(known, lack[name])}" for name in most])
 
 
-def _examples(catalogue: KnownItems, keys: Sequence[int]) -> str:
-    shown = [catalogue.entries[key].name for key in keys[:EXAMPLES_SHOWN]]
+def _examples(known: KnownItems, keys: Sequence[int]) -> str:
+    shown = [known.entries[key].name for key in keys[:EXAMPLES_SHOWN]]
     return f" ({', '.join(shown)}{', …' if len(keys) > len(shown) else ''})" if shown else ""
 
 
-def same_but_for_form(names: Iterable[str]) -> str:
-    """Return a sentence on the names that only their Unicode normalization tells apart, or ""."""
-    forms = Counter(unicodedata.normalize("NFC", name) for name in set(names))
-    apart = sum(count for count in forms.values() if count > 1)
-    if not apart:
-        return ""
-    return f" {apart} of these ids and prompts {UNICODE}: write all files in one form."
-
-
 def name_apart(files: Sequence[tuple[str, Place]]) -> tuple[str, ...]:
-    """Return a distinct name for each file's system: its name, else the file's name, else its path.
+    """A distinct name for each file's system: its name, else the file's name, else its path.
 
     Raises:
         DataError: two of the paths are the same.

@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.column_map import along_paths
 from judgeloop.formats.columns import (
     FIELDS,
     MODEL,
@@ -22,6 +21,7 @@ from judgeloop.formats.columns import (
     Candidates,
     Map,
     RowReader,
+    along_paths,
     candidates_of,
     columns_told,
     guesses_of,
@@ -29,7 +29,7 @@ from judgeloop.formats.columns import (
     mended,
     once,
 )
-from judgeloop.formats.row import Place, Row, Source, Table
+from judgeloop.formats.tables import Place, Row, Source, Table
 
 MEAN = "mean"  # of recorded scores; texts have no mean
 NO_MAP: Map = ()
@@ -77,10 +77,11 @@ class ItemRow:
 
 @dataclass(frozen=True, slots=True)
 class OutputRow(ItemRow):
-    """A row of an output file: a system's output on an item."""
+    """A row of an output file: a system's output on an item, and the recorded score that is compared, if any."""
 
     model: str | None = None
     output: str = ""
+    score: float | None = None
 
 
 R = TypeVar("R", bound=ItemRow)
@@ -95,7 +96,7 @@ class Located(Generic[R]):
     unit: str = "line"
 
     def wrong(self, path: Place, problem: str) -> DataError:
-        """Return the error for this row of a file."""
+        """The error for this row of a file."""
         return DataError(path, problem, line=self.line, unit=self.unit)
 
 
@@ -104,8 +105,9 @@ class Outputs:
     """The rows of an output file and the name of their system.
 
     - `columns`: the columns found, for messages.
-    - `failed`: the number of rows without an output, which were left out.
+    - `failed`: the number of rows without an output, or without a score, which were left out.
     - `guesses`: the fields whose column was guessed, each with that column.
+    - `scorer`: whose recorded scores the rows have (`recorded.py`); empty where outputs are judged.
     """
 
     path: Place
@@ -114,6 +116,7 @@ class Outputs:
     columns: tuple[str, ...] = ()
     failed: int = 0
     guesses: tuple[tuple[str, str], ...] = ()
+    scorer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +160,12 @@ def read_outputs(
         parsed = _plain(row.fields) if plain and not row.failed else None
         why = _why_failed(row, candidates) if parsed is None else ""
         if why and not allow_failed:
-            raise _failure(table, row, why, 1 + _count_failed(every, seen))
+            count = 1 + _count_failed(every, seen)
+            others = f"; {count} {table.unit}s have none" if count > 1 else ""
+            raise table.wrong(
+                f"there is no output: {why}{others}; ask the system again, or leave such items out with `allow_partial`",
+                row.line,
+            )
         if why:
             failed += 1
             continue
@@ -167,7 +175,12 @@ def read_outputs(
         if parsed.model:
             systems.setdefault(parsed.model, row.line)
         if len(systems) > 1:
-            raise _two_systems(table, systems)
+            first, other = systems
+            raise table.wrong(
+                f"expected the outputs of one system, found {other!r} after {first!r}; write each to a file "
+                "of its own: judgeloop convert FILE --system NAME -o OUT",
+                systems[other],
+            )
     system = name or next(iter(systems), None) or stem(table.place)
     return Outputs(table.place, system, tuple(found), seen.columns, failed, seen.guesses)
 
@@ -210,7 +223,7 @@ def _parsed(reader: RowReader) -> OutputRow:
 
 
 def _plain(fields: dict[str, Any]) -> OutputRow | None:
-    """Return a row under judgeloop's own names; None unless all values are texts to keep as is.
+    """A row under judgeloop's own names; None unless all values are texts to keep as is.
 
     `RowReader` would find the same, in twice the time.
     """
@@ -272,7 +285,7 @@ class _Seen:
 
 
 def _why_failed(row: Row, candidates: Candidates) -> str:
-    """Return why a row has no output: its format says so, or the field is null; else ""."""
+    """Why a row has no output: its format says so, or the field is null; else ""."""
     names = [name for column in candidates[OUTPUT] for name in column.names]
     if row.failed or not names or any(row.fields[name] is not None for name in names):
         return row.failed
@@ -280,26 +293,9 @@ def _why_failed(row: Row, candidates: Candidates) -> str:
 
 
 def _count_failed(rows: Iterator[Row], seen: _Seen) -> int:
-    """Return how many of the rows that are left have no output, up to one that cannot be read."""
+    """How many of the rows that are left have no output, up to one that cannot be read."""
     count = 0
     with suppress(DataError):
         for row in rows:
             count += bool(_why_failed(row, seen.of(row)[0]))
     return count
-
-
-def _failure(table: Table, row: Row, why: str, count: int) -> DataError:
-    others = f"; {count} {table.unit}s have none" if count > 1 else ""
-    return table.wrong(
-        f"there is no output: {why}{others}; ask the system again, or leave such items out with `allow_partial`",
-        row.line,
-    )
-
-
-def _two_systems(table: Table, systems: Mapping[str, int]) -> DataError:
-    first, other = systems
-    return table.wrong(
-        f"expected the outputs of one system, found {other!r} after {first!r}; write each to a file "
-        "of its own: judgeloop convert FILE --system NAME -o OUT",
-        systems[other],
-    )

@@ -1,7 +1,7 @@
-"""Opens a file once, so that formats can be recognised by its content.
+"""A file that was opened once, so that its format can be recognised by its content.
 
-A source is a text (rows, or one JSON document) or a binary container. It is not interpreted here:
-`catalogue.py` finds its format, and the format's own module reads it.
+It is a text (rows, or one JSON document) or a binary container. `catalogue.py` finds the format, whose functions
+(`harnesses.py`, `inspect_log.py`, `parquet.py`) take the file's rows or document.
 """
 
 import json
@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import DataError, InputError, install
-from judgeloop.formats.row import Row
-from judgeloop.formats.tables import read_bytes, rows_in, text_of
+from judgeloop.formats.tables import Fields, Row, read_bytes, rows_in, text_of
 
 ZIP_MAGIC = b"PK\x03\x04"
 PARQUET_MAGIC = b"PAR1"
@@ -40,7 +39,7 @@ FOREIGN = {
 
 
 @dataclass
-class Source:
+class OpenedFile:
     """A file's path and bytes, and on demand its JSON document or its first row."""
 
     path: Path
@@ -57,19 +56,24 @@ class Source:
         """Whether this is a Parquet file."""
         return self.data.startswith(PARQUET_MAGIC)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether this is neither."""
+        return not self.is_zip and not self.is_parquet
+
     @cached_property
     def text(self) -> str:
         """The text of the file."""
         return text_of(self.path, self.data)
 
     @cached_property
-    def document(self) -> dict[str, Any] | None:
+    def document(self) -> Fields | None:
         """The object that is the whole text, JSON or promptfoo's YAML; None if the text is something else.
 
         Raises:
             DataError, InputError: it looks like promptfoo's YAML, and cannot be read.
         """
-        if self.is_zip or self.is_parquet:
+        if not self.is_text:
             return None
         if YAML.match(self.text) or all(key in self.text for key in YAML_KEYS):
             return _yaml_object(self.path, self.text)
@@ -83,12 +87,12 @@ class Source:
         return value if isinstance(value, dict) and not self.text[end:].strip() else None
 
     @cached_property
-    def first(self) -> dict[str, Any]:
+    def first(self) -> Fields:
         """The fields of the first row; empty for a binary container, and for what are no rows.
 
         Reading the rows then says what is wrong.
         """
-        if self.is_zip or self.is_parquet:
+        if not self.is_text:
             return {}
         if self.document is not None:
             return self.document
@@ -115,11 +119,23 @@ class Source:
             yield from chain([head], self._rest)
 
     def wrong(self, problem: str, line: int | None = None) -> DataError:
-        """Return an error that names this file, and what its `unit` counts there."""
+        """The error that names this file, and what its `unit` counts there."""
         return DataError(self.path, problem, line=line, unit=self.unit)
 
+    def only(self, values: Any, what: str, line: int) -> Any:
+        """Return the single value of a list, or None of an empty one.
 
-def open_source(path: Path) -> Source:
+        Raises:
+            DataError: this is no list, or it has several values.
+        """
+        if not isinstance(values, list):
+            raise self.wrong(f"expected a list of {what}, found {values!r:.60}", line)
+        if len(values) > 1:
+            raise self.wrong(f"expected one of {what}, found {len(values)}; keep one of them in the file", line)
+        return values[0] if values else None
+
+
+def open_file(path: Path) -> OpenedFile:
     """Read a file.
 
     Raises:
@@ -133,18 +149,22 @@ def open_source(path: Path) -> Source:
         raise DataError(path, f"this is {what}; expected JSON lines, JSON, CSV or Parquet")
     if b"\0" in data[:2]:
         raise DataError(path, "this seems to be UTF-16 without its mark; save the file as UTF-8")
-    return Source(path, data)
+    return OpenedFile(path, data)
 
 
-def _yaml_object(path: Path, text: str) -> dict[str, Any] | None:
-    """Return the object of a YAML text, by the extra `yaml`; None if it holds something else.
+def within(value: Any, *names: str) -> Any:
+    """Return a value inside nested objects; None where a part is missing or no object.
 
-    An alias may repeat what it names, and a small file may so stand for a huge one: such a file is refused.
-
-    Raises:
-        DataError: it is no YAML, or its aliases stand for far more than the text.
-        InputError: PyYAML is not installed.
+    >>> within({"error": {"message": "no"}}, "error", "message")
+    'no'
     """
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _yaml_object(path: Path, text: str) -> Fields | None:
+    """The object of a YAML text, by the extra `yaml`; None if it holds something else."""
     try:
         import yaml
     except ImportError:
@@ -153,16 +173,12 @@ def _yaml_object(path: Path, text: str) -> dict[str, Any] | None:
         value = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise DataError(path, f"this is no YAML: {str(error).splitlines()[0]}") from None
-    _check_size(path, value, EXPANDED * len(text))
-    return value if isinstance(value, dict) else None
-
-
-def _check_size(path: Path, value: object, most: int) -> None:
-    """Refuse a value that is longer than `most` characters when it is written out; it may hold itself."""
-    left = [value]
+    # An alias may repeat what it names, or the object that it stands in: a small file may so stand for a huge one.
+    left, most = [value], EXPANDED * len(text)
     while left:
         one = left.pop()
         most -= 1 + (len(one) if isinstance(one, str) else 0)
         if most < 0:
             raise DataError(path, "the aliases of this YAML stand for far more than its text")
         left += [*one, *one.values()] if isinstance(one, dict) else one if isinstance(one, list) else []
+    return value if isinstance(value, dict) else None

@@ -3,7 +3,7 @@
 The columns are `item_id, model, score` or `item_id, model_a, model_b, score`, with an optional
 `cost_usd`. An empty score is an abstention. Two logs of other tools are read as such tables: AlpacaEval's
 `annotations.json`, and MT-Bench's judgments (FastChat), of pairs or of single answers. The replay
-judge (`judges/replay.py`) interprets the scores.
+judge (`judges/recorded.py`) interprets the scores.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import to_pico
-from judgeloop.formats.join import Joined
-from judgeloop.formats.known_items import id_of
-from judgeloop.formats.row import Row
-from judgeloop.formats.tables import parse_row, read_bytes, read_rows
+from judgeloop.formats.join import Joined, id_of
+from judgeloop.formats.tables import Fields, Row, parse_row, read_bytes, read_rows
 
 PAIR_KEY_LENGTH = 3  # item, first system, second system
 # What the rows of AlpacaEval and of MT-Bench have, how MT-Bench names who won, and its scores.
@@ -33,12 +31,11 @@ ANNOTATION = {"instruction", "generator_1", "generator_2", "preference"}
 JUDGMENT = {"question_id", "turn", "judge"}
 WINS = {"model_1": 1.0, "tie": 0.5, "model_2": 0.0}  # an error is no verdict
 LOWEST, HIGHEST = 1, 10  # of MT-Bench's scores
-Fields = dict[str, Any]
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedScore:
     """A recorded score, None for an abstention, and its cost in picodollars."""
 
     score: float | None
@@ -55,7 +52,7 @@ class VerdictTable:
     name: str
     digest: str
     paired: bool
-    rows: Mapping[tuple[str, ...], Recorded]
+    rows: Mapping[tuple[str, ...], RecordedScore]
 
     @property
     def systems(self) -> frozenset[str]:
@@ -98,15 +95,8 @@ def _finite_or_absent(value: object) -> float | None:
     return number
 
 
-def _amount(value: object) -> int:
-    return 0 if value is None or value == "" else to_pico(str(value))
-
-
-def _empty_is_absent(value: object) -> object:
-    return None if value == "" else value
-
-
-Name = Annotated[str | None, BeforeValidator(_empty_is_absent)]
+Name = Annotated[str | None, BeforeValidator(lambda value: None if value == "" else value)]
+Amount = Annotated[int, BeforeValidator(lambda value: 0 if value is None or value == "" else to_pico(str(value)))]
 
 
 class VerdictRow(BaseModel):
@@ -119,7 +109,7 @@ class VerdictRow(BaseModel):
     model_a: Name = None
     model_b: Name = None
     score: Annotated[float | None, BeforeValidator(_finite_or_absent)]
-    cost_usd: Annotated[int, BeforeValidator(_amount)] = 0
+    cost_usd: Amount = 0
 
     @model_validator(mode="after")
     def _names_one_or_two(self) -> VerdictRow:
@@ -144,7 +134,7 @@ def read_verdicts(path: Path) -> VerdictTable:
     Raises:
         DataError: a row is wrong, appears twice, or has another form than the first row.
     """
-    rows: dict[tuple[str, ...], Recorded] = {}
+    rows: dict[tuple[str, ...], RecordedScore] = {}
     form = 0
     for source in verdict_rows(read_rows(path)):
         row = parse_row(path, source, VerdictRow)
@@ -154,7 +144,7 @@ def read_verdicts(path: Path) -> VerdictTable:
             raise DataError(path, "rows about one system and about two are mixed", line=source.line)
         if key in rows or (key[0], *key[:0:-1]) in rows:
             raise DataError(path, f"a second verdict on {', '.join(key)}", line=source.line)
-        rows[key] = Recorded(row.score, row.cost_usd)
+        rows[key] = RecordedScore(row.score, row.cost_usd)
     return VerdictTable(
         name=path.name, digest=hashlib.sha256(read_bytes(path)).hexdigest(), paired=form == PAIR_KEY_LENGTH, rows=rows
     )
@@ -185,7 +175,7 @@ def verdict_rows(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _annotation(fields: Fields) -> Fields:
-    """Return the verdict of an annotation, whose preference is 1 for the first output and 2 for the second."""
+    """The verdict of an annotation, whose preference is 1 for the first output and 2 for the second."""
     score = fields.get("preference")
     if isinstance(score, int | float):
         # Earlier versions write a tie as 0.
@@ -217,7 +207,7 @@ def _judgments(rows: list[Row]) -> Iterator[Row]:
 
 
 def _score(fields: Fields) -> float | None:
-    """Return the score of a turn in [0, 1]; None if the judge gave none."""
+    """The score of a turn in [0, 1]; None if the judge gave none."""
     if "g1_winner" in fields:
         first, second = (WINS.get(str(fields.get(name))) for name in ("g1_winner", "g2_winner"))
         if first is None or second is None:

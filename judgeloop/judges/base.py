@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Call, Item, Quote
 from judgeloop.judges.prompt import Template
-from judgeloop.providers.catalogue import ChatOptions
+from judgeloop.providers.endpoint import ChatOptions
 
 
 class BaseJudge:

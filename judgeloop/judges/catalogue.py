@@ -1,24 +1,21 @@
 """The catalogue of judges: a row per kind, with its factory, its needs and its forms of reply.
 
-The chat models are those of `providers/catalogue.py`. Settings, help, checks and documentation read
-this table. It imports nothing heavy: a row names the module of its factory as text, and the module
-is imported when the judge is created.
+The chat models are those of `providers/catalogue.py`. Settings, help, checks and documentation read this table. It
+imports nothing heavy: a row's function imports a judge's file when the judge is created.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgeloop.core.errors import InputError, did_you_mean, nearest_to
-from judgeloop.providers.catalogue import PROVIDERS, chat_class
+from judgeloop.providers.catalogue import PROVIDERS, ProviderRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from judgeloop.core.protocols import Judge
     from judgeloop.judges.base import JudgeOptions
 
@@ -29,8 +26,7 @@ class JudgeRow:
 
     - `kind`, `mark`, `rest`: the parts of the name as typed. `rest` is the placeholder that the
       help shows. `mark` and `rest` are empty for a judge that is named by its kind alone.
-    - `makes`: the factory, as `module:function` in `judgeloop.judges`. The function takes the rest
-      of the name and the options.
+    - `make`: creates the judge, of the rest of the name and the options.
     - `verdicts`: the forms of reply that the judge supports; empty if there is no choice.
     - `remote`: True if the judge is asked over a network.
     - `reads_file`: True if the rest of the name is the path of a file.
@@ -44,7 +40,7 @@ class JudgeRow:
     kind: str
     mark: str
     rest: str
-    makes: str
+    make: Callable[[str, JudgeOptions], Judge]
     verdicts: tuple[str, ...] = ()
     remote: bool = False
     reads_file: bool = False
@@ -60,21 +56,71 @@ class JudgeRow:
         return f"{self.kind}{self.mark}{self.rest}"
 
 
+def _chat(provider: ProviderRow) -> Callable[[str, JudgeOptions], Judge]:
+    def make(model: str, options: JudgeOptions) -> Judge:
+        from judgeloop.judges.chat import chat_judge
+
+        return chat_judge(provider.chat(), model, options)
+
+    return make
+
+
+def _metric(name: str, options: JudgeOptions) -> Judge:
+    from judgeloop.judges.metric import MetricJudge
+
+    return MetricJudge(name, tie_margin=options.tie_margin)
+
+
+def _recorded(name: str, options: JudgeOptions) -> Judge:
+    del options
+    # The scores are in the files of a comparison, which makes the judge from them.
+    raise InputError(
+        f"`judge=recorded:{name}`: only `compare`, with no other judge, reads recorded scores; a "
+        "table of scores is a judge for any question: `judge=replay:FILE`"
+    )
+
+
+def _replay(file: str, options: JudgeOptions) -> Judge:
+    from judgeloop.formats.verdicts import read_verdicts
+    from judgeloop.judges.recorded import ReplayJudge
+
+    return ReplayJudge(read_verdicts(Path(file)), tie_margin=options.tie_margin, against=options.against)
+
+
+def _human(rest: str, options: JudgeOptions) -> Judge:
+    from judgeloop.judges.human import make_judge
+
+    return make_judge(rest, options)
+
+
+def _function(name: str, options: JudgeOptions) -> Judge:
+    from judgeloop.judges.function import make_judge
+
+    return make_judge(name, options)
+
+
 _READ_BY_MODELS = frozenset({"prompt", "rubric", "verdict", "lenient_replies", "judge_effort", "judge_max_tokens"})
 JUDGES: tuple[JudgeRow, ...] = (
     *(
         JudgeRow(
-            one.name, "/", one.rest, "chat_model:chat_judge", one.forms, remote=True,
-            flex=one.flex, models=one.models, reads=_READ_BY_MODELS,
+            one.name,
+            "/",
+            one.rest,
+            _chat(one),
+            one.forms,
+            remote=True,
+            flex=one.flex,
+            models=one.models,
+            reads=_READ_BY_MODELS,
         )
         for one in PROVIDERS
     ),
-    JudgeRow("metric", ":", "NAME", "metric:make_judge"),
-    JudgeRow("recorded", ":", "NAME", "recorded:make_judge", alone=True),
-    JudgeRow("replay", ":", "FILE", "replay:make_judge", reads_file=True),
-    JudgeRow("human", "", "", "human:make_judge", reads=frozenset({"rubric"})),
-    JudgeRow("python", ":", "MODULE:FUNCTION", "function:make_judge", runs_code=True),
-)  # fmt: skip
+    JudgeRow("metric", ":", "NAME", _metric),
+    JudgeRow("recorded", ":", "NAME", _recorded, alone=True),
+    JudgeRow("replay", ":", "FILE", _replay, reads_file=True),
+    JudgeRow("human", "", "", _human, reads=frozenset({"rubric"})),
+    JudgeRow("python", ":", "MODULE:FUNCTION", _function, runs_code=True),
+)
 RECORDED = "recorded"
 NO_JUDGE = "`judge`: expected the name of a judge, found none"
 EXAMPLES = "; for example `judge=openai/gpt-4.1`, or `judge=metric:token-f1`, which needs references and no key"
@@ -99,7 +145,7 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
     row, rest = parse_spec(spec)
     if options.price is not None:
         from judgeloop.core.money import is_price_file
-        from judgeloop.providers.prices import price_from_text
+        from judgeloop.providers.pricing import price_from_text
 
         if not is_price_file(options.price):
             price_from_text(options.price)  # a wrong price is an error even if the judge is free
@@ -119,11 +165,7 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
             f"`tier={options.tier}`: {row.form} has no cheaper tier; only {flexible} can be asked so, "
             "and the server says whether the model has it"
         )
-    options = replace(options, server=options.names.get(spec, ""))
-    module, _, function = row.makes.partition(":")
-    make = getattr(import_module(f"judgeloop.judges.{module}"), function)
-    judge: Judge = make(chat_class(row.kind), rest, options) if row.remote else make(rest, options)
-    return judge
+    return row.make(rest, replace(options, server=options.names.get(spec, "")))
 
 
 def parse_spec(spec: str) -> tuple[JudgeRow, str]:
@@ -146,7 +188,7 @@ def parse_spec(spec: str) -> tuple[JudgeRow, str]:
 
 
 def _meant(spec: str, kind: str) -> str:
-    """Return the judge that was probably meant, as a part of a message, or ""."""
+    """The judge that was probably meant, as a part of a message, or ""."""
     lower, rest = spec.lower(), spec[len(kind) + 1 :]
     if lower.startswith(("http://", "https://")):
         return " (an address is given by `judge_base_url`, the model by openai/MODEL)"
@@ -168,12 +210,12 @@ def _meant(spec: str, kind: str) -> str:
 
 
 def is_remote(spec: str) -> bool:
-    """Return whether `spec` names a judge that is asked over a network, and may cost money."""
+    """Whether `spec` names a judge that is asked over a network, and may cost money."""
     return any(row.remote and row.kind == re.split("[:/]", spec)[0] for row in JUDGES)
 
 
 def is_recorded(spec: object) -> bool:
-    """Return whether `spec` names recorded scores, which are in the files that are compared."""
+    """Whether `spec` names recorded scores, which are in the files that are compared."""
     return isinstance(spec, str) and re.split("[:/]", spec)[0] == RECORDED
 
 
@@ -219,7 +261,18 @@ def server_names(given: Sequence[str], judges: Sequence[str], asked: Sequence[st
                 f"line in the variable or a list in a settings file; found {name!r} for all"
             )
         judge = judge if mark else (servers or judges)[0]
-        _check(judge, name, asked)
+        if _NAME.fullmatch(name) is None:
+            raise InputError(
+                f"`judge_name`: expected up to {LONGEST_NAME} letters, digits, '.', '_' and '-', beginning "
+                f"with a letter or a digit; found {name[: LONGEST_NAME + 1]!r}"
+            )
+        if judge not in asked:
+            raise InputError(
+                f"`judge_name={judge}={name}`: {judge!r} is no judge of this run"
+                f"{did_you_mean(judge, asked)}; expected {' or '.join(asked)}"
+            )
+        if not is_remote(judge):
+            raise InputError(f"`judge_name={name}`: {judge} has no server that could have a name")
         if judge in found:
             raise InputError(f"`judge_name`: {judge} has two names, {found[judge]} and {name}")
         other = next((one for one, its in found.items() if its == name), None)
@@ -230,18 +283,3 @@ def server_names(given: Sequence[str], judges: Sequence[str], asked: Sequence[st
             )
         found[judge] = name
     return found
-
-
-def _check(judge: str, name: str, asked: Sequence[str]) -> None:
-    if _NAME.fullmatch(name) is None:
-        raise InputError(
-            f"`judge_name`: expected up to {LONGEST_NAME} letters, digits, '.', '_' and '-', beginning "
-            f"with a letter or a digit; found {name[: LONGEST_NAME + 1]!r}"
-        )
-    if judge not in asked:
-        raise InputError(
-            f"`judge_name={judge}={name}`: {judge!r} is no judge of this run"
-            f"{did_you_mean(judge, asked)}; expected {' or '.join(asked)}"
-        )
-    if not is_remote(judge):
-        raise InputError(f"`judge_name={name}`: {judge} has no server that could have a name")

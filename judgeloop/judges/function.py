@@ -11,7 +11,6 @@ one, and is asked anew.
 """
 
 import functools
-import inspect
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import final
@@ -20,7 +19,7 @@ from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.protocols import Questions
 from judgeloop.judges.base import BaseJudge, JudgeOptions
-from judgeloop.providers import plugin
+from judgeloop.providers import user_code
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 CONTEXT = ("prompt", "reference")  # what a function may leave out of its parameters
@@ -39,7 +38,7 @@ class PluginJudge(BaseJudge):
     def __init__(
         self,
         name: str,
-        function: plugin.Plugin,
+        function: user_code.Plugin,
         parameters: Mapping[str, str] | None = None,
         *,
         unknown: str | None = None,
@@ -53,13 +52,17 @@ class PluginJudge(BaseJudge):
         self._name = name
         self._function = function
         self._parameters = parameters
-        self._left_out = _left_out(function)
+        signature = user_code.signature_of(function)
+        taken = signature.parameters.values() if signature else ()
+        any_name = signature is None or any(each.kind is each.VAR_KEYWORD for each in taken)
+        # What it is not told of the context, because it does not take it.
+        self._left_out = frozenset() if any_name else frozenset(CONTEXT) - {each.name for each in taken}
 
     @functools.cached_property
     def identity(self) -> records.JudgeIdentity:
         """The function's name and a hash of its module's source: new source makes a new judge."""
         given = self._parameters
-        parameters = {"source": plugin.source_digest(self._function)} if given is None else given
+        parameters = {"source": user_code.source_digest(self._function)} if given is None else given
         return records.JudgeIdentity("python", self._name, parameters, mark=":")
 
     def check(self, questions: Questions, items: Sequence[records.Item], max_missing: float) -> None:
@@ -70,9 +73,8 @@ class PluginJudge(BaseJudge):
         """
         del items, max_missing
         outputs = OUTPUTS[len(next(iter(questions), ())) == 1]
-        try:
-            signature = inspect.signature(self._function)
-        except (TypeError, ValueError):  # of a function written in C
+        signature = user_code.signature_of(self._function)
+        if signature is None:
             return
         try:
             signature.bind(**dict.fromkeys(self._given(outputs)))
@@ -83,7 +85,7 @@ class PluginJudge(BaseJudge):
             ) from None
 
     def _given(self, outputs: tuple[str, ...]) -> list[str]:
-        """Return the names of the arguments that the function gets."""
+        """The names of the arguments that the function gets."""
         return [name for name in (*CONTEXT, *outputs) if name not in self._left_out]
 
     async def judge(self, call: records.Call) -> records.Reply:
@@ -97,8 +99,8 @@ class PluginJudge(BaseJudge):
         texts |= zip(OUTPUTS[rating], call.outputs, strict=True)
         material = {name: texts[name] for name in self._given(OUTPUTS[rating])}
         try:
-            returned = await plugin.called(self._function, material)
-        except plugin.PluginError as error:
+            returned = await user_code.called(self._function, material)
+        except user_code.PluginError as error:
             why = f"python:{self._name} {error}"
             raise JudgeError(ErrorKind.REJECTED, why, billed=False) from error
         return records.Reply(answer_from(returned, rating=rating), cost_p=0)
@@ -120,24 +122,13 @@ def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
     return records.Abstention(f"the function returned {repr(returned)[:60]}; expected {expected} or None")
 
 
-def _left_out(function: plugin.Plugin) -> frozenset[str]:
-    """Return the parts of the context that a function does not take."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # of a function written in C
-        return frozenset()
-    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-        return frozenset()
-    return frozenset(CONTEXT) - parameters.keys()
-
-
 def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
     """Create the judge `python:MODULE:FUNCTION`; raises as `load_function` does."""
     setting = f"judge=python:{spec}"
-    return PluginJudge(spec, plugin.load_function(spec, setting, allowed=options.allow_plugins))
+    return PluginJudge(spec, user_code.load_function(spec, setting, allowed=options.allow_plugins))
 
 
-def function_judge(function: plugin.Plugin, *, version: str | None = None, name: str | None = None) -> PluginJudge:
+def function_judge(function: user_code.Plugin, *, version: str | None = None, name: str | None = None) -> PluginJudge:
     """Return a judge that calls `function`, sync or async; see `PluginJudge` for its parameters.
 
     `version` identifies what the function does: give another one when it changes. `name` is shown
@@ -152,7 +143,7 @@ def function_judge(function: plugin.Plugin, *, version: str | None = None, name:
     shown = name or f"{named.__module__}:{named.__qualname__}"
     if version is not None:
         return PluginJudge(shown, function, {"version": str(version)})
-    unknown = plugin.why_unknown(function)
+    unknown = user_code.why_unknown(function)
     if unknown is None:
-        return PluginJudge(shown, function, {"source": plugin.source_digest(function)})
+        return PluginJudge(shown, function, {"source": user_code.source_digest(function)})
     return PluginJudge(shown, function, {"asked anew": uuid.uuid4().hex}, unknown=unknown)

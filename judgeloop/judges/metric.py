@@ -17,7 +17,7 @@ from typing import Any, final
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Reply, Verdict, as_score, preference
-from judgeloop.judges.base import BaseJudge, JudgeOptions
+from judgeloop.judges.base import BaseJudge
 
 Metric = Callable[[str, str], float]  # (reference, output) -> score in [0, 1]
 
@@ -123,8 +123,3 @@ def _rouge(name: str) -> Metric:
         return RougeScorer([name], use_stemmer=True)
 
     return lambda reference, output: float(scorer().score(reference, output)[name].fmeasure)
-
-
-def make_judge(name: str, options: JudgeOptions) -> MetricJudge:
-    """Create the judge `metric:NAME`."""
-    return MetricJudge(name, tie_margin=options.tie_margin)

@@ -105,7 +105,7 @@ def _no_constants(name: str) -> NoReturn:
 
 
 def read_reply(text: str, read: Read, leniently: Read, *, lenient: bool) -> Answer:
-    """Return the answer that `read` finds in `text`.
+    """The answer that `read` finds in `text`.
 
     If `lenient`, also the one that `leniently` finds in what is left without thoughts and fence. If
     not, an abstention says where this would have helped. A reply that `read` accepts as it is has
@@ -123,7 +123,7 @@ def read_reply(text: str, read: Read, leniently: Read, *, lenient: bool) -> Answ
 
 
 def _around(text: str) -> str:
-    """Return why a reply was not read that would be read leniently."""
+    """Why a reply was not read that would be read leniently."""
     if found := _CLOSING.search(text):
         return f"thoughts before {found[0]}"
     return "a Markdown fence around the answer" if FENCE in text else "the label in another case"

@@ -221,7 +221,7 @@ def _text_or_file(rubric: str) -> str:
 
 
 def shipped_template(name: str) -> Template:
-    """Return a prompt that judgeloop ships, by its file's name without the suffix.
+    """A prompt that judgeloop ships, by its file's name without the suffix.
 
     Raises:
         InputError: there is no such prompt; the message lists the prompts.

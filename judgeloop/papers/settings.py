@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from annotated_types import Ge, MinLen
 
 from judgeloop.core.records import Item
-from judgeloop.formats.row import Source
+from judgeloop.formats.tables import Source
 from judgeloop.settings import shared
 from judgeloop.settings.setting import Form, Parse, Part, Setting, like, one_of
 from judgeloop.settings.written import listed, unless_auto

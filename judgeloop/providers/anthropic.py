@@ -9,11 +9,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, final
 
 from judgeloop.core.records import Usage
-from judgeloop.providers.chat import REFUSED, Chat, Messages, Said
-from judgeloop.providers.ending import TOO_LONG
+from judgeloop.providers.chat import REFUSED, Chat, Count, EndedEarlyError, Messages, OrNone, Said, Wire, WireReply
 from judgeloop.providers.endpoint import Provider
-from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
-from judgeloop.providers.streams import EndedEarlyError
+from judgeloop.providers.errors import TOO_LONG
 
 # Anthropic bills nothing for a refusal without output.
 PROVIDER = Provider(
@@ -48,7 +46,7 @@ class OutputDetails(Wire):
     thinking_tokens: Count | None = None
 
 
-class WireUsage(Wire):
+class MessageUsage(Wire):
     """Token counts: input tokens exclude cached tokens, output tokens include thinking."""
 
     input_tokens: Count
@@ -66,7 +64,7 @@ class Message(WireReply):
 
     content: list[Block]
     stop_reason: str | None
-    usage: Annotated[WireUsage | None, OrNone] = None
+    usage: Annotated[MessageUsage | None, OrNone] = None
 
     def text(self) -> str:
         """Return the text, or the tool's input as JSON; empty if several tools were called."""
@@ -154,7 +152,7 @@ class AnthropicChat(Chat[Message]):
         return self.spec.effort is not None and self.spec.effort.isdecimal()
 
     def _thoughts(self) -> dict[str, Any]:
-        """Return the request field that says whether to think, and how long at most."""
+        """The request field that says whether to think, and how long at most."""
         effort = self.spec.effort
         if effort is None:
             return {}
@@ -177,7 +175,7 @@ class AnthropicChat(Chat[Message]):
         return {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
 
     def _whole(self, events: Sequence[Any]) -> Any:
-        """Return the events as one message."""
+        """The events as one message."""
         found: dict[str, Any] = {}
         for event in events:
             match event.get("type"):

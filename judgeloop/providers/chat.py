@@ -1,40 +1,110 @@
 """A chat model behind an API: quotes a call, sends one request for it, and bills the reply.
 
 Takes messages, and the form that a reply must have, if any. Returns what the model said, with its
-cost. What is asked for, and what an answer means, is decided elsewhere (`judges/chat_model.py`,
-`systems/chat_model.py`). A provider's file (`openai.py`, `anthropic.py`, `vllm.py`) says
-how a request is written and how a reply is read. Retries and time limits are the engine's.
+cost. What is asked for, and what an answer means, is decided elsewhere (`judges/chat.py`, `systems/chat.py`). A
+provider's file (`openai.py`, `anthropic.py`, `vllm.py`) says how a request is written and how a reply is read. Retries
+and time limits are the engine's.
+
+Replies are pydantic models: they check the shape, because a server may send anything with status 200. What is read of
+its bill may be of any type: it never makes a verdict worthless that was paid for. A long reply arrives as a stream of
+events, as a connection on which nothing moves for minutes is closed on the way. The whole body is read before anything
+of it counts, and a stream that ends early is no reply.
 """
 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar, final
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, final
 
-from pydantic import ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic_core import from_json
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import Price, worst_cost
 from judgeloop.core.records import Abstention, Answer, Output, Quote, Reply, Usage
-from judgeloop.providers import billing
-from judgeloop.providers.catalogue import STANDARD
-from judgeloop.providers.ending import FILTERED, TOO_LONG, changed, ending, ending_of, ran_out, unreadable
-from judgeloop.providers.endpoint import Endpoint, Provider
-from judgeloop.providers.failures import Failure
-from judgeloop.providers.prices import Published, note, unpublished
-from judgeloop.providers.replies import WireReply
-from judgeloop.providers.streams import EVENTS, STREAMED_FROM, EndedEarlyError, events_of, is_stream
+from judgeloop.providers import pricing
+from judgeloop.providers.endpoint import STANDARD, Endpoint, Provider
+from judgeloop.providers.errors import FILTERED, TOO_LONG, Failure, changed, ending, ending_of, ran_out, unreadable
 from judgeloop.providers.token_limit import TokenLimit
 
-WireT = TypeVar("WireT", bound=WireReply)
+# Larger counts are read as this one, which no call can use: Python does not write numbers of over
+# 4,300 digits.
+LARGEST_COUNT = 10**15
+STREAMED_FROM = 16_000  # tokens of a limit, above which a reply is streamed
+DONE = b"[DONE]"  # ends a stream of Chat Completions
 Client = TypeVar("Client", bound=Any)
 # The SDKs' HTTP client checks every idle connection of its pool on every request. With a few
 # hundred requests in flight, a single large pool takes more time for that than for the requests.
 CALLS_A_POOL = 16
 REFUSED = "refused by the judge"
+
+
+def _whole_number(value: object) -> object:
+    """A whole number written as a float, such as 1e30, as an integer."""
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return min(whole, LARGEST_COUNT) if isinstance(whole, int) else whole
+
+
+def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+Count = Annotated[int, BeforeValidator(_whole_number), Field(ge=0)]
+# For the part of a reply that holds its usage: None if it is not as expected. The worst case of the
+# call is booked then.
+OrNone = WrapValidator(_or_none)
+
+
+class Wire(BaseModel):
+    """A part of a reply."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+TextOrNone = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]
+
+
+class WireReply(Wire):
+    """A whole reply; `id` and `model` are its id and the model's name according to the server, empty without one."""
+
+    id: TextOrNone = ""
+    model: TextOrNone = ""
+
+    @abstractmethod
+    def tokens(self) -> Usage | None:
+        """The usage of the call; None if the reply reports none, or an impossible usage."""
+
+    def cost_p(self) -> int | None:
+        """The cost that a gateway reports, in picodollars; None if it reports none."""
+        return None
+
+    @abstractmethod
+    def tier(self) -> str | None:
+        """The service tier or speed that the call was billed at; None if not reported."""
+
+    @abstractmethod
+    def said(self) -> str:
+        """All text that the model wrote."""
+
+
+WireT = TypeVar("WireT", bound=WireReply)
+
+
+class EndedEarlyError(Exception):
+    """A stream that ended before its last event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +143,8 @@ class ChatSpec:
     effort: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     tier: str = STANDARD
-    published: Published = unpublished
-    likely_tokens: int = billing.LIKELY_OUTPUT_TOKENS
+    published: pricing.Published = pricing.unpublished
+    likely_tokens: int = pricing.LIKELY_OUTPUT_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +196,7 @@ class Chat(ABC, Generic[WireT]):
     @property
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
-        return note(self.spec.tier, self.spec.price)
+        return pricing.note(self.spec.tier, self.spec.price)
 
     @classmethod
     def fields(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,7 +216,7 @@ class Chat(ABC, Generic[WireT]):
     def quote(self, call: Hashable, messages: Messages) -> Quote:
         """Return the worst case of an attempt: a token per byte, and the limit of output tokens."""
         texts, spec = _texts(messages), self.spec
-        return billing.quote(
+        return pricing.quote(
             self._most(call, texts), texts, spec.price, thinking=spec.thinking_tokens, likely=spec.likely_tokens
         )
 
@@ -165,6 +235,8 @@ class Chat(ABC, Generic[WireT]):
             JudgeError: there is no reply, or no usable reply.
         """
         import httpx2
+
+        from judgeloop.providers.http import EVENTS
 
         request, endpoint = self.request(call, messages), self.spec.endpoint
         _, api_error = self._sdk()
@@ -188,20 +260,19 @@ class Chat(ABC, Generic[WireT]):
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
             # The body is too large or cut off, or its encoding is unknown.
             raise unreadable(endpoint) from None
-        streamed = bool(options) and is_stream(raw.content)
+        # A server that does not stream sends a JSON object all the same.
+        streamed = bool(options) and not raw.content.lstrip().startswith(b"{")
         message, texts = self._message(raw.content, streamed=streamed), _texts(messages)
         billed, usage = self._bill(message, call, texts), message.tokens()
         cut = _cut(usage, texts) if billed.cost_p == 0 else None
-        return endpoint.clean_reply(
-            Reply(
-                cut or self._answered(call, message, usage, read),
-                billed.cost_p,
-                usage,
-                message.model,
-                raw.headers.get(self.request_id_header, "") or message.id,
-                billed.breach,
-                billed.saved_p,
-            )
+        return Reply(
+            _clean(cut or self._answered(call, message, usage, read), endpoint),
+            billed.cost_p,
+            usage,
+            endpoint.clean(message.model),
+            endpoint.clean(raw.headers.get(self.request_id_header, "") or message.id),
+            endpoint.clean(billed.breach),
+            billed.saved_p,
         )
 
     async def aclose(self) -> None:
@@ -218,7 +289,7 @@ class Chat(ABC, Generic[WireT]):
 
     @abstractmethod
     def _whole(self, events: Sequence[Any]) -> Any:
-        """Return the events of a stream as one body, or the event that is an error.
+        """The events of a stream as one body, or the event that is an error.
 
         Raises:
             EndedEarlyError: the last event is missing.
@@ -226,11 +297,11 @@ class Chat(ABC, Generic[WireT]):
 
     @abstractmethod
     def _is_truncated(self, message: WireT) -> bool:
-        """Return whether the reply was cut at the limit of output tokens."""
+        """Whether the reply was cut at the limit of output tokens."""
 
     @abstractmethod
     def _said(self, message: WireT) -> Said:
-        """Return what a reply says."""
+        """What a reply says."""
 
     def _change_request(self, failure: Failure, request: Mapping[str, Any]) -> bool:
         """Change the form of further requests if that mends `failure`; return whether it does.
@@ -241,9 +312,9 @@ class Chat(ABC, Generic[WireT]):
         return False
 
     def _message(self, content: bytes, *, streamed: bool) -> WireT:
-        """Return the reply in a body; the key is removed before anything is parsed or quoted."""
+        """The reply in a body; the key is removed before anything is parsed or quoted."""
         try:
-            whole = self._whole(list(events_of(content))) if streamed else from_json(content)
+            whole = self._whole(list(_events(content))) if streamed else from_json(content)
             body = self.spec.endpoint.without_key(whole)
             failure = Failure.within(body)
             if failure is None:
@@ -275,19 +346,20 @@ class Chat(ABC, Generic[WireT]):
         said = self._said(message)
         return Abstention(said.ended, too_long=said.ended == TOO_LONG) if said.ended else read(said)
 
-    def _bill(self, message: WireT, call: Hashable, texts: Sequence[str]) -> billing.Bill:
-        """Return what to book for a reply to a request with `texts`."""
+    def _bill(self, message: WireT, call: Hashable, texts: Sequence[str]) -> pricing.Bill:
+        """What to book for a reply to a request with `texts`."""
         spec = self.spec
         if spec.price is None:
-            return billing.Bill(0)
+            return pricing.Bill(0)
         most = self._most(call, texts)
-        return billing.bill(message, billing.Asked(spec.model, spec.price, tuple(texts), most, spec.published))
+        claim = pricing.Claim(message.model, message.said(), message.tokens(), message.cost_p(), message.tier())
+        return pricing.bill(claim, pricing.Sent(spec.model, spec.price, tuple(texts), most, spec.published))
 
     def _most(self, call: Hashable, texts: Sequence[str]) -> Usage:
-        return billing.most_tokens(texts, self._schema_size, self.limit.of(call))
+        return pricing.most_tokens(texts, self._schema_size, self.limit.of(call))
 
     def _make_client(self) -> Any:
-        from judgeloop.providers.http_client import http_client, time_limits
+        from judgeloop.providers.http import http_client, time_limits
 
         endpoint, (client, _) = self.spec.endpoint, self._sdk()
         return client(
@@ -329,18 +401,42 @@ class Clients(Generic[Client]):
         self._calls.clear()
 
 
+def _events(body: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the events of a stream.
+
+    Raises:
+        ValueError: an event is no JSON object.
+    """
+    for line in body.splitlines():
+        name, _, data = line.partition(b":")
+        if name != b"data" or data.strip() in {b"", DONE}:
+            continue
+        event = from_json(data)
+        if not isinstance(event, dict):
+            raise ValueError("an event is no object")  # noqa: TRY004 - as what is no JSON
+        yield event
+
+
+def _clean(answer: Answer | Output, endpoint: Endpoint) -> Answer | Output:
+    """An answer whose texts from the server are safe to store and show; an output is kept whole."""
+    if not isinstance(answer, Output):
+        return replace(answer, reason=endpoint.clean(answer.reason))
+    text = None if answer.text is None else endpoint.masked(answer.text)
+    return replace(answer, text=text, failed=endpoint.clean(answer.failed), model=endpoint.clean(answer.model))
+
+
 def _texts(messages: Messages) -> tuple[str, ...]:
     return tuple(text for _, text in messages)
 
 
 def _cut(usage: Usage | None, texts: Sequence[str]) -> Abstention | None:
-    """Return an abstention if the server read only a part of the request; None if it read all.
+    """An abstention if the server read only a part of the request; None if it read all.
 
     Some servers, such as Ollama, cut a request that is longer than the model's context, and answer
     as if nothing had happened. Their count of tokens is then less than one for each word. This is
-    asked of servers that cost nothing: where tokens are paid for, `billing.py` judges the count.
+    asked of servers that cost nothing: where tokens are paid for, `pricing.py` judges the count.
     """
-    least = billing.least_tokens(texts)
+    least = pricing.least_tokens(texts)
     if usage is None or not 0 < usage.input_tokens < least:
         return None
     return Abstention(

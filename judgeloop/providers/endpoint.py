@@ -1,24 +1,23 @@
-"""Where a provider's server is, with its key, proxy and certificates, and what may be shown of it.
+"""The options of a chat model; where its server is, with its key, proxy and certificates; what may be shown of it.
 
-Reads the options and the environment that the caller hands on, once, when a judge is made; nothing
-that changes later in the environment of the process has an effect. Sends nothing: `http_client.py`
-makes clients from these settings. The provider's key goes only to the provider, or to the address
-in the provider's own environment variable. Any other server gets `JUDGELOOP_JUDGE_API_KEY`.
-Messages never contain a key, nor an address that may contain one.
+The options and the environment that the caller hands on are read once, when a judge is made; nothing that changes
+later in the environment of the process has an effect. `http.py` makes clients from these settings. The provider's key
+goes only to the provider, or to the address in the provider's own environment variable. Any other server gets
+`JUDGELOOP_JUDGE_API_KEY`. Messages never contain a key, nor an address that may contain one.
 """
 
 import ipaddress
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Answer, Output, Reply
-from judgeloop.providers.catalogue import ChatOptions
-from judgeloop.providers.redaction import redact, redact_parts, redacted
 
+STANDARD, FLEX, FLEX_OR_STANDARD = "standard", "flex", "flex-or-standard"
+TIERS = (STANDARD, FLEX, FLEX_OR_STANDARD)
+ANSWER_TOKENS = 512  # the maximum number of tokens of a reply, unless the user sets it
 JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
 NO_KEY = "none"  # placeholder for servers without a key, because the SDKs require a key
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -34,6 +33,41 @@ VARIABLES = {
 }
 LONGEST_MESSAGE = 500  # characters
 LONGEST_QUOTE = 300  # characters of a server's message within a sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """The options of a chat model.
+
+    - `environment`: the environment variables. They include API keys, so they are never printed.
+    - `base_url`: the address of the model's server. It may contain a password, so it is not in the
+      repr.
+    - `server`: the name of this server, "" if its address identifies it.
+    - `price`: the user's price as typed, or the path of a file of prices (`pricing.own_price`).
+    - `timeout_s`: time limit of a request, in seconds.
+    - `max_output_tokens`: maximum number of tokens of a reply; None for `ANSWER_TOKENS`, and the
+      thinking tokens of a model that thinks (`token_limit.py`).
+    - `effort`: how hard the model is asked to think; None to leave it to the model.
+    - `verdict`: the form of the reply (`ProviderRow.forms`).
+    - `tier`: the service tier to ask for (`TIERS`).
+    - `offline`: True if no call will be made, so that no key is needed.
+    """
+
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    base_url: str | None = field(default=None, repr=False)
+    server: str = ""
+    price: str | None = None
+    timeout_s: float = 120.0
+    max_output_tokens: int | None = None
+    effort: str | None = None
+    verdict: str = "schema"
+    tier: str = STANDARD
+    offline: bool = False
+
+    @property
+    def answer_tokens(self) -> int:
+        """The maximum number of tokens of a reply, without thinking tokens."""
+        return ANSWER_TOKENS if self.max_output_tokens is None else self.max_output_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +94,7 @@ class Provider:
     effort_in_tokens: bool = False
 
     def owns(self, url: str) -> bool:
-        """Return whether `url` is on the provider's own host."""
+        """Whether `url` is on the provider's own host."""
         return self.url is not None and urlsplit(url).hostname == urlsplit(self.url).hostname
 
 
@@ -100,7 +134,7 @@ class Endpoint:
 
     - `own`: False if the address is neither the provider's nor the address in the provider's
       environment variable. Headers that the SDKs take from the provider's other variables are then
-      removed (`http_client.py`).
+      removed (`http.py`).
     - `name`: identifies the server in the keys of verdicts, in place of the address; "" for none.
     - `filter_is_free`, `length_is_free`: as `Provider`, if this is its host.
     """
@@ -115,38 +149,33 @@ class Endpoint:
     length_is_free: bool = False
     names: Names = OF_JUDGE
 
+    def masked(self, text: str) -> str:
+        """Return a server's text as UTF-8, with the key masked."""
+        from judgeloop.providers.redaction import redact  # every command imports this module; few meet a key
+
+        return redact(text.encode("utf-8", "replace").decode("utf-8"), self.api_key)
+
     def clean(self, text: str) -> str:
         """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
-        return self._masked(text)[:LONGEST_MESSAGE]
+        return self.masked(text)[:LONGEST_MESSAGE]
 
     def quoted(self, text: str, *, in_part: bool = False) -> str:
         """Return a server's message for a sentence: clean, on a single line, cut if it is long.
 
         `in_part`: words that may be a part of the key are masked, too.
         """
-        line = " ".join(self._masked(text).split())
-        line = redact_parts(line, self.api_key) if in_part else line
+        line = " ".join(self.masked(text).split())
+        if in_part:
+            from judgeloop.providers.redaction import redact_parts
+
+            line = redact_parts(line, self.api_key)
         return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
 
     def without_key(self, value: Any) -> Any:
         """Return a JSON value from a server with the key removed from every text in it."""
+        from judgeloop.providers.redaction import redacted
+
         return redacted(value, self.api_key)
-
-    def clean_reply(self, reply: Reply) -> Reply:
-        """Return `reply` with all texts from the server cleaned."""
-        return replace(
-            reply,
-            answer=self._clean_answer(reply.answer),
-            model=self.clean(reply.model),
-            request_id=self.clean(reply.request_id),
-            breach=self.clean(reply.breach),
-        )
-
-    def _clean_answer(self, answer: Answer | Output) -> Answer | Output:
-        if not isinstance(answer, Output):
-            return replace(answer, reason=self.clean(answer.reason))
-        text = None if answer.text is None else self._masked(answer.text)
-        return replace(answer, text=text, failed=self.clean(answer.failed), model=self.clean(answer.model))
 
     @property
     def identity(self) -> dict[str, str]:
@@ -162,9 +191,6 @@ class Endpoint:
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2].lower()
         return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
-
-    def _masked(self, text: str) -> str:
-        return redact(text.encode("utf-8", "replace").decode("utf-8"), self.api_key)
 
 
 def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUDGE) -> Endpoint:
@@ -240,7 +266,7 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Na
 
 
 def _proxy(environment: Mapping[str, str], url: str) -> str | None:
-    """Return the address of the proxy for `url`; None for none, as for a server on this machine."""
+    """The address of the proxy for `url`; None for none, as for a server on this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     address = _variable(environment, f"{parts.scheme}_proxy") or _variable(environment, "all_proxy")
@@ -250,12 +276,12 @@ def _proxy(environment: Mapping[str, str], url: str) -> str | None:
 
 
 def _variable(environment: Mapping[str, str], name: str) -> str:
-    """Return a variable in lower case, else in upper case; empty if there is none."""
+    """A variable in lower case, else in upper case; empty if there is none."""
     return environment.get(name, environment.get(name.upper(), ""))
 
 
 def _is_excepted(host: str, no_proxy: str) -> bool:
-    """Return whether NO_PROXY names a host: by its name, a domain above it, or its network.
+    """Whether NO_PROXY names a host: by its name, a domain above it, or its network.
 
     >>> [_is_excepted(host, "a.org, 10.0.0.0/8") for host in ("b.a.org", "ba.org", "10.1.2.3")]
     [True, False, True]

@@ -15,13 +15,21 @@ from pydantic import Field
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
 from judgeloop.core.records import Reply, Usage
-from judgeloop.providers.catalogue import FLEX, FLEX_OR_STANDARD, STANDARD
-from judgeloop.providers.chat import REFUSED, Chat, ChatSpec, Messages, Read, Said
-from judgeloop.providers.ending import FILTERED
-from judgeloop.providers.endpoint import Provider
-from judgeloop.providers.failures import Failure
-from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
-from judgeloop.providers.streams import EndedEarlyError
+from judgeloop.providers.chat import (
+    REFUSED,
+    Chat,
+    ChatSpec,
+    Count,
+    EndedEarlyError,
+    Messages,
+    OrNone,
+    Read,
+    Said,
+    Wire,
+    WireReply,
+)
+from judgeloop.providers.endpoint import FLEX, FLEX_OR_STANDARD, STANDARD, Provider
+from judgeloop.providers.errors import FILTERED, Failure
 
 # OpenAI counts the tokens of a request before a model reads it. What its filter refuses may be
 # billed, as at Azure, whose service evaluates a prompt before it answers 400.
@@ -41,7 +49,7 @@ _ONLY_NEWER = re.compile(
 )
 
 
-class Message(Wire):
+class ChoiceMessage(Wire):
     """The text of the reply, or the refusal."""
 
     content: str | None = None
@@ -67,10 +75,10 @@ class Logprobs(Wire):
     content: list[TokenPlace] | None = None
 
 
-class Choice(Wire):
+class GeneratedChoice(Wire):
     """A generated message, and why generation ended."""
 
-    message: Message = Message()  # Google leaves it out of a reply that its filter blocks
+    message: ChoiceMessage = ChoiceMessage()  # Google leaves it out of a reply that its filter blocks
     finish_reason: str | None = None
     logprobs: Logprobs | None = None
 
@@ -88,7 +96,7 @@ class CompletionDetails(Wire):
     reasoning_tokens: Count | None = None
 
 
-class WireUsage(Wire):
+class CompletionUsage(Wire):
     """Token counts: prompt tokens include cached tokens, completion tokens include reasoning.
 
     Google leaves counts of zero out.
@@ -125,8 +133,8 @@ class Costs(Wire):
 class ChatCompletion(WireReply):
     """A whole reply, with at least one choice."""
 
-    choices: Annotated[list[Choice], Field(min_length=1)]
-    usage: Annotated[WireUsage | None, OrNone] = None
+    choices: Annotated[list[GeneratedChoice], Field(min_length=1)]
+    usage: Annotated[CompletionUsage | None, OrNone] = None
     costs: Annotated[Costs | None, OrNone] = Field(None, validation_alias="usage")
     service_tier: Any = None
 
@@ -241,7 +249,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         return True
 
     def _extras(self, call: Hashable) -> Mapping[str, Any]:
-        """Return the fields of the dialect, with the effort and the tier to ask for."""
+        """The fields of the dialect, with the effort and the tier to ask for."""
         fields = dict(self.dialect.extras)
         if self.spec.effort is not None:
             fields["reasoning_effort"] = self.spec.effort
@@ -250,7 +258,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         return fields
 
     def _form(self) -> dict[str, Any]:
-        """Return the request fields that force the form of the reply."""
+        """The request fields that force the form of the reply."""
         form = self.spec.form
         if form is None:
             return {}
@@ -260,7 +268,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
 
     def _whole(self, events: Sequence[Any]) -> Any:
-        """Return the chunks as one completion."""
+        """The chunks as one completion."""
         if failed := [event for event in events if event.get("error")]:
             return failed[0]
         chunks = [choice for event in events for choice in event.get("choices") or ()]
@@ -279,15 +287,11 @@ class OpenAIChat(Chat[ChatCompletion]):
     def _said(self, message: ChatCompletion) -> Said:
         choice = message.choices[0]
         refusal = choice.message.refusal
-        ended = REFUSED if refusal else FILTERED if _is_filtered(choice) else ""
+        finish = (choice.finish_reason or "").lower()
+        filtered = finish.startswith("content_filter") or finish in FILTERS
+        ended = REFUSED if refusal else FILTERED if filtered else ""
         if len(message.choices) > 1:
             ended = "more than one choice in the reply"
         places = choice.logprobs.content if choice.logprobs else None
         likely = [(one.token, one.logprob) for one in places[0].top_logprobs] if places else None
         return Said(choice.message.content or refusal or "", likely, ended)
-
-
-def _is_filtered(choice: Choice) -> bool:
-    """Return whether a filter ended a reply."""
-    ended = (choice.finish_reason or "").lower()
-    return ended.startswith("content_filter") or ended in FILTERS

@@ -110,7 +110,7 @@ def redacted(value: Any, secret: str) -> Any:
 
 @lru_cache(maxsize=64)
 def _forms(secret: str) -> dict[int, set[str]]:
-    """Return what to mask, in lower case, by its length; nothing for a short key."""
+    """What to mask, in lower case, by its length; nothing for a short key."""
     if len(secret) < SHORTEST_KEY:
         return {}
     mixed = secret.lower() != secret != secret.upper()

@@ -17,7 +17,7 @@ from typing import final
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention
-from judgeloop.providers.catalogue import ChatOptions
+from judgeloop.providers.endpoint import ChatOptions
 
 # Thinking tokens by effort. OpenAI advises to keep 25,000 free at first; a verdict on two answers
 # takes fewer.
@@ -40,7 +40,7 @@ LOWEST = 256  # tokens; below this little is saved
 
 
 def thinks(model: str) -> bool:
-    """Return whether the model of this name thinks unless it is told not to.
+    """Whether the model of this name thinks unless it is told not to.
 
     >>> thinks("o4-mini"), thinks("gpt-5-mini"), thinks("gpt-4.1"), thinks("gpt-5.1")
     (True, True, False, False)

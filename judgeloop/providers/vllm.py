@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Reply
 from judgeloop.providers.chat import ChatSpec, Messages, Read
-from judgeloop.providers.ending import unreachable
 from judgeloop.providers.endpoint import Provider
+from judgeloop.providers.errors import unreachable
 from judgeloop.providers.openai import OLDER_LIMIT, SAMPLING, ChatCompletion, Dialect, OpenAIChat
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class VllmChat(OpenAIChat):
         """
         import httpx2
 
-        from judgeloop.providers.http_client import http_client
+        from judgeloop.providers.http import http_client
 
         async with http_client(self.spec.endpoint) as client:
             client.headers["Authorization"] = f"Bearer {self.spec.endpoint.api_key}"
@@ -137,7 +137,7 @@ class VllmChat(OpenAIChat):
             )
 
     def _body(self, reply: httpx2.Response) -> dict[str, Any]:
-        """Return the JSON object in a reply, without the key."""
+        """The JSON object in a reply, without the key."""
         if reply.status_code != HTTPStatus.OK:
             passing = reply.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
             kind = ErrorKind.RETRY if passing else ErrorKind.REJECTED
@@ -156,7 +156,7 @@ def _unfit(why: str) -> JudgeError:
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema with a maximum length for free text.
+    """The schema with a maximum length for free text.
 
     Otherwise a small model may write text up to the token limit. vLLM's grammars support
     `maxLength`; OpenAI's strict mode does not.

@@ -102,7 +102,7 @@ async def ended_otherwise(
     cut = {*CUT_SHORT, StopKind.BUDGET}
     ended = [] if result.stop_reason in cut else [one.id for one in runs if one.note.exit_code is not None]
     for name in reversed(ended):
-        kept = await run.open_ledger.look(lambda reader, name=name: reader.result(name))  # type: ignore[misc]
+        kept = await run.look(lambda reader, name=name: reader.result(name))  # type: ignore[misc]
         last = result_of(kept, texts=False)
         assert isinstance(last, type(result)), "it answers the same question"
         if last.stop_reason not in cut:

@@ -134,7 +134,7 @@ class Question(ABC, Generic[S, T, R]):
         self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved
     ) -> Ran[S, T]:
         parts, finished = await self.ask(run, terms, interruption, observe)
-        return Ran(run, parts, finished, await run.open_ledger.look(lambda reader: reader.runs()) if run.booked else ())
+        return Ran(run, parts, finished, await run.look(lambda reader: reader.runs()) if run.booked else ())
 
     async def _concluded(self, ran: Ran[S, T]) -> R:
         result, pool = await self.with_others(ran, self.result_of(ran)), ran.finished.pool

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.catalogue import rules_of, selector_row
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import Ending
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import ROUNDING, TIE, Abstention, Answer, Choice, Verdict, preference
 from judgeloop.engine.recorded import replay
@@ -114,7 +114,7 @@ def _gaps(scores: Floats) -> Floats:
     return gaps
 
 
-def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[float]]:
+def _steps(outcome: Ending[Standings], gaps: Floats, items: int) -> list[list[float]]:
     """Return [calls, queries, share of leaders that are best, mean gap of the leaders] by step.
 
     The leaders are the systems that share the highest win rate so far, of those asked about on every
@@ -140,7 +140,7 @@ def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[f
     return [[int(calls[at]), int(queries[at]), float(identified[at]), float(gap[at])] for at in changes]
 
 
-def _along(outcome: Outcome[Standings], systems: int, *, silent: bool = False) -> tuple[Floats, Floats]:
+def _along(outcome: Ending[Standings], systems: int, *, silent: bool = False) -> tuple[Floats, Floats]:
     """Return the numbers of calls and the sums of scores by system along a run.
 
     Both have the shape (looks, systems). A look is after the last call on an item, as asked. With

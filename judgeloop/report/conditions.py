@@ -1,53 +1,40 @@
 """What must hold of the judges and of the cost, beside a required answer, for a gate to pass.
 
-Each condition has an exit code of its own, and is a test of its own in JUnit XML. Of all conditions
+Each condition has an outcome of its own, and is a test of its own in JUnit XML. Of all conditions
 only groups can be open once the answer is known, and then the run goes on for them
 (`methods/stopping/by_group.py`). Controls come before the first judgment, and have an end. Shares of flips
 and of abstentions are of all that was judged, for the groups too. The cost ends the run.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import zip_longest
 
-from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
-from judgeloop.core.outcomes import Control, StopKind
+from judgeloop.core.outcomes import Control, Outcome, StopKind
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
 from judgeloop.report.run_result import Condition, RunResult
-from judgeloop.report.sentences import ended, money, of_controls
+from judgeloop.report.sentences import GROUP, ended, money, of_controls
 from judgeloop.report.words import count, per_cent
 
-GROUP = "group"  # how the names of conditions on groups begin
-STATES = {
-    0: "passed",
-    EXIT_OTHER_WON: "FAILED",
-    EXIT_UNDECIDED: "open",
-    EXIT_JUDGE: "judge failed",
-    EXIT_INTERRUPTED: "interrupted",
-}
 ONE_ORDER = {"random", "fixed"}  # orders of presentation in which no flip is seen
-CONTROL_CODES = {
-    Control.PASSED: 0,
-    Control.FAILED: EXIT_JUDGE,
-    Control.NOT_SHOWN: EXIT_JUDGE,
-    None: EXIT_UNDECIDED,  # cut off
+OF_CONTROLS = {
+    Control.PASSED: Outcome.PASSED,
+    Control.FAILED: Outcome.BROKEN,
+    Control.NOT_SHOWN: Outcome.BROKEN,
+    None: Outcome.UNDECIDED,  # cut off
 }
 
 
-def required(result: RunResult, asked: Sequence[tuple[int, str]] = ()) -> Section | None:
-    """Return what must hold, each after whether it does; None if nothing must. Where the judge failed, nothing passes.
-
-    `asked` is what the question's options require beside a winner, each with its exit code.
-    """
-    wins = result.setup.required_winner
-    every = [(result.answer_code, f"{wins} wins")] if wins else []
-    every += asked
-    every += [(one.exit_code, one.sentence) for one in result.conditions if not one.name.startswith(GROUP)]
-    if every and result.setup.fail_on_warning and result.answer_code != EXIT_JUDGE:
-        every.append((EXIT_OTHER_WON if result.warnings else 0, "nothing is warned of"))
-    rows = tuple((STATES[code], visible(text)) for code, text in every)
+def required(result: RunResult) -> Section | None:
+    """Return what must hold, each after how it stands; None if nothing must. Groups are one row."""
+    every = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
+    rows = tuple((_word(one.outcome), visible(one.said)) for one in every)
     return Section("What must hold", rows) if rows else None
+
+
+def _word(outcome: Outcome) -> str:
+    return outcome.said.upper() if outcome is Outcome.FAILED else outcome.said
 
 
 def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition]:
@@ -56,23 +43,22 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
     `max_flips` is the largest share of verdicts that may change with the order; None if any may.
     """
     for judge, tally in zip_longest(result.setup.judges, result.counts.controls):
-        if tally is None or (tally.end is None and result.answer_code == EXIT_JUDGE):
+        if tally is None or (tally.end is None and result.answer is Outcome.BROKEN):
             continue  # no model, or cut off by what the answer names
         if result.setup.controlled:
-            code = CONTROL_CODES[tally.end]
-            yield Condition(f"controls of {judge}", code, of_controls(judge, tally))
+            yield Condition(f"controls of {judge}", OF_CONTROLS[tally.end], of_controls(judge, tally))
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
     most = per_cent(result.setup.max_abstentions)
     without = f"{result.counts.silent} without a verdict, and at most {most} may be"
-    too_many = result.last_stop[0] is StopKind.ABSTENTIONS
+    too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
-    if too_many or result.answer_code != EXIT_JUDGE:
-        yield Condition("abstentions", EXIT_JUDGE if too_many else 0, without)
+    if too_many or result.answer is not Outcome.BROKEN:
+        yield Condition("abstentions", Outcome.BROKEN if too_many else Outcome.PASSED, without)
     used_up = result.stop_reason is StopKind.BUDGET
     why = f": {ended(result)}" if used_up else ""
-    yield Condition("cost", EXIT_UNDECIDED if used_up else 0, f"it cost {money(result)}{why}")
+    yield Condition("cost", Outcome.UNDECIDED if used_up else Outcome.PASSED, f"it cost {money(result)}{why}")
 
 
 def _flips(result: RunResult, most: float) -> Condition:
@@ -84,10 +70,10 @@ def _flips(result: RunResult, most: float) -> Condition:
     """
     counts = result.counts
     if result.setup.order in ONE_ORDER:
-        return Condition("flips", EXIT_UNDECIDED, "no verdict was asked in both orders")
+        return Condition("flips", Outcome.UNDECIDED, "no verdict was asked in both orders")
     flips, both = counts.flips_in_all, counts.both_in_all
     if not both:
-        return Condition("flips", 0, "no verdict could change with the order")
+        return Condition("flips", Outcome.PASSED, "no verdict could change with the order")
     chance, risk = chance_of_so_many(flips, both, most), result.setup.risk_threshold
     shown = chance <= risk
     said = (
@@ -96,4 +82,4 @@ def _flips(result: RunResult, most: float) -> Condition:
     )
     low, high = wilson_interval(flips, both)
     figures = f"p = {chance:.2g}, and {risk:g} or less fails; 95 % interval {per_cent(low)} to {per_cent(high)}"
-    return Condition("flips", EXIT_JUDGE if shown else 0, said, figures)
+    return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures)

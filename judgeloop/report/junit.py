@@ -5,11 +5,10 @@ with 0. Computes no figure and writes no file.
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import starmap
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_USAGE
+from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, render
 from judgeloop.report.run_result import RunResult
@@ -25,17 +24,15 @@ def render_junit(result: RunResult) -> str:
     """Return a test suite: a test named by what is asked of the systems, and one for each condition.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required
-    one, no winner, and a condition that does not hold are failures; a warning that fails the command
-    is one of the type `warning`. The text of the result is the output of the first test, and its
-    warnings are the errors that it wrote; unseen characters are escaped, as XML does not allow them. Where
-    only a condition fails, a line before that text says so.
+    one, no winner, and a condition that does not hold are failures. The text of the result is the output of the first
+    test, and its warnings are the errors that it wrote; unseen characters are escaped, as XML does not allow them.
+    Where only a condition fails, a line before that text says so.
     """
-    beside = "" if result.answer_code or not result.exit_code or result.warned else BESIDE
-    said = _said(f"{beside}{render(result.page)}", (one.message for one in result.warnings))
-    ended = EXIT_OTHER_WON if result.warned else result.answer_code
-    why = "warning" if result.warned else _exit(ended)
-    answer = Case(result.test_name, _kind(ended), result.page.headline, why, said)
-    return _suite(result.job, answer, *(_ended(one.name, one.exit_code, one.said) for one in result.conditions))
+    answer, *conditions = result.conditions
+    beside = "" if answer.outcome.exit_code or not result.exit_code else BESIDE
+    said = (one.message for one in result.warnings)
+    own = (answer.name, answer.outcome.exit_code, result.page.headline, f"{beside}{render(result.page)}", said)
+    return _suite(result.job, _ended(*own), *(_ended(one.name, one.outcome.exit_code, one.said) for one in conditions))
 
 
 def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]], skipped: str = "") -> str:
@@ -44,7 +41,7 @@ def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]
     If something was `skipped`, a last test says what.
     """
     more = [Case("absent", "skipped", skipped, "", {})] if skipped else []
-    return _suite(question, *starmap(_ended, ends), *more)
+    return _suite(question, *(_ended(name, code, text, warnings=said) for name, code, text, said in ends), *more)
 
 
 def render_unfinished(question: str, message: str, exit_code: int) -> str:
@@ -66,8 +63,8 @@ class Case(NamedTuple):
     said: Mapping[str, str]
 
 
-def _ended(name: str, code: int, text: str, warnings: Iterable[str] = ()) -> Case:
-    return Case(name, _kind(code), text, _exit(code), _said(visible(text), warnings))
+def _ended(name: str, code: int, message: str, text: str = "", warnings: Iterable[str] = ()) -> Case:
+    return Case(name, _kind(code), message, _exit(code), _said(text or visible(message), warnings))
 
 
 def _said(text: str, warnings: Iterable[str]) -> dict[str, str]:

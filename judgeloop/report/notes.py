@@ -52,6 +52,7 @@ class NoteCode(enum.StrEnum):
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
     MORE_JUDGMENTS_EARLY = "more_judgments_early"
+    USUAL_JUDGMENTS = "usual_judgments"
     SAME_TEST = "same_test"
     SECOND_TEST = "second_test"
     MORE_FOR_BETTER = "more_for_better"
@@ -113,6 +114,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUT_OF_REACH: "If it goes on like this, judging all {items:item} would not decide. It may go otherwise.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
     NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:about} would be enough.",
+    NoteCode.USUAL_JUDGMENTS: "A search among as many systems usually takes about {judgments:more judgment}{usd:about}.",
     NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: if it goes on like this, about "
     "{judgments:more judgment}{usd:about} would be enough.",
     NoteCode.SAME_TEST: "To go on is no second test.",

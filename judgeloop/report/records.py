@@ -92,7 +92,7 @@ class Setup(Part):
     @property
     def one_order(self) -> bool:
         """Whether each item was shown in one order of two, drawn at random."""
-        return self.order in {"random", "audited"}
+        return self.order == "random"
 
     @property
     def sampled(self) -> bool:

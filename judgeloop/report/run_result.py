@@ -4,17 +4,17 @@ A question's own `result.py` adds its figures, and `text.py` makes the page. A r
 to a program: as text, in a notebook, as values and as a data frame. Writes no file.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from judgeloop.core.choices import Order, Population, Shown
-from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED, InputError
+from judgeloop.core.choices import Population, Shown
+from judgeloop.core.errors import InputError
 from judgeloop.core.money import budget_over, to_pico, to_usd
-from judgeloop.core.outcomes import Control, StopKind
+from judgeloop.core.outcomes import Control, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.core.records import IDENTICAL
 from judgeloop.core.spend import Spend
-from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
@@ -41,20 +41,16 @@ CUT_SHORT = {
 }
 
 
-# Of several conditions the first of these exit codes is that of the command.
-FIRST = (EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED, 0)
-JUDGE_FAILED = {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS}
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold: a name, how it stands, what is known of it in a sentence, and the figures behind that.
 
-
-class Condition(NamedTuple):
-    """What must hold beside the answer: a name, what is known of it, and the figures behind that.
-
-    `exit_code` is that of the command if nothing else had to hold.
+    The answer itself is the first condition of every result; its sentence is empty where nothing is required of it.
     """
 
     name: str
-    exit_code: int
-    sentence: str
+    outcome: Outcome
+    sentence: Sentence
     figures: str = ""
 
     @property
@@ -78,15 +74,19 @@ class RunResult(Part):
     - `more_judgments`: a forecast of the further judgments until a decision; null without one
     - `advice`: what would bring a decision: codes, sentences and values
     - `warnings`: what to be careful of: codes, sentences and values
+    - `conditions`: what must hold: the answer first, then what is required of judge, cost, groups and warnings; each
+      with its own outcome
+    - `outcome`: how the run stands to all that was asked: the worst of the conditions
 
     The parts `setup`, `options` (settings of this question only), `data`, `counts` and `spend` have
     docstrings of their own. `page` is the result as text, `course` holds the lines of the evidence as
-    it grew, and `texts` prompts and outputs after a call in Python; none of them is in the JSON.
+    it grew, `halt` says why no more was asked (after an answer, what cut further tests off), and `texts` holds
+    prompts and outputs after a call in Python; none of them is in the JSON.
     """
 
     job: ClassVar[str]
 
-    HIDDEN = frozenset({"setup", "options", "data", "counts", "spend", "labels", "page", "texts", "course"})
+    HIDDEN = frozenset({"setup", "options", "data", "counts", "spend", "labels", "page", "texts", "course", "halt"})
     COMPUTED: ClassVar[tuple[str, ...]] = (
         "more_usd",
         "ahead_usd",
@@ -112,6 +112,27 @@ class RunResult(Part):
     page: Page = field(default=NO_PAGE, kw_only=True, compare=False, repr=False)
     texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
     course: tuple[Line, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    halt: StopReason = field(init=False, repr=False)
+    conditions: tuple[Condition, ...] = field(init=False, repr=False)
+    outcome: Outcome = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compute once how the run stands to what was asked."""
+        object.__setattr__(self, "halt", self.halted())
+        answer = Condition(self.test_name, self.stands(), self.requirement)
+        object.__setattr__(self, "conditions", (answer,))  # which those beside it look at
+        beside = [*self.beside()]
+        if answer.outcome is Outcome.BROKEN:  # then nothing passes
+            beside = [one for one in beside if one.outcome.exit_code]
+        if self.setup.fail_on_warning and not answer.outcome.exit_code:
+            warned = f"there {'are warnings' if len(self.warnings) > 1 else 'is a warning'}, and warnings fail here"
+            beside.append(
+                Condition("warnings", Outcome.FAILED, warned)
+                if self.warnings
+                else Condition("warnings", Outcome.PASSED, "there is no warning")
+            )
+        object.__setattr__(self, "conditions", (answer, *beside))
+        object.__setattr__(self, "outcome", Outcome.worst(one.outcome for one in self.conditions))
 
     @property
     def judged(self) -> int:
@@ -225,8 +246,6 @@ class RunResult(Part):
             return most * judgments
         each = judgments / len(known)
         asked, both = sum(row.reason != IDENTICAL for row in known), each * self.counts.both_in_all
-        if self.setup.order == Order.AUDITED:
-            both = min(both, FEWEST_BOTH)
         return judges * asked * each + (most - judges) * both
 
     @property
@@ -240,34 +259,31 @@ class RunResult(Part):
         return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
 
     @property
-    def failed(self) -> bool:
-        """Whether the run broke off, so that there is no result to rely on."""
-        return self.answer_code in {EXIT_JUDGE, EXIT_INTERRUPTED}
+    def answer(self) -> Outcome:
+        """How the answer itself stands to what was asked, whatever else must hold."""
+        return self.conditions[0].outcome
 
     @property
-    def refused(self) -> bool:
-        """Whether the named system is not the one that was required to win, or must not win."""
-        return self.winner_fails or self.setup.required_winner not in {None, self.winner}
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        return self.outcome.exit_code
 
-    @property
-    def answer_required(self) -> bool:
-        """Whether a certain answer is required, such as a winner."""
-        return self.winner_fails or self.setup.required_winner is not None
+    def stands(self) -> Outcome:
+        """Return how the answer stands to what was asked."""
+        return outcome_of(self.stop_reason, self.winner, self.setup.required_winner, lost=self.lost_to_failures)
 
-    @property
-    def winner_fails(self) -> bool:
-        """Whether any named winner is the answer that fails."""
-        return False
-
-    @property
-    def winner_short(self) -> bool:
-        """Whether less is shown of the named winner than was required."""
-        return False
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """What must hold beside the answer: nothing."""
+    def beside(self) -> Iterable[Condition]:
+        """Return what must hold beside the answer, but for warnings."""
         return ()
+
+    def halted(self) -> StopReason:
+        """Return why no more was asked."""
+        return StopReason(self.stop_reason, self.stop_sentence)
+
+    @property
+    def requirement(self) -> str:
+        """What is required of the answer, in words; empty if nothing is."""
+        return f"{self.setup.required_winner} wins" if self.setup.required_winner else ""
 
     @property
     def named(self) -> str | None:
@@ -285,48 +301,10 @@ class RunResult(Part):
         return " or ".join(self.setup.systems)
 
     @property
-    def failing(self) -> tuple[Condition, ...]:
-        """The conditions that do not hold, but for what the answer's own exit code says."""
-        return tuple(one for one in self.conditions if one.exit_code not in {0, self.answer_code})
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code of the command."""
-        codes = {EXIT_OTHER_WON if self.warned else self.answer_code}
-        codes |= {one.exit_code for one in self.conditions}
-        return next(code for code in FIRST if code in codes)
-
-    @property
-    def warned(self) -> bool:
-        """Whether a warning makes the command fail, which would end with 0."""
-        return self.setup.fail_on_warning and self.answer_code == 0 and bool(self.warnings)
-
-    @property
-    def answer_code(self) -> int:
-        """The exit code of the answer, whatever is warned of."""
-        if self.winner is not None and self.winner_short:
-            return EXIT_UNDECIDED
-        if self.winner is not None:
-            return EXIT_OTHER_WON if self.refused else 0
-        if self.stop_reason is StopKind.INTERRUPTED:
-            return EXIT_INTERRUPTED
-        if self.stop_reason is StopKind.NO_DIFFERENCE and self.setup.required_winner is None:
-            return 0
-        if self.stop_reason is StopKind.NOT_WORSE:
-            return 0
-        failed = self.stop_reason in JUDGE_FAILED or self.lost_to_failures
-        return EXIT_JUDGE if failed else EXIT_UNDECIDED
-
-    @property
     def lost_to_failures(self) -> bool:
         """Whether most of a used up budget is held for attempts that failed, and may have been billed."""
         spend = self.spend
-        return self.last_stop[0] is StopKind.BUDGET and 2 * spend.unconfirmed_p > spend.run_p
-
-    @property
-    def last_stop(self) -> tuple[StopKind, str]:
-        """Why no more was asked, as a name and in words: after an answer, what cut further tests off."""
-        return self.stop_reason, self.stop_sentence
+        return self.halt.kind is StopKind.BUDGET and 2 * spend.unconfirmed_p > spend.run_p
 
     @property
     def wanted(self) -> int | None:
@@ -334,15 +312,10 @@ class RunResult(Part):
         return self.more_judgments
 
     @property
-    def goes_on(self) -> bool:
-        """Whether the same command may ask more, as something cut this one short."""
-        return self.last_stop[0] in {*CUT_SHORT} - {StopKind.CONTROLS} or self.lost_to_failures
-
-    @property
     def advice(self) -> tuple[Note, ...]:
         """What would bring a decision, or a stronger one."""
-        stop, cut = self.last_stop[0], self.last_stop[0] is not self.stop_reason
-        if not self.open and not cut:
+        stop, cut = self.halt.kind, self.halt.kind is not self.stop_reason
+        if self.answer.answered and not cut:
             return self.to_claim_more()
         if self.lost_to_failures:
             return (note(NoteCode.FIX_AND_RESUME), *self._budget_enough())
@@ -352,11 +325,6 @@ class RunResult(Part):
         found = () if cut else self.to_decide()
         hopeless = any(one.code == NoteCode.OUT_OF_REACH for one in found)
         return found if hopeless else (*found, *self._budget_enough())
-
-    @property
-    def open(self) -> bool:
-        """Whether the question has no answer."""
-        return self.winner is None
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""
@@ -374,7 +342,7 @@ class RunResult(Part):
         """
         spend = self.spend
         testing = any(one and one.end is None for one in self.counts.controls)
-        if self.last_stop[0] is not StopKind.BUDGET or not spend.next_p or testing:
+        if self.halt.kind is not StopKind.BUDGET or not spend.next_p or testing:
             return ()
         more = (self.judged and self.wanted) or 1
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it

@@ -8,14 +8,15 @@ from itertools import zip_longest
 
 from judgeloop.core.choices import Population
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind
+from judgeloop.core.outcomes import Control, ControlTally, Generated, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.core.spend import Spend
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, Section
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened
+from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped
 
+GROUP = "group "  # how the names of conditions on single groups begin
 HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
@@ -77,7 +78,7 @@ def plainly(result: RunResult, wrong: str, took: str = "", on: str = "") -> str:
     paid += f" ({show_usd(spend.now_p)} of it now)" if spend.known and spend.now_p < spend.run_p else ""
     if result.spend.unconfirmed_p:
         paid += f", of which {show_usd(result.spend.unconfirmed_p)} for attempts that failed"
-    risk = f" {wrong}" if wrong and not result.failed else ""
+    risk = f" {wrong}" if wrong and not result.answer.broke_off else ""
     comma = "," if result.also_judged else ""
     return f"{where}, as {judged_by(result)} judges them.{risk} It took {took}{comma} and {paid}{with_known(result)}."
 
@@ -101,7 +102,7 @@ def ended(result: RunResult) -> str:
 
     A full stop is left to the caller (`stopped`).
     """
-    stop, sentence = result.last_stop
+    stop, sentence = result.halt.kind, result.halt.sentence
     why = shortened(visible(sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures:
         return f"attempts that failed, and may have been billed, used up the budget: {why}"
@@ -111,26 +112,24 @@ def ended(result: RunResult) -> str:
     return why if failing else ENDED.get(stop, why)
 
 
-def required_first(line: str, result: RunResult) -> str:
-    """Return the decision, after the fact that it is not the one that was required."""
-    required = result.setup.required_winner
+def headline(result: RunResult, decision: str) -> str:
+    """Return the outcome in a word, why it is so where the answer is not the reason, and the decision."""
+    required, first = visible(result.setup.required_winner or ""), result.outcome.said.upper()
     if result.stop_reason is StopKind.CONTROLS:
-        where = on_items(result.about, result.items)
-        return f"NO RESULT {where}: {sentence(visible(result.stop_sentence))}"
-    if result.warned and not result.failing:
-        return f"FAILED: there is a warning. {line}"
-    if result.winner is not None and result.winner_short:
-        return f"NOT SHOWN: that {visible(required or '')} is better was required. {line}"
-    if result.winner is None or not result.refused:
-        return line
-    was = f"{visible(required)} was required, and " if required else ""
-    return f"FAILED: {was}{line}"
-
-
-def passed_first(line: str, result: RunResult) -> str:
-    """Return the decision, after the fact that all that was required holds, if something was."""
-    passed = result.answer_required and result.exit_code == 0
-    return f"PASSED: {line}" if passed else line
+        decision = f"no result {on_items(result.about, result.items)}: {stopped(visible(result.stop_sentence))}"
+    elif required and result.answer is Outcome.FAILED:
+        decision = f"{required} was required, and {decision}"
+    elif required and result.answer is Outcome.NOT_SHOWN:
+        decision = f"that {required} is better was required. {decision}"
+    if result.outcome is result.answer:
+        return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{first}: {decision}"
+    if result.outcome is Outcome.PASSED:
+        return f"{first}: {decision}"
+    failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
+    failing = [one for one in failing if not one.name.startswith(GROUP)]
+    why = next(one for one in failing if one.outcome is result.outcome).sentence
+    others = f" and {len(failing) - 1} more" if failing[1:] else ""
+    return f"{first}: {stopped(f'{visible(why)}{others}')} {decision}"
 
 
 def summed_up(result: RunResult, *standing: str) -> tuple[str, ...]:
@@ -148,8 +147,8 @@ def notes(result: RunResult, heading: str, means: str, *, whole: bool = False) -
     """
     met = whole and result.stop_reason is StopKind.RISK_MET
     said = ALL_JUDGED if met else sentence(visible(result.stop_sentence))
-    if result.last_stop[0] is not result.stop_reason:
-        said += f" {CUT_OFF} {sentence(visible(result.last_stop[1]))}"
+    if result.halt.kind is not result.stop_reason:
+        said += f" {CUT_OFF} {sentence(visible(result.halt.sentence))}"
     why = Section(HEADING_STOP, (("", said),))
     return (why, Section(heading, (("", means),))) if result.judged and means else (why,)
 
@@ -250,12 +249,14 @@ def cost(result: RunResult) -> str:
             f"{now}{_of_outputs(result)}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered "
             "from the ledger"
         ),
-        f"decided earlier, on {result.counts.decided_at[:10]}" if result.counts.decided_at and not result.open else "",
+        f"decided earlier, on {result.counts.decided_at[:10]}"
+        if result.counts.decided_at and result.answer.answered
+        else "",
         _of_all(result),
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         *_doubtful(spend),
-        f"{unneeded}{about(result.ahead_usd)}" if ahead and not result.failed else "",
+        f"{unneeded}{about(result.ahead_usd)}" if ahead and not result.answer.broke_off else "",
         f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
     ]
     return "; ".join(filter(None, parts))
@@ -347,7 +348,7 @@ def _doubtful(spend: Spend) -> list[str]:
     return [
         (
             f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts that failed and may have been "
-            "billed, at their maximum (see `judgeloop ledger reconcile`)"
+            "billed, at their maximum (see `judgeloop ledger show --unknown`)"
         )
     ]
 

@@ -28,7 +28,7 @@ from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
-from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
+from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.providers.redaction import MASK, redact
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
@@ -132,10 +132,10 @@ async def asked(
             if not terms.offline:
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
-            replies = await ledger.look(lambda reader: [reader.reply_lengths(judge.identity) for judge in models])
+            replies = await prepared.look(lambda reader: [reader.reply_lengths(judge.identity) for judge in models])
             for model, lengths in zip(models, replies, strict=True):
                 model.learn_lengths(lengths)
-            silent = await ledger.look(lambda reader: silent_of(prepared, reader))
+            silent = await prepared.look(lambda reader: silent_of(prepared, reader))
             terms = replace(terms, silent=silent, seen=command.seen, tested=command.tested)
             finished = await drive(
                 session,
@@ -150,7 +150,7 @@ async def asked(
             command.spend = finished.spend.after(command.spend)
             finished = replace(finished, spend=command.spend)
         known = terms.offline or terms.controls or terms.controls_of
-        named, kept = await ledger.look(
+        named, kept = await prepared.look(
             lambda reader: (
                 reader.models(terms.run_id),
                 None if finished.spend.attempts and known else reader.result(terms.run_id),
@@ -231,7 +231,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
     swayed = [judge for judge in judges if judge.order_matters]
     tiers = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Metered)]
-    twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
+    twice = len(swayed) if terms.order is Order.BOTH else 0
     return Setup(
         systems=prepared.pool.systems,
         judges=tuple(judge.identity.name for judge in judges),

@@ -12,18 +12,16 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
 
-from judgeloop.core.choices import Order
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.part import Say
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote
-from judgeloop.engine.asks import Planned, asks_for
+from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.terms import Terms
-from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
@@ -404,7 +402,6 @@ async def forecast(
     plans, whole = await _not_known(run, sources, queries)
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     judging = [_judging(sources, each, judges) for each in plans]
-    beside += _audits(terms, queries[: judgments.worst], judges)
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     calls, cost_p = _cases(judgments, quotes, beside, perhaps)
     likely = [call.likely_cost_p for one in quotes for call in one]
@@ -477,15 +474,6 @@ def _affordable(left_p: int, likely_p: float, reserved_p: int) -> int | None:
     return 0 if left_p < reserved_p else int((left_p - reserved_p) / likely_p) + 1
 
 
-def _audits(terms: Terms, queries: Sequence[Query], judges: Sequence[Judge]) -> list[list[Quote]]:
-    """Quotes of the calls that audit the first decisive items, if some are audited."""
-    if terms.order is not Order.AUDITED:
-        return []
-    audited = [replace(query, audited=True) for query in queries[:FEWEST_BOTH]]
-    plans = [asks_for(query, judges, terms) for query in audited if not query.missing]
-    return [[judges[ask.judge].quote(ask.call) for ask in asks if ask.after] for asks in plans]
-
-
 def _controls_left(terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int) -> list[Query]:
     """The controls `begin` to `end` of each judge whose test is not over, without known ones."""
     return [
@@ -511,7 +499,7 @@ async def _not_known(run: Prepared[Any], sources: Sources, queries: Sequence[Que
     sources.forget_failures()
     plans = [sources.plan(query) for query in queries]
     held = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
-    known = await ledger.look(lambda reader: silent_of(run, reader)) | held
+    known = await run.look(lambda reader: silent_of(run, reader)) | held
     settled = {key for key, answer in known.items() if settles(answer)}
     left = [
         replace(each, asks=tuple(ask for ask in each.asks if ask.key not in known and ask.after not in settled))

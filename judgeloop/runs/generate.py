@@ -21,10 +21,10 @@ from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import UNFINISHED
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.formats.column_map import check_map, parse_map
+from judgeloop.formats.columns import check_map, parse_map
 from judgeloop.formats.join import join
-from judgeloop.formats.row import Source
 from judgeloop.formats.rows import read_items
+from judgeloop.formats.tables import Source
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata

@@ -28,10 +28,18 @@ from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Recipe
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.column_map import along_paths, check_map, parse_map, suggested_map
-from judgeloop.formats.columns import ID, PROMPT, Map, MissingFieldError, guesses_text
-from judgeloop.formats.join import Joined, join
-from judgeloop.formats.known_items import PROMPTS
+from judgeloop.formats.columns import (
+    ID,
+    PROMPT,
+    Map,
+    MissingFieldError,
+    along_paths,
+    check_map,
+    guesses_text,
+    parse_map,
+    suggested_map,
+)
+from judgeloop.formats.join import PROMPTS, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
@@ -272,7 +280,7 @@ def checked_judge(
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
     limit = None if judge.priced else limit_of(config)
     if limit is not None:
-        from judgeloop.providers.prices import likely_model
+        from judgeloop.providers.catalogue import likely_model
 
         at = judge.identity.parameters.get("endpoint") or "this address"
         own = "" if proxy else "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`) or "
@@ -356,7 +364,7 @@ def _controls(
     Raises:
         InputError: they cannot be made, or no judge is a model.
     """
-    from judgeloop.providers.prices import Metered
+    from judgeloop.providers.pricing import Metered
 
     if not config.controlled:
         return (), None

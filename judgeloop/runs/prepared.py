@@ -7,6 +7,7 @@ judges, and every setting that is not declared as pace, money, place or report (
 
 import enum
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -22,8 +23,9 @@ from judgeloop.core.protocols import Check, Estimator, Further, Judge, Selector,
 from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits, Session
-from judgeloop.ledger.opening import Address, runs_of
-from judgeloop.ledger.stored import Ledger
+from judgeloop.ledger.ledger import Ledger
+from judgeloop.ledger.opening import Address, look, runs_of
+from judgeloop.ledger.reader import LedgerReader
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.report.labels import Texts
 from judgeloop.report.run_result import RunResult
@@ -36,6 +38,7 @@ NONE = "none"  # a value that switches a setting off, so it may be given to any 
 
 C = TypeVar("C", bound=RunSettings)
 R = TypeVar("R", bound=RunResult)
+F = TypeVar("F")
 
 
 @dataclass(slots=True)
@@ -92,6 +95,10 @@ class Prepared(Generic[C]):
         """The ledger of a run that has begun."""
         assert self.ledger is not None, "`opened` has opened it"
         return self.ledger
+
+    async def look(self, find: Callable[[LedgerReader], F]) -> F:
+        """What `find` reads of the ledger of a run that has begun."""
+        return await look(self.open_ledger, find)
 
     def session(self, parts: Parts[T] | None = None) -> Session[T]:
         """The session of the run, from its parts, or from others."""

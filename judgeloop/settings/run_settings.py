@@ -18,9 +18,9 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
-from judgeloop.formats.row import Source
+from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
-from judgeloop.providers.catalogue import TIERS
+from judgeloop.providers.endpoint import TIERS
 from judgeloop.settings import shared
 from judgeloop.settings.setting import DOLLARS_FORM, Gate, Parse, Part, Setting, declared, like, one_of
 from judgeloop.settings.validation import Configuration
@@ -297,10 +297,7 @@ class ContestSettings(RunSettings):
         gate=Gate.CONDITION,
     ).field(None)
     order: Order = shared.run_setting(
-        "Order in which the two outputs are shown: both, random, audited (random, and "
-        "the first 20 decisive items in both) or fixed.",
-        shared.JUDGE,
-        common=True,
+        "Order in which the two outputs are shown: both, random or fixed.", shared.JUDGE, common=True
     ).field(Order.BOTH)
     vote: Vote = shared.run_setting(
         "How a panel decides: majority, mean or unanimous.", shared.JUDGE, file_only=True

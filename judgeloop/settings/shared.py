@@ -38,7 +38,7 @@ place_setting = partial(Setting, panel=OUTPUT, part=Part.PLACE)
 
 def _map_text(value: object) -> object:
     """Check a map; what reads it is imported when there is one."""
-    from judgeloop.formats.column_map import map_text
+    from judgeloop.formats.columns import map_text
 
     return map_text(value)
 

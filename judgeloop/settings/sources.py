@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
+from judgeloop.core.ledger import KEY_VARIABLE, NO_KEY
 from judgeloop.judges.catalogue import JUDGES
 from judgeloop.settings import trust
 from judgeloop.settings.setting import PREFIX, Declared, variable
@@ -29,7 +30,6 @@ BESIDE = {
     variable("judge_api_key"): "Key for the server of --judge-base-url, which gets no other key.",
     variable("config"): "Settings file to trust in place of the one that is found, or none.",
     variable("max_usd"): "Ceiling of every budget, in dollars; no flag and no file exceeds it.",
-    variable("ledger_key"): "Key that signs the rows of the ledger, against changes by others.",
 }
 
 # The settings of a command by their keys; and of all commands, by their paths: `compare`, or
@@ -132,9 +132,11 @@ def check_variables(names: Iterable[str], where: str, commands: Commands, asked:
     """Refuse a variable JUDGELOOP_* that no command reads; `where` says where the names stand.
 
     Raises:
-        InputError: names the variable and the nearest that exists.
+        InputError: names the variable and the nearest that exists, or why it is read no longer.
     """
     found = {name for name in names if name.startswith(PREFIX) and not name.startswith(OF_TESTS)}
+    if KEY_VARIABLE in found:
+        raise InputError(f"{where}: {NO_KEY}")
     unknown = found - BESIDE.keys() - {one.variable for one in commands[asked].values()}
     if not unknown:
         return

@@ -1,6 +1,6 @@
-"""What changed between two nights: how pairs ended, which items turned, whose outputs differ, who is absent.
+"""What changed since the last night: how pairs ended, which items turned, whose outputs are new, who is absent.
 
-Reads a ledger, returns a page or names. `diagnostics/differences.py` compares two runs item by item.
+Reads a ledger, returns lines and names. `report/turned.py` compares two runs item by item.
 """
 
 import re
@@ -8,25 +8,17 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from judgeloop.core.errors import InputError, some
+from judgeloop.core.errors import some
 from judgeloop.core.ledger import RunNote
-from judgeloop.diagnostics.differences import differences, other_outputs
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page, Table
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.words import count
+from judgeloop.report.turned import turned_since
 from judgeloop.suite.summary import DATE, Line, is_doubtful, state_of
 
-COLUMNS = ("items that turned", "judged in both", "other outputs")
-NEITHER = (
-    "Where no item turned and no output is another one, it is another draw of the items, or a limit, that ended a "
-    "pair otherwise. "
-)
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
-DIFF = "`judgeloop runs diff` of two runs lists their items."
 Systems = tuple[str, ...]
 
 
@@ -36,39 +28,13 @@ class Ended(NamedTuple):
     run: PastRun
     result: RunResult | None
 
-    @property
-    def words(self) -> str:
-        """How it ended, and who won; of one that runs again, only that."""
-        word = _word(self, required=self.result is None or self.result.answer_required)
-        ended = self.run.recorded.note.exit_code is not None
-        winner = self.result.named if ended and self.result else None
-        return f"{word}, {visible(winner)}" if winner else word
 
-
-def _word(ended: Ended, *, required: bool) -> str:
-    """Return how a run ended, by what is `required`; of one that did not, what became of it."""
+def _word(ended: Ended) -> str:
+    """Return how a run ended; of one that did not, what became of it."""
     code, result = ended.run.recorded.note.exit_code, ended.result
-    if code is None:
+    if code is None or result is None:
         return ended.run.state.value
-    return state_of(code, required=required, doubtful=result is not None and is_doubtful(result))
-
-
-def changes(ledger: Address, x: str, y: str) -> Page:
-    """Return what differs between the nights whose names begin with `x` and `y`, by pair.
-
-    Raises:
-        InputError: no run is of such a night.
-        LedgerError: the ledger cannot be read, or a row is not as it was written.
-    """
-    before, after = (_of_night(ledger, night) for night in (x, y))
-    rows = [_row(systems, before, after) for systems in sorted({**before, **after})]
-    still = {"", "0"}  # of the items that turned
-    changed = tuple(row for row in rows if row[1] != row[2] or row[-1] or row[3] not in still)
-    head = f"{count(len(changed), 'pair')} of {len(rows):,} changed between {visible(x)} and {visible(y)}"
-    if not changed:
-        return Page(f"{head}.", ())
-    note = NEITHER * any(not row[-1] and row[3] in still for row in changed) + DIFF
-    return Page(f"{head}.", (), tables=(Table("", ("systems", x, y, *COLUMNS), changed, note),))
+    return state_of(result.outcome, code, doubtful=is_doubtful(result))
 
 
 def compared(
@@ -95,7 +61,7 @@ def compared(
     absent = [one for one in gone if again and not any(_named(one, said) for said in unread)]
     runs = {one.id: one for one in every}
     then = ((line, _then(line, before, unread)) for line in lines)
-    beside = (line if old is None else _beside(line, runs, _ended(ledger, old)) for line, old in then)
+    beside = (line if old is None else _beside(ledger, line, runs, _ended(ledger, old)) for line, old in then)
     found = (_warned(_unchanged(line, runs, asked), runs) for line in beside)
     return last[:DATE], tuple(found), sorted(absent)
 
@@ -114,13 +80,24 @@ def _then(line: Line, before: Mapping[Systems, PastRun], unread: Sequence[str]) 
     return known[0] if len(known) == 1 else None
 
 
-def _beside(line: Line, runs: Mapping[str, PastRun], then: Ended) -> Line:
-    """Return a line with how its systems ended before, by what is required now, and whether outputs are new."""
-    old, word = then.run.recorded.note, _word(then, required=bool(line.gate))
-    new = runs[line.run].recorded.note if line.run in runs else None
-    if new is None or not (_known(old) and _known(new)):
-        return replace(line, before=word)
-    return replace(line, before=word, outputs="new" if other_outputs(old, new) else "same")
+def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Ended) -> Line:
+    """Return a line with how its systems ended before, by what is required now, what turned, and if outputs are new."""
+    line = replace(line, before=_word(then))
+    if line.run not in runs:
+        return line
+    now, old = _ended(ledger, runs[line.run]), then.run.recorded.note
+    if then.result is not None and now.result is not None and then.result.job == now.result.job:
+        line = replace(line, since=turned_since(then.result, now.result))
+    new = now.run.recorded.note
+    if not (_known(old) and _known(new)):
+        return line
+    return replace(line, outputs="new" if other_outputs(old, new) else "same")
+
+
+def other_outputs(x: RunNote, y: RunNote) -> list[str]:
+    """Return the systems of `y` whose outputs are not all those of `x`, as far as it is known; matched by place."""
+    found = zip(y.systems, x.outputs, y.outputs, strict=False)
+    return [name for name, old, new in found if old and new and old != new]
 
 
 def _warned(line: Line, runs: Mapping[str, PastRun]) -> Line:
@@ -159,28 +136,5 @@ def _known(note: RunNote) -> bool:
     return bool(note.outputs) and all(note.outputs)
 
 
-def _of_night(ledger: Address, night: str) -> dict[Systems, Ended]:
-    found = [one for one in past_runs(ledger, night=night) if one.recorded.note.judges]
-    if not found:
-        raise InputError(f"{night}: no run in {ledger} is of a night whose name begins so; `judgeloop runs` lists all")
-    return {one.recorded.note.systems: _ended(ledger, one) for one in reversed(found)}
-
-
 def _ended(ledger: Address, run: PastRun) -> Ended:
     return Ended(run, None if run.decision is None else result_of(stored(ledger, run.id)))
-
-
-def _row(systems: Systems, before: Mapping[Systems, Ended], after: Mapping[Systems, Ended]) -> tuple[str, ...]:
-    ends = [night.get(systems) for night in (before, after)]
-    named = visible(" and ".join(systems))
-    words = ["not asked" if one is None else one.words for one in ends]
-    old, new = ends
-    if old is None or new is None:
-        return named, *words, "", "", ""
-    others = ", ".join(map(visible, other_outputs(old.run.recorded.note, new.run.recorded.note)))
-    if old.result is None or new.result is None or old.result.job != new.result.job:
-        return named, *words, "", "", others
-    found = differences(old.result, new.result)
-    further = old.result.setup.seed == new.result.setup.seed and found.only[1] > found.only[0] == 0
-    others = others or "none: it went on" * further
-    return named, *words, f"{len(found.turned):,}", f"{found.both:,}", others

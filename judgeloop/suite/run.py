@@ -11,20 +11,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
-from judgeloop.core.errors import (
-    EXIT_ERROR,
-    EXIT_OTHER_WON,
-    EXIT_UNDECIDED,
-    EXIT_USAGE,
-    InputError,
-    JudgeloopError,
-    LedgerError,
-)
+from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
 from judgeloop.core.money import to_usd
-from judgeloop.core.outcomes import Control, StopKind
+from judgeloop.core.outcomes import Control, Outcome, StopKind
 from judgeloop.engine.state import Interruption, Observe
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
-from judgeloop.ledger.stored import Ledger
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.run_result import RunResult
 from judgeloop.runs.inputs import WITHOUT_LIMIT
@@ -78,6 +70,7 @@ class Ended:
         return replace(
             line,
             exit_code=result.exit_code,
+            outcome=result.outcome,
             headline=result.page.headline,
             winner=result.named,
             gap=result.figure,
@@ -88,23 +81,29 @@ class Ended:
             both_orders=result.counts.both_orders,
             warnings=tuple(one.message for one in result.warnings),
             advice=_advice(result),
-            goes_on=result.goes_on,
-            used_up=result.last_stop[0] is StopKind.BUDGET,
+            goes_on=_goes_on(result),
+            used_up=result.halt.kind is StopKind.BUDGET,
             doubtful=is_doubtful(result),
         )
 
 
+def _goes_on(result: RunResult) -> bool:
+    """Return whether the same command may ask more, as something cut this one short."""
+    again = {NoteCode.RESUME, NoteCode.FIX_AND_RESUME, NoteCode.BEGIN_ANEW}
+    return any(one.code in again for one in result.advice)
+
+
 def _advice(result: RunResult) -> str:
     """Return what would answer a question that is undecided; "" where the same command asks more."""
-    if result.exit_code != EXIT_UNDECIDED or result.goes_on:
+    if result.outcome not in {Outcome.UNDECIDED, Outcome.NOT_SHOWN} or _goes_on(result):
         return ""
-    paid_out = result.last_stop[0] is StopKind.BUDGET
+    paid_out = result.halt.kind is StopKind.BUDGET
     return " ".join([NEXT_NIGHT] * paid_out + [one.message for one in result.advice])
 
 
 def _risk(result: RunResult) -> float:
     """Return the proved risk of an answer; 0 without one, or if nothing is left to chance."""
-    answered = result.answer_code in {0, EXIT_OTHER_WON} and result.risk != 0.0
+    answered = result.answer in {Outcome.PASSED, Outcome.DECIDED, Outcome.FAILED} and result.risk != 0.0
     return result.setup.risk_threshold if answered and result.setup.guarantee else 0.0
 
 
@@ -266,7 +265,7 @@ class _Suite:
         async with places:
             end = await self._end_of(last, budget_p, at_once, again=account.given_p is not None)
             spent = await self.ledger.spend(last.ran.run_id, None)
-        short = end.result is not None and end.result.last_stop[0] is StopKind.BUDGET
+        short = end.result is not None and end.result.halt.kind is StopKind.BUDGET
         self.ends[name] = replace(end, charged_p=spent.charged_p, unconfirmed_p=spent.unconfirmed_p)
         self.accounts[name] = replace(
             account,

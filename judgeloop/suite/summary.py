@@ -9,16 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from judgeloop.core.errors import (
-    EXIT_ERROR,
-    EXIT_INTERRUPTED,
-    EXIT_JUDGE,
-    EXIT_OTHER_WON,
-    EXIT_UNDECIDED,
-    EXIT_USAGE,
-    some,
-)
+from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.outcomes import Outcome
 from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_index
 from judgeloop.report.junit import render_ends
@@ -26,29 +19,20 @@ from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import Page, Rows, Section, Table
 from judgeloop.report.run_result import RunResult
+from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, per_cent
 from judgeloop.suite.in_common import EACH, FIRST, Said, grouped
 
-# The exit codes of pairs in words, the worst first: it is that of the suite.
-STATES = {
-    EXIT_INTERRUPTED: "interrupted",
-    EXIT_USAGE: "wrong input",
-    EXIT_ERROR: "error",
-    EXIT_JUDGE: "judge failed",
-    EXIT_OTHER_WON: "failed",
-    EXIT_UNDECIDED: "undecided",
-    0: "passed",
-}
-# How a page in a browser colours them: as a win, a tie or a loss.
-DECIDED = "decided"  # of a pair of which nothing was required, so that any winner will do
-# Of a pair that passed, or for which any winner will do, with a warning that this may say little.
-DOUBTFUL = {STATES[0]: "doubtful pass", DECIDED: "doubtful decision"}
-KINDS = (*STATES.values(), DECIDED, *DOUBTFUL.values())
-TONES = (
-    dict.fromkeys(STATES.values(), "lost")
-    | dict.fromkeys(("undecided", DECIDED, *DOUBTFUL.values()), "tie")
-    | {"passed": "won"}
-)
+# How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a
+# browser colours a state as a win, a tie or a loss.
+ERRORS = {EXIT_USAGE: "wrong input", EXIT_ERROR: "error"}
+DOUBTFUL = {Outcome.PASSED: "doubtful pass", Outcome.DECIDED: "doubtful decision"}
+# The worst first: the exit code of the first is that of the suite.
+EXITS = (EXIT_INTERRUPTED, EXIT_USAGE, EXIT_ERROR, *(one.exit_code for one in Outcome))
+STATES = ("interrupted", *ERRORS.values(), *(one.said for one in Outcome if one is not Outcome.INTERRUPTED))
+KINDS = (*STATES, *DOUBTFUL.values())
+TIES = {one.said for one in (Outcome.NOT_SHOWN, Outcome.UNDECIDED, Outcome.DECIDED)} | {*DOUBTFUL.values()}
+TONES = {state: "won" if state == Outcome.PASSED else "tie" if state in TIES else "lost" for state in KINDS}
 DOUBTED = {
     NoteCode.ALL_IDENTICAL,
     NoteCode.ALL_TIES,
@@ -74,6 +58,7 @@ class Line:
 
     - `name`, `question`, `systems`: what was asked; no systems if they could not be read
     - `exit_code`, `headline`: those of the question's own command; the error of a pair without a result
+    - `outcome`: how it stands to what was asked; None without a result
     - `winner`: the system that is named; None without one
     - `gap`: of a comparison, bounds of the share of items that the second system wins less the share that it loses
     - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars;
@@ -91,6 +76,7 @@ class Line:
     - `goes_on`: true if the same command may ask more of this pair
     - `used_up`: true if a budget ended it
     - `before`: how the same systems ended in the last night; empty if they were not compared
+    - `since`: the items that turned since the last night
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
     - `same_as`: the latest night before that asked this question about these outputs; empty without any
     - `further`: whether more was asked about them now
@@ -100,6 +86,7 @@ class Line:
     question: str
     exit_code: int
     headline: str
+    outcome: Outcome | None = None
     systems: tuple[str, ...] = ()
     winner: str | None = None
     gap: str = ""
@@ -118,6 +105,7 @@ class Line:
     goes_on: bool = False
     used_up: bool = False
     before: str = ""
+    since: Since = NONE_TURNED
     outputs: str = ""
     same_as: str = ""
     further: bool = False
@@ -125,7 +113,7 @@ class Line:
     @property
     def state(self) -> str:
         """How it ended, in a word."""
-        return state_of(self.exit_code, required=bool(self.gate), doubtful=self.doubtful)
+        return state_of(self.outcome, self.exit_code, doubtful=self.doubtful)
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -160,6 +148,8 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
         values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
+        del values["since"]
+        values |= {"turned": [one._asdict() for one in self.since.turned], "judged_in_both": self.since.both}
         for name in ("charged", "unconfirmed"):
             values[f"{name}_usd"] = float(to_usd(values.pop(f"{name}_p")))
         return values
@@ -239,7 +229,7 @@ class Summary:
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
             cost += (
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
-                "`judgeloop ledger reconcile` books what a provider's export says."
+                "`judgeloop ledger settle` books what they did cost."
             )
         how = "The same command" if any(one.goes_on for one in self.lines) else ""
         if not how and any(one.used_up for one in self.lines):
@@ -254,7 +244,9 @@ class Summary:
         ]
         by = [Said(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
+        turned = [Said(one.name, one.since.line, one.since.line) for one in self.lines if one.since.line]
         notes = (
+            Section("Items that turned since the last night", grouped(turned, len(self.lines))),
             Section("What would answer those that are undecided", grouped(wanted, len(self.lines))),
             Section("The same as before", grouped(same, len(self.lines))),
             Section("Warnings", (*([("absent", visible(self.missed))] if self.absent else []), *self.warned())),
@@ -313,12 +305,11 @@ class Summary:
         return render_index(self.page, shown, TONES)
 
 
-def state_of(exit_code: int, *, required: bool, doubtful: bool) -> str:
-    """Return how a pair ended, in a word; where nothing was `required`, any winner will do."""
-    if exit_code:
-        return STATES.get(exit_code, f"exit {exit_code}")
-    word = STATES[0] if required else DECIDED
-    return DOUBTFUL[word] if doubtful else word
+def state_of(outcome: Outcome | None, exit_code: int, *, doubtful: bool) -> str:
+    """Return how a pair ended, in a word; without an `outcome`, by which error."""
+    if outcome is None:
+        return ERRORS.get(exit_code, f"exit {exit_code}")
+    return DOUBTFUL.get(outcome, outcome.said) if doubtful else outcome.said
 
 
 def is_doubtful(result: RunResult) -> bool:
@@ -332,4 +323,4 @@ def worst(codes: Iterable[int]) -> int:
     >>> worst([0, 3, 5, 0]), worst([4, 1, 2]), worst([1, 4])
     (5, 2, 1)
     """
-    return min(codes, key=list(STATES).index)
+    return min(codes, key=EXITS.index)

@@ -1,20 +1,19 @@
 """The catalogue of systems that answer live, and what an argument names: one of them, or a file.
 
 A prefix wins: `openai/x` is a model, and `./openai/x` is a file. A file that ends in `.toml` describes
-a system. It imports nothing heavy: a system's module is imported when it is made.
+a system. It imports nothing heavy: a row's function imports a system's file when the system is made.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.providers.catalogue import PROVIDERS
+from judgeloop.providers.catalogue import PROVIDERS, ProviderRow
 from judgeloop.systems.options import SystemOptions
 
 if TYPE_CHECKING:
@@ -27,14 +26,13 @@ class SystemRow:
 
     - `prefix`, `rest`: the parts of the name as typed; `rest` is the placeholder that help shows.
       Without a prefix, `rest` ends in the ending of a file.
-    - `makes`: the factory or class, as `module:name` in `judgeloop.systems`. It takes the name and the
-      options.
+    - `make`: creates the system, of the rest of the name and the options.
     - `takes`: the settings that the caller may give (`options.py`).
     """
 
     prefix: str
     rest: str
-    makes: str
+    make: Callable[[str, SystemOptions], System]
     takes: frozenset[str]
 
     @property
@@ -48,7 +46,7 @@ class SystemRow:
         return "max-cost" in self.takes
 
     def names(self, name: str) -> bool:
-        """Return whether `name` names such a system."""
+        """Whether `name` names such a system."""
         ending = "" if self.prefix else Path(self.rest).suffix
         return name.startswith(self.prefix) and name.endswith(ending)
 
@@ -56,11 +54,42 @@ class SystemRow:
 OF_ALL = frozenset({"timeout", "version", "outputs-since"})
 OF_MODELS = OF_ALL | {"base-url", "key-variable", "price", "max-tokens"}
 OF_CODE = OF_ALL | {"max-cost", "concurrency"}
-DESCRIBED = SystemRow("", "FILE.toml", "chat_model:described_system", OF_MODELS)
+
+
+def _chat(provider: ProviderRow) -> Callable[[str, SystemOptions], System]:
+    def make(model: str, options: SystemOptions) -> System:
+        from judgeloop.systems.chat import chat_system
+
+        return chat_system(f"{provider.name}/{model}", options)
+
+    return make
+
+
+def _described(path: str, options: SystemOptions) -> System:
+    from judgeloop.systems.chat import described_system
+
+    return described_system(path, options)
+
+
+def _command(command: str, options: SystemOptions) -> System:
+    from judgeloop.systems.code import CommandSystem
+
+    return CommandSystem(command, options)
+
+
+def _function(name: str, options: SystemOptions) -> System:
+    from judgeloop.providers.user_code import load_function
+    from judgeloop.systems.code import FunctionSystem
+
+    function = load_function(name, f"system {options.name}", allowed=options.allow_plugins)
+    return FunctionSystem(name, function, options)
+
+
+DESCRIBED = SystemRow("", "FILE.toml", _described, OF_MODELS)
 SYSTEMS = (
-    *(SystemRow(f"{row.name}/", row.rest, "chat_model:chat_system", OF_MODELS) for row in PROVIDERS),
-    SystemRow("command:", "…", "command:CommandSystem", OF_CODE | {"pass-env"}),
-    SystemRow("python:", "MODULE:FUNCTION", "function:make_system", OF_CODE),
+    *(SystemRow(f"{row.name}/", row.rest, _chat(row), OF_MODELS) for row in PROVIDERS),
+    SystemRow("command:", "…", _command, OF_CODE | {"pass-env"}),
+    SystemRow("python:", "MODULE:FUNCTION", _function, OF_CODE),
     DESCRIBED,
 )
 FORMS = ", ".join(row.form for row in SYSTEMS)
@@ -73,12 +102,12 @@ _ELSEWHERE = (
 
 
 def system_row(name: str) -> SystemRow | None:
-    """Return the row of a system that answers live; None for a file of outputs."""
+    """The row of a system that answers live; None for a file of outputs."""
     return next((row for row in SYSTEMS if row.names(name)), None)
 
 
 def described(name: str) -> bool:
-    """Return whether a system is named by the file that describes it."""
+    """Whether a system is named by the file that describes it."""
     return system_row(name) is DESCRIBED
 
 
@@ -112,7 +141,7 @@ def files_of(sources: Iterable[object]) -> list[Path]:
 
 
 def _meant(value: str) -> str:
-    """Return the name that was probably meant; empty if nothing tells."""
+    """The name that was probably meant; empty if nothing tells."""
     for pattern, name in _ELSEWHERE:
         if found := re.fullmatch(pattern, value):
             parts = {"path": "", **found.groupdict()}
@@ -136,7 +165,4 @@ def make_system(name: str, options: SystemOptions) -> System:
     assert row is not None, "it is a text that `source` left"
     for key in sorted(options.given - row.takes):
         raise InputError(f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes))}")
-    module, _, function = row.makes.partition(":")
-    make = getattr(import_module(f"judgeloop.systems.{module}"), function)
-    made: System = make(name.removeprefix(row.prefix) if row.takes is not OF_MODELS else name, options)
-    return made
+    return row.make(name.removeprefix(row.prefix), options)

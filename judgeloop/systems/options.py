@@ -13,7 +13,7 @@ from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.money import to_pico
-from judgeloop.providers.catalogue import ChatOptions
+from judgeloop.providers.endpoint import ChatOptions
 
 _PRICE = re.compile(r"[0-9.]+ ?, ?[0-9.]+|.+\.toml")
 _DURATION = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?) ?(?P<unit>[smh]?)")
@@ -60,7 +60,7 @@ def _matching(pattern: re.Pattern[str], expected: str) -> Callable[[str], str]:
 
 
 def duration(text: str) -> float:
-    """Return the seconds of a duration such as 90s, 30m or 2h."""
+    """The seconds of a duration such as 90s, 30m or 2h."""
     found = _DURATION.fullmatch(text.strip())
     seconds = float(found["number"]) * UNITS[found["unit"]] if found else 0.0
     if not seconds > 0:
@@ -91,7 +91,7 @@ def _variables(text: str) -> tuple[str, ...]:
 
 
 def _day(text: str) -> str:
-    """Return a day (UTC) in ISO 8601; `today` is the day on which the run is prepared."""
+    """A day (UTC) in ISO 8601; `today` is the day on which the run is prepared."""
     try:
         return str(datetime.now(UTC).date() if text == "today" else date.fromisoformat(text))
     except ValueError:
@@ -158,12 +158,19 @@ def options_of(
         )
         for name, values in found.items()
     }
-    _check_keys(options.values())
+    places: dict[str, SystemOptions] = {}
+    for one in options.values():
+        other = one if one.key_variable is None else places.setdefault(one.key_variable, one)
+        if other.base_url != one.base_url:
+            raise InputError(
+                f"`system={one.name}.key-variable={one.key_variable}`: the key of {other.name} would "
+                "go to a second address; give each address a key of its own"
+            )
     return options
 
 
 def _parts(entry: str, names: Sequence[str]) -> tuple[str, str, str]:
-    """Return the system, the key and the value of an entry.
+    """The system, the key and the value of an entry.
 
     A name may hold dots and signs of equality: the longest name of the run counts.
     """
@@ -194,17 +201,3 @@ def _read(name: str, key: str, value: str) -> Any:
         return KEYS[key][1](value)
     except ValueError as error:
         raise InputError(f"`system={name}.{key}={value}`: expected {error}") from None
-
-
-def _check_keys(options: Any) -> None:
-    """Refuse a key that would go to two addresses."""
-    places: dict[str, SystemOptions] = {}
-    for one in options:
-        if one.key_variable is None:
-            continue
-        other = places.setdefault(one.key_variable, one)
-        if other.base_url != one.base_url:
-            raise InputError(
-                f"`system={one.name}.key-variable={one.key_variable}`: the key of {other.name} would "
-                "go to a second address; give each address a key of its own"
-            )

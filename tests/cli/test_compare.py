@@ -471,11 +471,11 @@ def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130
     assert process.returncode == 130, err
     assert not out
     assert "no result: interrupted" in err
-    assert "judgeloop ledger reconcile" in err
+    assert "judgeloop ledger show --unknown" in err
 
 
 def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server, monkeypatch):
-    monkeypatch.setattr("judgeloop.ledger.stored.PATIENCE_S", 0.05)
+    monkeypatch.setattr("judgeloop.ledger.ledger.PATIENCE_S", 0.05)
     command = ["compare", *live(chat_server, *files[:2])]
     run = json.loads(judgeloop(*command, "--dry-run", "--json").stdout)["run"]
     other = open_ledger(Path(".judgeloop/ledger.sqlite"))

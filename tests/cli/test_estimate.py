@@ -189,7 +189,7 @@ def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(dr
         assert width or "Too few items are judged." in done.stdout
 
 
-@pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "A score of 0.3 was required and is reached: mine scores"), (0.95, 5, "FAILED: a score of 0.95 was required, and mine scores"), (TRUTH, 3, "is open")])  # fmt: skip
+@pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "a score of 0.3 was required and is reached: mine scores"), (0.95, 5, "FAILED: a score of 0.95 was required, and mine scores"), (TRUTH, 3, "is open")])  # fmt: skip
 def test_a_required_score_decides_the_exit_code(drawing, required, code, said):
     done = judgeloop(*drawing, "--max-judgments", 40, "--require-score", required)
     assert done.exit_code == code, done.output

@@ -18,8 +18,7 @@ import judgeloop as library
 from judgeloop.core.errors import InputError
 from judgeloop.formats import tables
 from judgeloop.formats.tables import read_bytes
-from judgeloop.providers.catalogue import ChatOptions
-from judgeloop.providers.endpoint import endpoint_for
+from judgeloop.providers.endpoint import ChatOptions, endpoint_for
 from judgeloop.providers.openai import PROVIDER
 
 ROWS = [{"id": str(number), "prompt": "Say.", "output": f"text {number}"} for number in range(6)]

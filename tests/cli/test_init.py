@@ -206,7 +206,7 @@ def test_every_default_and_example_has_the_form_of_its_setting():
     [
         ("risk", 'a number above 0, up to 1, or a share such as "5%"'),
         ("max-judgments", "a whole number from 1"),
-        ("order", '"both", "random", "audited" or "fixed"'),
+        ("order", '"both", "random" or "fixed"'),
         ("items", "a path"),
         ("judge", "text, or a list of such values"),
         ("allow-partial", "true or false"),

@@ -65,7 +65,7 @@ def test_a_run_that_is_asked_again_with_another_gate_says_so_and_when_it_began(t
 
 
 def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, monkeypatch):
-    monkeypatch.setattr("judgeloop.ledger.stored.PATIENCE_S", 0.05)
+    monkeypatch.setattr("judgeloop.ledger.ledger.PATIENCE_S", 0.05)
     with closing(open_ledger(LEDGER)) as one, closing(open_ledger(LEDGER)) as other:
         with one.only_run("0a0a0a0a"):
             asyncio.run(one.note("0a0a0a0a", RunNote(("old", "new"), ("human",), night="2026-11-24")))
@@ -100,19 +100,25 @@ def test_runs_since_a_day_are_listed_and_others_are_not(two_runs):
     assert "--since someday: expected today, yesterday, a number of days" in refused.stderr
 
 
-def test_items_that_turned_between_two_runs_come_first_and_then_what_differs(two_runs):
+def test_the_items_that_turned_since_the_run_before_are_shown_with_a_result(two_runs):
     good, poor = Path("a.jsonl").read_text(), Path("b.jsonl").read_text()
     Path("a.jsonl").write_text(poor)
     Path("b.jsonl").write_text(good)
     judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1")
     last, earlier, _ = json.loads(judgeloop("runs", "--json").stdout)
     assert last["exit_code"] is not None
-    found = judgeloop("runs", "diff", earlier["run"], last["run"][:8])
+    plain, found = (judgeloop("runs", "show", last["run"], *more) for more in ((), ("--details",)))
     assert found.exit_code == 0, found.output
-    assert re.match(r"\d+ items turned, of \d+ judged in both", found.stdout)
-    assert "outputs of b" in found.stdout
     rows = re.findall(r"^  i\d+ +a +b +a, b$", found.stdout, re.MULTILINE)
-    assert f"{len(rows)} items turned" in found.stdout
+    assert rows
+    assert f"{len(rows)} items turned since run {earlier['run']}, of " in found.stdout.removeprefix(plain.stdout)
+    values = json.loads(judgeloop("runs", "show", last["run"], "--details", "--json").stdout)
+    assert values["before"] == earlier["run"]
+    assert [(one["before"], one["after"], one["changed"]) for one in values["turned"]] == [
+        ("a", "b", ["a", "b"])
+    ] * len(rows)
+    first = judgeloop("runs", "show", earlier["run"], "--details").stdout
+    assert f"no run before {earlier['run']} judged these systems" in first, "another judge is no run before"
 
 
 def test_the_trend_of_a_pair_is_a_table_and_a_picture_and_not_of_strangers(two_runs):

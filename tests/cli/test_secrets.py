@@ -26,7 +26,6 @@ FLAGS = sorted(
     }
 )
 FILES = [f"result{ending}" for ending in FORMS]
-KEEP = 'python3 -c \'import sys; open("end.txt", "w").write(sys.stdin.read())\''
 ASKED = ("--judge", "metric:rouge1")
 
 
@@ -37,11 +36,11 @@ def two_systems(monkeypatch):
 
 
 def everything(*arguments):
-    """What a command prints, writes, and gives to the caller's command."""
+    """What a command prints and writes."""
     files = [part for file in FILES for part in ("-o", file)]
-    done = judgeloop(*arguments, *files, "--on-end", KEEP)
+    done = judgeloop(*arguments, *files)
     texts = {"stdout": done.stdout, "stderr": done.stderr}
-    for path in (*map(Path, FILES), Path("end.txt"), *Path("result").glob("*")):
+    for path in (*map(Path, FILES), *Path("result").glob("*")):
         if path.is_file():
             texts[str(path)] = path.read_text()
     return done.exit_code, texts
@@ -70,9 +69,8 @@ def test_every_file_is_whole_with_the_mask_in_place_of_the_key(flag, chat_server
     code, texts = everything("compare", *SYSTEMS, *judge, flag, value, "--json")
     assert code in {0, 3}, texts["stderr"]
     assert showing(texts) == []
-    assert {*FILES, "end.txt"} < set(texts)
+    assert {*FILES} < set(texts)
     assert json.loads(texts["result.json"]) == json.loads(texts["stdout"])
-    assert json.loads(texts["end.txt"]) == json.loads(texts["stdout"])
     ET.fromstring(texts["result.xml"])
     masked = {name for name, text in texts.items() if "[masked key]" in text.replace("\\", "")}
     assert masked >= ({"result.html"} if flag == "--rubric" else {*FILES})

@@ -16,6 +16,7 @@ from judgeloop.core.errors import LedgerError
 from judgeloop.report.junit import render_ends
 
 OTHERS = ["-o", "result.html", "-o", "result.json", "-o", "result.md"]
+FORMS = ["html", "json", "md", "xml"]
 COMMAND = ["compare", "a.jsonl", "b.jsonl", "--judge"]
 
 
@@ -103,24 +104,64 @@ def test_during_a_run_the_files_say_that_it_did_not_finish_and_then_the_result()
         "    return float('good' in first)\n"
     )
     command = [*COMMAND, "python:watching:judge", "--allow-plugins", *OTHERS]
-    for night in (["result.xml"], ["result.html", "result.json", "result.md", "result.xml"]):
-        assert invoked(*command, "--ledger", f"{len(night)}.sqlite").exit_code == 0
-        assert sorted(file.name for file in Path("seen").iterdir()) == night
+    for night in ("first", "second"):
+        assert invoked(*command, "--ledger", f"{night}.sqlite").exit_code == 0
+        assert sorted(file.name for file in Path("seen").iterdir()) == [f"result.{form}" for form in FORMS]
         assert all("judgeloop did not finish" in one.read_text() for one in Path("seen").iterdir())
         assert not any("did not finish" in one.read_text() for one in Path().glob("result.*"))
 
 
-def test_a_refused_command_is_an_error_in_each_file_of_an_earlier_result():
+def test_a_refused_command_is_an_error_in_each_file_whether_there_was_one_or_not():
     write_good_and_poor(Path(), 12, reference="good")
-    for refused, files in (("c.jsonl", []), ("--nope", ["html", "json", "md"])):
+    for refused in ("c.jsonl", "--nope"):
         assert invoked(*COMMAND, "metric:rouge1", refused, *OTHERS).exit_code == 2
         said = {file.suffix[1:]: file.read_text() for file in sorted(Path().glob("result.*"))}
-        assert list(said) == [*files, "xml"]
+        assert list(said) == FORMS
         assert all("better" not in one for one in said.values())
         assert invoked(*COMMAND, "metric:rouge1", *OTHERS).exit_code == 0
     assert "compare has no result: No such option" in said["html"]
     assert "### compare has no result: No such option" in said["md"]
     assert json.loads(said["json"])["error"].startswith("No such option")
+
+
+NIGHT = """
+[suite]
+budget = 1
+judge = "metric:rouge1"
+[pairs.x]
+systems = ["a.jsonl", "b.jsonl"]
+"""
+ENDS = [([], 0), (["--require-winner", "b"], 5), (["--risk", "7%5"], 2), (["--nope"], 2), (["--ledger", "torn/l"], 1)]
+
+
+@pytest.mark.parametrize(("flags", "code"), ENDS)
+@pytest.mark.parametrize("command", [(*COMMAND, "metric:rouge1"), ("suite", "night.toml")], ids=["compare", "suite"])
+def test_whatever_comes_next_in_a_shell_reads_how_the_command_ended(command, flags, code):
+    write_good_and_poor(Path(), 12, reference="good")
+    Path("torn").write_text("no folder")
+    Path("night.toml").write_text(NIGHT)
+    assert invoked(*command, *flags, "-o", "night.json").exit_code == code
+    found = json.loads(Path("night.json").read_text())
+    assert found["exit_code"] == code
+    assert ("error" in found) == (code in {1, 2} and "pairs" not in found), "the wrong input of a pair is that pair's"
+
+
+@pytest.mark.parametrize(("thrown", "code"), [(KeyError("lost"), 1), (KeyboardInterrupt(), 130)])
+def test_an_error_that_nobody_foresaw_and_an_interruption_are_in_the_file_too(monkeypatch, thrown, code):
+    def broken(*_, **__):
+        raise thrown
+
+    monkeypatch.setattr("judgeloop.cli.suite._asked", broken)
+    Path("night.toml").write_text(NIGHT)
+    invoked("suite", "night.toml", "-o", "night.json")
+    found = json.loads(Path("night.json").read_text())
+    assert found["exit_code"] == code
+    assert found["error"]
+
+
+def test_a_command_that_shows_a_result_again_makes_no_file_of_its_error():
+    assert CliRunner().invoke(app, ["runs", "show", "--nope", "-o", "again.json"]).exit_code == 2
+    assert not Path("again.json").exists()
 
 
 def test_a_refused_start_leaves_the_result_that_the_running_one_wrote_meanwhile():

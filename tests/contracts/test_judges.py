@@ -15,15 +15,14 @@ from support.messages_server import message, text
 
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.formats.verdicts import Recorded, VerdictTable
+from judgeloop.formats.verdicts import RecordedScore, VerdictTable
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.function import PluginJudge
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
 from judgeloop.judges.prompt import shipped_template
-from judgeloop.judges.replay import ReplayJudge
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ReplayJudge, ScriptedJudge
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
 TURNED = replace(CALL, systems=CALL.systems[::-1], outputs=CALL.outputs[::-1])
@@ -90,10 +89,10 @@ JUDGES = {
     "scripted": lambda server, prompt: ScriptedJudge(lambda call: Verdict(float(call.outputs[0] == "good")), cost_p=5),
     "metric": lambda server, prompt: MetricJudge("exact", tie_margin=0.5),
     "replay": lambda server, prompt: ReplayJudge(
-        VerdictTable("t", "d", False, {("i", "a"): Recorded(1.0, 7), ("i", "b"): Recorded(0.0, 7)})
+        VerdictTable("t", "d", False, {("i", "a"): RecordedScore(1.0, 7), ("i", "b"): RecordedScore(0.0, 7)})
     ),
     "replay of pairs": lambda server, prompt: ReplayJudge(
-        VerdictTable("t", "d", True, {("i", "a", "b"): Recorded(1.0, 7)})
+        VerdictTable("t", "d", True, {("i", "a", "b"): RecordedScore(1.0, 7)})
     ),
     "openai": openai_judge,
 }

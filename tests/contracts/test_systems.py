@@ -20,7 +20,7 @@ from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.question import Compare
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE
 from judgeloop.systems.catalogue import OF_MODELS, make_system
-from judgeloop.systems.description import KEYS_OF_FILE
+from judgeloop.systems.chat import KEYS_OF_FILE
 from judgeloop.systems.options import KEYS, options_of
 
 pytestmark = pytest.mark.usefixtures("own_modules")

@@ -38,7 +38,7 @@ def run(folder, command):
 
 
 def write(folder, text):
-    """Do what a reader does with a block of Python: a new file, or a row at the end of a table."""
+    """Do what a reader does with a block of Python: a new file, or a function above a table and a row at its end."""
     comment, _, code = text.partition("\n")
     file = folder / comment.removeprefix("# ")
     if not file.exists():
@@ -47,7 +47,8 @@ def write(folder, text):
     head, mark, tail = file.read_text(encoding="utf-8").partition(TABLE)
     rows, end, rest = tail.partition("\n)")
     assert mark
-    file.write_text(f"{head}{mark}{rows}\n    {code.strip()},{end}{rest}", encoding="utf-8")
+    function, _, row = code.strip().rpartition("\n\n\n")
+    file.write_text(f"{head}\n{function}\n\n{mark}{rows}\n    {row},{end}{rest}", encoding="utf-8")
 
 
 @pytest.mark.processes

@@ -18,7 +18,7 @@ from support.chat_server import ChatServer, Response, completion
 from support.gateways import Azure, Bedrock, Google, Ollama, OpenRouter, completed
 from support.pages import DOCS, blocks
 
-from judgeloop.providers.prices import published_price
+from judgeloop.providers.pricing import published_price
 
 GATEWAYS, OPEN = DOCS / "how-to" / "gateways.md", DOCS / "how-to" / "open-models.md"
 ADDRESS = re.compile(r"https?://[a-z0-9.-]+(?::\d+)?(?=/)")

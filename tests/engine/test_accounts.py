@@ -18,7 +18,7 @@ from judgeloop.engine.accounts import FREE_AHEAD, Accounts
 from judgeloop.engine.asks import Planned, asks_for
 from judgeloop.engine.state import Interruption, RunState
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_lost", "without_a_clock")]
 

@@ -16,7 +16,7 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.papers.diffuse.rules import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")

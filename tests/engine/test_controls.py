@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import Control, ControlTally, StopKind
 from judgeloop.core.records import Abstention, Item, JudgeIdentity, Verdict
 from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries, is_short
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.methods.stats.controls import MOST
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")

@@ -21,7 +21,7 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.papers.diffuse.rules import TieAware
 

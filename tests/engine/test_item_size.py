@@ -16,7 +16,7 @@ from judgeloop.core.records import Abstention, Item, Query
 from judgeloop.engine.asks import plan_for, size_of
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.question import Compare
 

@@ -17,7 +17,7 @@ from judgeloop.engine.generating import Sources
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.providers.redaction import MASK
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")

@@ -20,7 +20,7 @@ from judgeloop.engine import asks, generating
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.papers.diffuse.rules import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
@@ -172,14 +172,3 @@ def test_a_query_is_planned_shortly_before_it_is_admitted(monkeypatch):
     assert all(before for _, before in seen)
     assert seen[0][0] == 3, "half as many again as may be in flight, of the round's twenty"
     assert len(planned) == len(set(planned)) == 20
-
-
-@pytest.mark.parametrize("concurrency", [1, 64])
-def test_an_audit_asks_the_first_20_decisive_items_in_both_orders(concurrency):
-    table = scores(120, 4, wins=0.35, losses=0.35)
-    judge = ScriptedJudge(script_from(table))
-    terms = Terms("run", order=Order.AUDITED, policy=AT_ONCE, concurrency=concurrency)
-    tally = run(judge, items=120, terms=terms).outcome.estimate.tally
-    decisive = sum(tally.wins)
-    assert tally.both == min(20, decisive)
-    assert len(judge.calls) == tally.judged + tally.both

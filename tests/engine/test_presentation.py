@@ -83,59 +83,41 @@ A, B, TIE = Verdict(1.0, "why"), Verdict(0.0, "other"), Verdict(0.5)
 LEAN = Verdict(0.75, "why")
 FLIP = Verdict(0.5, "why", flipped=True, both=True)
 FLIP_OTHER = replace(FLIP, reason="other")
-AUDIT = Order.AUDITED
 
 
 @pytest.mark.parametrize(
-    ("calls", "answers", "order", "combined"),
+    ("calls", "answers", "combined"),
     [
         # Scores are for what was shown first: 1 and 0 agree, 1 and 1 do not.
-        (BOTH, (A, B), Order.BOTH, Verdict(1.0, "why", both=True)),
-        (BOTH, (B, A), Order.BOTH, Verdict(0.0, "other", both=True)),
-        (BOTH, (LEAN, B), Order.BOTH, Verdict(0.875, "why", both=True)),
-        (BOTH, (TIE, TIE), Order.BOTH, TIE),
-        (BOTH, (TIE, None), Order.BOTH, TIE),
-        (BOTH, (A, A), Order.BOTH, FLIP),
-        (BOTH, (B, B), Order.BOTH, FLIP_OTHER),
-        (BOTH, (A, TIE), Order.BOTH, FLIP),
-        (BOTH, (B, TIE), Order.BOTH, FLIP_OTHER),
-        (BOTH, (LEAN, LEAN), Order.BOTH, FLIP),
-        (BOTH, (REFUSED, B), Order.BOTH, REFUSED),
-        (BOTH, (A, REFUSED), Order.BOTH, REFUSED),
-        (BOTH, (REFUSED, CUT_OFF), Order.BOTH, REFUSED),
-        (BOTH, (CUT_OFF, REFUSED), Order.BOTH, CUT_OFF),
-        *((BOTH[:1], (one,), Order.FIXED, one) for one in (A, B, TIE, LEAN)),
-        *((BOTH[1:], (one,), Order.FIXED, replace(one, score=1 - one.score)) for one in (A, B, TIE, LEAN)),
-        *(((RATING,), (one,), Order.BOTH, one) for one in (A, B, LEAN, REFUSED)),
-        # In an audit the first verdict stands, and the second is a check.
-        (BOTH, (LEAN, B), AUDIT, replace(LEAN, both=True)),
-        (BOTH, (LEAN, A), AUDIT, replace(LEAN, flipped=True, both=True)),
-        (BOTH, (LEAN, TIE), AUDIT, replace(LEAN, flipped=True, both=True)),
-        (BOTH, (LEAN, REFUSED), AUDIT, LEAN),
-        (BOTH, (REFUSED, None), AUDIT, REFUSED),
+        (BOTH, (A, B), Verdict(1.0, "why", both=True)),
+        (BOTH, (B, A), Verdict(0.0, "other", both=True)),
+        (BOTH, (LEAN, B), Verdict(0.875, "why", both=True)),
+        (BOTH, (TIE, TIE), TIE),
+        (BOTH, (TIE, None), TIE),
+        (BOTH, (A, A), FLIP),
+        (BOTH, (B, B), FLIP_OTHER),
+        (BOTH, (A, TIE), FLIP),
+        (BOTH, (B, TIE), FLIP_OTHER),
+        (BOTH, (LEAN, LEAN), FLIP),
+        (BOTH, (REFUSED, B), REFUSED),
+        (BOTH, (A, REFUSED), REFUSED),
+        (BOTH, (REFUSED, CUT_OFF), REFUSED),
+        (BOTH, (CUT_OFF, REFUSED), CUT_OFF),
+        *((BOTH[:1], (one,), one) for one in (A, B, TIE, LEAN)),
+        *((BOTH[1:], (one,), replace(one, score=1 - one.score)) for one in (A, B, TIE, LEAN)),
+        *(((RATING,), (one,), one) for one in (A, B, LEAN, REFUSED)),
     ],
 )  # fmt: skip
-def test_the_answers_in_one_or_both_orders_are_combined(calls, answers, order, combined):
+def test_the_answers_in_one_or_both_orders_are_combined(calls, answers, combined):
     query = RATED if calls == (RATING,) else QUERY
-    assert combine(query, calls, answers, order) == combined
+    assert combine(query, calls, answers) == combined
 
 
-@pytest.mark.parametrize("order", [Order.BOTH, Order.AUDITED])
 @pytest.mark.parametrize("calls", [BOTH, BOTH[::-1]], ids=["straight first", "swapped first"])
-def test_two_orders_that_disagree_keep_both_reasons_and_the_order_of_the_first(calls, order):
-    found = combine(QUERY, calls, (A, Verdict(1.0, "again the first")), order)
+def test_two_orders_that_disagree_keep_both_reasons_and_the_order_of_the_first(calls):
+    found = combine(QUERY, calls, (A, Verdict(1.0, "again the first")))
     assert (found.reason, found.other_reason) == ("why", "again the first")
     assert found.swapped is (calls[0].systems != QUERY.systems)
-    agreed = combine(QUERY, calls, (A, B), order)
+    agreed = combine(QUERY, calls, (A, B))
     assert (agreed.reason, agreed.other_reason) == ("why", "")
     assert decide([found, found, agreed], Vote.MAJORITY).other_reason == "again the first / again the first"
-
-
-def test_an_audit_asks_the_order_drawn_and_of_audited_items_the_other():
-    queries = [Query(Item(f"q{n}", f"p{n}"), ("a", "b"), ("x", "y")) for n in range(100)]
-    drawn = [calls_for(query, Order.RANDOM, 0, order_matters=True) for query in queries]
-    for audited in (False, True):
-        asked = [calls_for(replace(query, audited=audited), Order.AUDITED, 0, order_matters=True) for query in queries]
-        assert [calls[:1] for calls in asked] == drawn
-        assert {len(calls) for calls in asked} == {1 + audited}
-        assert all(len(set(calls)) == len(calls) for calls in asked)

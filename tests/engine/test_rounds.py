@@ -15,7 +15,7 @@ from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.papers.diffuse.rules import TieAware
@@ -47,9 +47,9 @@ def commits(monkeypatch):
     counted, carry_out = [], sqlite.carry_out
 
     def counting(connection, group):
-        before = connection.total_changes
+        before = connection.file.total_changes
         done = carry_out(connection, group)
-        if connection.total_changes != before:
+        if connection.file.total_changes != before:
             counted.append(len(group))
         return done
 

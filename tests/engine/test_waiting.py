@@ -24,7 +24,7 @@ from judgeloop.engine import state
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
 

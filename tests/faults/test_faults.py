@@ -24,7 +24,7 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 KEY = "sk-canary-5f2c9d81ab3e4760"
 PRICE = price_from_text("1.00,10.00")

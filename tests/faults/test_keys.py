@@ -15,7 +15,7 @@ import pytest
 from support.fault_server import FaultServer, Pause, whole
 from support.outputs import two_files
 
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 pytestmark = pytest.mark.processes
 

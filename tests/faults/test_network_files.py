@@ -12,7 +12,7 @@ from support.fault_server import USED, FaultServer, whole
 from support.outputs import two_files
 from support.patience import PATIENCE_S
 
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 pytestmark = pytest.mark.processes
 

@@ -25,7 +25,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.providers.openai import OpenAIChat
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 pytestmark = pytest.mark.processes
 

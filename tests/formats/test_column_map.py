@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import DataError
-from judgeloop.formats.column_map import parse_map, suggested_map
+from judgeloop.formats.columns import parse_map, suggested_map
 from judgeloop.formats.rows import read_outputs
-from judgeloop.formats.source import FOREIGN, open_source
+from judgeloop.formats.source import FOREIGN, open_file
 
 NAMES = ("june", "july")
 
@@ -187,7 +187,7 @@ def test_nothing_is_proposed_that_cannot_be_told_or_typed(tables):
 def test_a_file_that_is_no_text_is_named_by_its_first_bytes(first):
     Path("x").write_bytes(first + b"\0\1\2")
     with pytest.raises(DataError, match=FOREIGN[first]):
-        open_source(Path("x"))
+        open_file(Path("x"))
 
 
 @pytest.mark.parametrize(("first", "name"), [
@@ -197,7 +197,7 @@ def test_a_file_that_is_no_text_is_named_by_its_first_bytes(first):
 def test_old_pickles_and_binary_tables_are_named(first, name):
     Path("x").write_bytes(first)
     with pytest.raises(DataError, match=name):
-        open_source(Path("x"))
+        open_file(Path("x"))
 
 
 def test_a_table_whose_header_begins_like_a_binary_file_is_a_table():
@@ -208,4 +208,4 @@ def test_a_table_whose_header_begins_like_a_binary_file_is_a_table():
 def test_utf_16_without_its_mark_is_named():
     Path("x").write_bytes("id,output\n1,y\n".encode("utf-16-le"))
     with pytest.raises(DataError, match="UTF-16"):
-        open_source(Path("x"))
+        open_file(Path("x"))

@@ -16,7 +16,7 @@ from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats import tables
 from judgeloop.formats.catalogue import FORMATS, format_of, open_rows
 from judgeloop.formats.rows import ItemRow, OutputRow, read_items, read_outputs
-from judgeloop.formats.source import open_source
+from judgeloop.formats.source import open_file
 
 pytestmark = pytest.mark.smoke
 
@@ -45,7 +45,7 @@ def rows_of(path):
 @every
 def test_a_format_is_recognised_by_its_content_and_by_no_other_before_it(name, write):
     path = write(SAMPLES[name].content)
-    assert format_of(open_source(path)).name == name
+    assert format_of(open_file(path)).name == name
 
 
 @with_outputs
@@ -67,8 +67,8 @@ def test_a_near_miss_is_refused_with_its_place_and_what_is_wrong(name, write):
 
 @every
 def test_a_format_says_which_scores_it_records(name, write):
-    _, rows = open_rows(write(SAMPLES[name].content))
-    scores = [row.scores for row in rows]
+    _, table = open_rows(write(SAMPLES[name].content))
+    scores = [row.scores for row in table.rows]
     expected = SAMPLES[name].scores
     assert scores == expected if expected else not any(scores)
 
@@ -134,8 +134,8 @@ def test_promptfoo_of_before_its_version_3_is_known_by_its_texts(write):
 def test_several_providers_of_a_csv_of_promptfoo_are_told_apart(write):
     after = "Status,Score,Named Scores,Grader Reason,Comment"
     path = write(f'text,"[a] Say\n{{{{text}}}}",{after},[b] Repeat,{after}\ncat,chat,PASS,1,,,,chien,FAIL,0,,,\n')
-    _, rows = open_rows(path)
-    assert [(row.fields["model"], row.fields["output"]) for row in rows] == [
+    _, table = open_rows(path)
+    assert [(row.fields["model"], row.fields["output"]) for row in table.rows] == [
         ("a Say\n{{text}}", "chat"),
         ("b Repeat", "chien"),
     ]
@@ -220,9 +220,9 @@ def test_a_single_row_of_messages_is_a_row(write):
     ],
 )
 def test_rows_are_named_by_the_one_form_that_they_have(write, content, title):
-    found, rows = open_rows(write(content))
-    assert found.title == title
-    assert list(rows)
+    found, table = open_rows(write(content))
+    assert found == title
+    assert list(table.rows)
 
 
 def test_inspect_reads_the_same_from_json_and_from_an_archive(write):
@@ -385,8 +385,8 @@ def test_promptfoo_with_several_prompts_names_systems_by_prompt_too(write):
     first, second = document["results"]["results"]
     other = second | {"promptIdx": 1, "prompt": {"raw": "To French: dog", "label": "french"}}
     document["results"]["results"] = [first, other]
-    _, rows = open_rows(write(json.dumps(document)))
-    found = [(row.fields["model"], row.fields["prompt"]) for row in rows]
+    _, table = open_rows(write(json.dumps(document)))
+    found = [(row.fields["model"], row.fields["prompt"]) for row in table.rows]
     assert found == [
         ("openai:gpt-4.1-mini Translate: {{text}}", "text: cat"),
         ("openai:gpt-4.1-mini french", "text: dog"),

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
-from judgeloop.formats.column_map import parse_map
+from judgeloop.formats.columns import parse_map
 from judgeloop.formats.join import join
-from judgeloop.formats.row import Row, Table
 from judgeloop.formats.rows import ItemRow, Located, OutputRow, Outputs, read_outputs
+from judgeloop.formats.tables import Row, Table
 
 pytestmark = pytest.mark.smoke
 

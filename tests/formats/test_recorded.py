@@ -7,7 +7,8 @@ import pytest
 from formats.samples import text
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.recorded import join_recorded, read_recorded
+from judgeloop.formats.join import join
+from judgeloop.formats.recorded import read_recorded
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def inspect_log(*samples, model="m"):
 
 
 def read(path, scorer="", epoch=None):
-    return read_recorded(path, scorer, epoch=epoch)[0]
+    return read_recorded(path, scorer, epoch=epoch)
 
 
 def scores(path, scorer="", epoch=None):
@@ -41,8 +42,8 @@ def scores(path, scorer="", epoch=None):
 def test_letters_booleans_and_text_are_scores(write):
     values = ["C", "P", "I", "N", True, 0.25, float("nan")]
     log = inspect_log(*({"id": n, "scores": {"s": {"value": v}}} for n, v in enumerate(values)))
-    assert scores(write("log.json", log)) == [1.0, 0.5, 0.0, 0.0, 1.0, 0.25, None]
-    assert scores(write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": ""})) == [0.5, None]
+    assert scores(write("log.json", log)) == [1.0, 0.5, 0.0, 0.0, 1.0, 0.25]
+    assert scores(write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": ""})) == [0.5]
 
 
 def test_several_scorers_are_refused_with_the_choice(write):
@@ -99,15 +100,15 @@ def both(write, mine, theirs):
 
 
 def ids(*runs, partial=False):
-    joined, _ = join_recorded(runs, allow_partial=partial)
+    joined = join(runs, allow_partial=partial)
     return [item.id for item in joined.pool.items]
 
 
 def test_runs_join_by_id_or_by_prompt(write):
     a, b = both(write, [{"id": 1, "score": 1}, {"id": 2, "score": 0}], [{"id": 2, "score": 0.5}, {"id": 1, "score": 0}])
-    joined, found = join_recorded([a, b], allow_partial=False)
+    joined = join([a, b], allow_partial=False)
     assert [item.id for item in joined.pool.items] == ["1", "2"]
-    assert found == {("1", "a"): 1.0, ("1", "b"): 0.0, ("2", "a"): 0.0, ("2", "b"): 0.5}
+    assert joined.scores == {("1", "a"): 1.0, ("1", "b"): 0.0, ("2", "a"): 0.0, ("2", "b"): 0.5}
     a, b = both(write, [{"prompt": "p", "score": 1}], [{"id": 9, "prompt": "p", "score": 0}])
     assert ids(a, b) == ["9"]
 
@@ -118,10 +119,10 @@ def test_a_partial_join_is_refused_with_counts_or_allowed(write):
         [{"id": 1, "score": 1}, {"id": 2, "score": 0}, {"id": 3, "score": None}],
         [{"id": 1, "score": 1}, {"id": 3, "score": 0}, {"id": 4, "score": 0}],
     )
-    said = f"1 scored in both, 1 only in {a.path}, 1 without a score in {a.path}, 1 only in {b.path}"
+    said = f"1 scored in both, 1 only in a ('2'), 2 only in b ('3', '4'), 1 of {a.path} without a score"
     with pytest.raises(InputError, match=re.escape(said) + ".*`allow_partial`"):
         ids(a, b)
-    joined, _ = join_recorded([a, b], allow_partial=True)
+    joined = join([a, b], allow_partial=True)
     assert (ids(a, b, partial=True), joined.left_out) == (["1"], said)
 
 
@@ -143,4 +144,5 @@ def test_other_items_under_the_same_ids_are_refused_unless_their_references_agre
 
 def test_a_failed_sample_has_no_score(write):
     log = inspect_log({"id": 1, "scores": {"s": {"value": "C"}}}, {"id": 2, "error": {"message": "x"}, "scores": {}})
-    assert scores(write("log.json", log)) == [1.0, None]
+    run = read(write("log.json", log))
+    assert ([one.row.score for one in run.rows], run.failed) == ([1.0], 1)

@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.column_map import check_map, map_text, parse_map
-from judgeloop.formats.columns import guesses_text
-from judgeloop.formats.conversation import call_text, conversation, text_of
-from judgeloop.formats.row import Row, Table
+from judgeloop.formats.columns import call_text, check_map, conversation, guesses_text, map_text, parse_map, text_of
 from judgeloop.formats.rows import ItemRow, OutputRow, read_items, read_outputs
+from judgeloop.formats.tables import Row, Table
 
 HERE = Path("a.jsonl")
 ASKED = {"role": "user", "content": "2+2?"}

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.json_rows import LONGEST_SHOWN
-from judgeloop.formats.row import Row
-from judgeloop.formats.tables import parse_row, read_rows
+from judgeloop.formats.tables import LONGEST_SHOWN, Row, parse_row, read_rows
 
 TWO_ROWS = [{"id": "1", "output": "x"}, {"id": "2", "output": "y"}]
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from judgeloop.core.errors import DataError
-from judgeloop.formats.known_items import id_of
-from judgeloop.formats.verdicts import Recorded, read_verdicts
+from judgeloop.formats.join import id_of
+from judgeloop.formats.verdicts import RecordedScore, read_verdicts
 
 
 def written(folder, content, name="verdicts"):
@@ -17,8 +17,8 @@ def written(folder, content, name="verdicts"):
     return path
 
 
-SINGLE = {("q1", "a"): Recorded(0.25, 1_000_000_000), ("q1", "b"): Recorded(None)}
-PAIRED = {("q1", "a", "b"): Recorded(1.0), ("q1", "a", "c"): Recorded(0.5)}
+SINGLE = {("q1", "a"): RecordedScore(0.25, 1_000_000_000), ("q1", "b"): RecordedScore(None)}
+PAIRED = {("q1", "a", "b"): RecordedScore(1.0), ("q1", "a", "c"): RecordedScore(0.5)}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_judgments_of_mt_bench_are_the_mean_of_the_turns(tmp_path):
 
     rows = "".join(f"{json.dumps(row)}\n" for row in (*single("a", 10, 5.5), *single("b", 1, -1)))
     table = read_verdicts(written(tmp_path, rows))
-    assert table.rows == {("81", "a"): Recorded(0.75), ("81", "b"): Recorded(None)}
+    assert table.rows == {("81", "a"): RecordedScore(0.75), ("81", "b"): RecordedScore(None)}
 
     def game(question, *turns):
         return [{"question_id": question, "model_1": "a", "model_2": "b", "g1_winner": first, "g2_winner": second,

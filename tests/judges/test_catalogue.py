@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from inspect import signature
 from pathlib import Path
 
 import pytest
-from support.judges import LOCAL, TEMPLATE, judge
+from support.judges import LOCAL, judge
 
 from judgeloop.core.errors import InputError
-from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import JUDGES, parse_spec
-from judgeloop.providers.catalogue import chat_class
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.settings.setting import declared
 
 each_row = pytest.mark.parametrize("row", JUDGES, ids=lambda row: row.kind)
-
-
-@each_row
-def test_a_row_names_a_function_that_takes_the_rest_of_the_name_and_the_options(row):
-    module, _, function = row.makes.partition(":")
-    maker = getattr(import_module(f"judgeloop.judges.{module}"), function)
-    provider = [chat_class(row.kind)] if row.remote else []
-    assert len(signature(maker).parameters) == len(provider) + 2
-    signature(maker).bind(*provider, "the rest of the name", JudgeOptions(template=TEMPLATE))
 
 
 @each_row

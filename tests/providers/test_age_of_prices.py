@@ -14,15 +14,15 @@ from support.text import unwrapped
 
 from judgeloop.core.errors import DataError
 from judgeloop.diagnostics import doctor
-from judgeloop.providers import prices
-from judgeloop.providers.prices import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
+from judgeloop.providers import pricing
+from judgeloop.providers.pricing import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.question import Compare
 from judgeloop.runs import drive
 
 
 def checked():
-    found = prices.table_date()
+    found = pricing.table_date()
     assert found is not None
     return found
 
@@ -35,9 +35,9 @@ def table(*comments):
 
 @pytest.fixture
 def fresh_table():
-    prices.table_date.cache_clear()
+    pricing.table_date.cache_clear()
     yield
-    prices.table_date.cache_clear()
+    pricing.table_date.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def fresh_table():
 @pytest.mark.usefixtures("fresh_table")
 def test_the_table_is_as_old_as_its_latest_check(monkeypatch, comments, latest):
     monkeypatch.setattr(data_snapshot, "get_snapshot", lambda: table(*comments))
-    assert prices.table_date() == latest
+    assert pricing.table_date() == latest
 
 
 def test_the_installed_table_has_a_date():

@@ -22,10 +22,10 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
 from judgeloop.engine.attempts import FIRST_ITEMS
 from judgeloop.engine.retrying import RetryPolicy
-from judgeloop.providers.catalogue import ChatOptions, chat_class
-from judgeloop.providers.ending import ending
-from judgeloop.providers.endpoint import endpoint_for
-from judgeloop.providers.prices import price_from_text, published_price
+from judgeloop.providers.catalogue import chat_class
+from judgeloop.providers.endpoint import ChatOptions, endpoint_for
+from judgeloop.providers.errors import ending
+from judgeloop.providers.pricing import price_from_text, published_price
 
 PRICE = price_from_text("1.00,10.00")
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

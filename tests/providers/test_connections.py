@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from judgeloop.providers.endpoint import Endpoint
-from judgeloop.providers.http_client import LeftOverError, http_client
+from judgeloop.providers.http import LeftOverError, http_client
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
 SIZED = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s"

@@ -19,7 +19,7 @@ from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Abstention, Call, Item, Quote, Reply, Usage, Verdict
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.catalogue import PROVIDERS
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 KEY = "sk-canary-0123456789abcdef"
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

@@ -24,7 +24,7 @@ from support.gateways import (
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import PICO_PER_DOLLAR
 from judgeloop.core.records import Abstention, Call, Item, Verdict
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 KEY = "sk-canary-0123456789abcdef"
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

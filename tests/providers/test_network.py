@@ -18,7 +18,7 @@ from support.judges import judge
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.providers.endpoint import Endpoint, Network
-from judgeloop.providers.http_client import http_client
+from judgeloop.providers.http import http_client
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 SPECS = ["openai/m", "anthropic/m", "vllm/m"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import PICO_PER_DOLLAR, Rate, cost, rate_per_mtok, worst_cost
 from judgeloop.core.records import Usage
-from judgeloop.providers.prices import price_from_text, published_price
+from judgeloop.providers.pricing import price_from_text, published_price
 
 TIERED = "gpt-5.4"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.providers.failures import retry_after_s
+from judgeloop.providers.errors import retry_after_s
 
 
 def dated(seconds):

@@ -18,7 +18,7 @@ from judgeloop.core.errors import ErrorKind, InputError
 from judgeloop.core.money import cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 from judgeloop.providers.token_limit import thinks, truncated
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

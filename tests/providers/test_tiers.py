@@ -19,8 +19,7 @@ from judgeloop.core.money import Rate, cost, halved, worst_cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Call, Item, Usage
 from judgeloop.engine.retrying import RetryPolicy
-from judgeloop.formats.prices import read_price
-from judgeloop.providers.prices import price_from_text, published_price
+from judgeloop.providers.pricing import price_from_text, published_price, read_price
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 TRUE = Usage(400, 20)

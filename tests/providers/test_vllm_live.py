@@ -19,9 +19,9 @@ from support.endings import ends
 
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Call, Item, Verdict
-from judgeloop.judges.chat_model import LABEL_TOKENS
+from judgeloop.judges.chat import LABEL_TOKENS
 from judgeloop.judges.prompt import shipped_template
-from judgeloop.providers.prices import FREE
+from judgeloop.providers.pricing import FREE
 
 URL = os.environ.get("JUDGELOOP_TEST_VLLM_URL", "")
 MODEL = os.environ.get("JUDGELOOP_TEST_VLLM_MODEL", "tiny")

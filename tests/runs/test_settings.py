@@ -114,7 +114,7 @@ def test_a_setting_that_does_not_exist_is_refused():
         ("max_judgments", "ten", "`max_judgments`: expected a valid integer, found 'ten'"),
         ("risk", "0,1", "`risk`: expected a valid number, found '0,1'; for 0,1 write 0.1"),
         ("risk", "5,5%", "`risk`: expected a valid number, found '5,5%'; for 5,5% write 5.5%"),
-        ("order", "sorted", "`order`: expected 'both', 'random', 'audited' or 'fixed', found 'sorted'"),
+        ("order", "sorted", "`order`: expected 'both', 'random' or 'fixed', found 'sorted'"),
     ],
 )  # fmt: skip
 def test_a_refusal_says_what_was_expected(name, value, said):

@@ -92,7 +92,7 @@ class Plan:
 def _job(number: int, judges: tuple[str, ...], rng: random.Random) -> Job:
     terms = Terms(
         f"run-{number}",
-        order=rng.choice([Order.BOTH, Order.BOTH, Order.RANDOM, Order.AUDITED]),
+        order=rng.choice([Order.BOTH, Order.BOTH, Order.RANDOM]),
         seed=number,
         budget_p=rng.choice([None, rng.randint(100, 2500)]),
         concurrency=rng.choice([1, 2, 3, 8, 64]),

@@ -6,6 +6,9 @@ import csv
 import io
 import json
 import re
+import shutil
+from contextlib import chdir
+from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -18,8 +21,7 @@ from support.text import unwrapped
 
 from judgeloop.cli.files import FORMS
 from judgeloop.diagnostics.past_runs import State, past_runs
-from judgeloop.questions.kept import result_of, stored
-from judgeloop.suite.changes import Ended, compared
+from judgeloop.suite.changes import compared
 from judgeloop.suite.summary import Line
 
 ITEMS = 60
@@ -36,6 +38,39 @@ BY_NAME = {"better": 1.0, "even": 0.5, "worse": 0.0}
 
 @pytest.fixture(autouse=True)
 def files():
+    write_files()
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory):
+    """The night as its file has it, played once for each date: its folder and what it printed."""
+    made = {}
+
+    def night_of(date):
+        if date not in made:
+            folder = tmp_path_factory.mktemp("night")
+            with chdir(folder):
+                write_files()
+                night = found("--night", date, "-o", "night.xml")
+            made[date] = folder, night
+        return made[date]
+
+    return night_of
+
+
+@pytest.fixture
+def played(nights, today):
+    """Begin where the night has been played: the ledger and night.xml are here, as if this test had asked."""
+
+    def play(date=str(today)):
+        folder, night = nights(date)
+        shutil.copytree(folder, ".", dirs_exist_ok=True)
+        return deepcopy(night)
+
+    return play
+
+
+def write_files():
     """Three candidates: one always wins, one always loses, one half of the time. A verdict costs a cent."""
     Path("new").mkdir()
     verdicts = ["item_id,model_a,model_b,score,cost_usd"]
@@ -60,12 +95,18 @@ def found(*arguments, **variables):
     return json.loads(done.stdout)
 
 
+def shown_and_found(*arguments, **variables):
+    """What a night shows, and its values."""
+    done = suite(*arguments, "-o", "values.json", **variables)
+    return done.stdout, json.loads(Path("values.json").read_text())
+
+
 def charged(night):
     return {one["name"]: one["charged_usd"] for one in night["pairs"]}
 
 
-def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
-    night = found()
+def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more(played):
+    night = played()
     costs = charged(night)
     assert night["exit_code"] == 3
     assert [one["winner"] for one in night["pairs"]] == ["better", None, "old"]
@@ -84,27 +125,28 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
     assert not re.search(r"--budget [0-9]", shown)
 
 
-def test_a_second_start_pays_and_changes_nothing_and_a_larger_sum_goes_on():
-    (first, tests), (again, same) = ((found("-o", "night.xml"), Path("night.xml").read_text()) for _ in range(2))
+def test_a_second_start_pays_and_changes_nothing_and_a_larger_sum_goes_on(played):
+    first, tests = played(), Path("night.xml").read_text()
+    again, same = found("-o", "night.xml"), Path("night.xml").read_text()
     more = found("--budget", "0.40")
     assert charged(again) == charged(first)
     assert tests == same
     assert 0.39 < more["charged_usd"] <= 0.40
 
 
-def test_a_changed_file_has_no_second_sum_in_the_same_night():
-    first = found()
-    other = found("--risk", "0.05")
+def test_a_changed_file_has_no_second_sum_in_the_same_night(played):
+    first = played()
+    shown, other = shown_and_found("--risk", "0.05")
     assert other["charged_usd"] <= 0.30
     assert sum(charged(other).values()) <= 0.30 - first["charged_usd"] + 1e-9
-    assert "of it with other settings or outputs" in suite("--risk", "0.05").stdout
+    assert "of it with other settings or outputs" in shown
 
 
-def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
-    first = found()
+def test_another_night_has_its_own_sum_and_draws_what_changed_anew(played):
+    first = played()
     changed = Path("new/worse.jsonl")
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
-    other = found("--night", "2026-01-02")
+    shown_other, other = shown_and_found("--night", "2026-01-02")
     runs = [{one["run"] for one in night["pairs"]} for night in (first, other)]
     assert not runs[0] & runs[1]
     assert other["charged_usd"] == 0.30 or other["charged_usd"] > 0.2
@@ -123,15 +165,12 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     since = [[(one["same_as"], one["further"]) for one in night["pairs"]] for night in (first, other)]
     before = first["night"][:10]
     assert since == [[("", False)] * 3, [(before, False), (before, True), ("", False)]]
-    page = unwrapped(suite("--night", "2026-01-02").stdout)
+    page = unwrapped(shown_other)
     same = "the same question about the same outputs was"
     assert "The same as before" in page
     assert f"all better nothing was asked: {same} last asked in the night {before}" in page
     assert f"all even asked further: {same} asked in the night {before}, too" in page
     assert "all even The next night goes on within its own budget, if the outputs are the" in page
-    changed = judgeloop("runs", "diff", before, "2026-01-02").stdout
-    assert re.search(r"old and even +undecided +undecided +0 +\d+ +none: it went on\n", changed)
-    assert "another draw of the items" not in changed
     third = found("--night", "2026-01-03")["pairs"]
     assert [(one["same_as"], one["further"]) for one in third] == [
         (before, False),
@@ -277,8 +316,8 @@ def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     assert gates == [{"not-worse = 0.3": "the caller"}] * 3
 
 
-def test_a_night_that_is_asked_again_about_other_outputs_says_so():
-    first = found("--night", "2026-01-02")
+def test_a_night_that_is_asked_again_about_other_outputs_says_so(played):
+    first = played("2026-01-02")
     assert not any("other outputs" in said for one in first["pairs"] for said in one["warnings"])
     changed = Path("new/worse.jsonl")
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
@@ -292,13 +331,13 @@ def test_a_night_that_is_asked_again_about_other_outputs_says_so():
 
 
 def test_a_night_says_how_many_of_its_answers_to_expect_wrong():
-    shown = suite("--not-worse", "0.3", "--budget", "$2").stdout
+    shown, night = shown_and_found("--not-worse", "0.3", "--budget", "$2")
     assert "  risk         of 3 answers, expect at most 0.3 wrong\n" in shown
-    pairs = found("--not-worse", "0.3", "--budget", "$2")["pairs"]
-    assert [one["risk"] for one in pairs] == [0.1] * 3
+    assert [one["risk"] for one in night["pairs"]] == [0.1] * 3
 
 
-def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone(today):
+def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone(played, today):
+    played()
     done = suite("--quiet")
     assert done.stdout.startswith(f"Night {today}-night: 3 pairs")
     assert len(done.stdout.splitlines()) == 2
@@ -323,10 +362,10 @@ def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():
     Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *rows]))
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
     given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2", "--night", "2026-01-26")
-    (better,) = found(*given)["pairs"]
+    shown, night = shown_and_found(*given)
+    (better,) = night["pairs"]
     assert "better is better than old" in better["headline"]
     assert (better["winner"], better["exit_code"]) == ("better", 0)
-    shown = suite(*given).stdout
     assert "Conditions, what they rest on, and who set it" in shown
     assert "seed = 7 (the caller)" in shown
 
@@ -355,7 +394,7 @@ def test_a_budget_of_the_ledger_that_is_used_up_is_named_with_when_it_starts_aga
 
 def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobody():
     Path("night.toml").write_text(SUITE + '[pairs.torn]\nsystems = ["old.jsonl", "torn.jsonl"]\n')
-    shown = suite("--dry-run", "--on-end", "touch told", JUDGELOOP_OUTPUT="night.xml")
+    shown = suite("--dry-run", JUDGELOOP_OUTPUT="night.xml")
     assert shown.exit_code == 2, "a pair cannot be asked"
     values = json.loads(suite("--dry-run", "--json").stdout)
     assert not list(Path().rglob("*.sqlite"))
@@ -371,7 +410,6 @@ def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobod
     assert re.search(r"^Cannot be asked\n  torn  torn.jsonl", shown.stdout, re.MULTILINE)
     assert len(shown.stdout.splitlines()) <= 20
     assert not Path("night.xml").exists()
-    assert not Path("told").exists()
     assert suite("--dry-run", "-o", "night.xml").exit_code == 2
 
 
@@ -404,30 +442,26 @@ def test_a_forecast_says_three_warnings_that_differ_and_how_many_more_there_are(
     assert codes == ["output_repeated"] * 5
 
 
-def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
-    first = found("--night", "2026-01-02")
-    again = judgeloop("runs", "diff", "2026-01-02", "2026-01-02")
-    assert again.stdout == "0 pairs of 3 changed between 2026-01-02 and 2026-01-02.\n"
+def test_a_night_names_the_items_that_turned_since_the_last_night():
+    thorough = ("JUDGELOOP_MIN_JUDGMENTS=40", "--budget", "2")  # so that both nights judge some of the same items
+    first = found("--night", "2026-01-02", *thorough)
+    assert [one["turned"] for one in first["pairs"]] == [[]] * 3
     table = Path("verdicts.csv").read_text()
     Path("verdicts.csv").write_text(re.sub(r"(old,better),0.0", r"\1,1.0", table))
     output = Path("new/better.jsonl")
     output.write_text(output.read_text().replace("better ", "another "))
-    Path("new/worse.jsonl").unlink()
-    second = found("--night", "2026-01-03")
+    second = found("--night", "2026-01-03", *thorough)
     assert [night["pairs"][0]["winner"] for night in (first, second)] == ["better", "old"]
-    done = unwrapped(judgeloop("runs", "diff", "2026-01-02", "2026-01-03").stdout)
-    runs = [one["pairs"][0]["run"] for one in (first, second)]
-    items = judgeloop("runs", "diff", *runs).stdout
-    turned, both = re.match(r"(\d+) items? turned, of (\d+)|no item", items).groups(default="0")
-    assert "2 pairs of 3 changed" in done
-    assert f"old and better decided, better decided, old {turned} {both} better old and worse" in done
-    assert "old and worse decided, old not asked" in done
-    for wrong in (("2026-01-02", "2026-02-01"), ("2026-01-02", runs[0])):
-        assert judgeloop("runs", "diff", *wrong).exit_code == 2
+    turned = second["pairs"][0]["turned"]
+    assert 0 < len(turned) <= second["pairs"][0]["judged_in_both"]
+    assert {(one["before"], one["after"], *one["changed"]) for one in turned} == {("better", "old", "better")}
+    page = unwrapped(suite("--night", "2026-01-03", *thorough).stdout)
+    assert f"Items that turned since the last night all better {len(turned)} of " in page
+    assert f"{turned[0]['item_id']} (better, then old; other output of better)" in page
 
 
-def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked():
-    night = found("-o", "night.json")
+def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked(played):
+    night = played()
     shown = {one["name"]: json.loads(judgeloop("runs", "show", one["run"], "--json").stdout) for one in night["pairs"]}
     assert charged(night)["all even"] > 0.1, "it went on after its share"
     for one in shown.values():
@@ -442,20 +476,16 @@ def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked():
     assert more["attempts"] + more["remembered"] == more["asked"] + more["ahead"], "each once"
 
 
-def test_a_pair_that_runs_again_is_running_whatever_it_decided_before():
-    night = found("--night", "2026-01-02")
+def test_a_pair_that_runs_again_is_running_whatever_it_decided_before(played, monkeypatch):
+    night = played("2026-01-02")
     ledger = Path(".judgeloop/ledger.sqlite")
     [run] = [one for one in past_runs(ledger) if one.id == night["pairs"][0]["run"]]
-    result = result_of(stored(ledger, run.id))
-    assert Ended(run, result).words == "decided, better"
-    note = replace(run.recorded.note, exit_code=None)
-    again = replace(run, state=State.RUNNING, recorded=replace(run.recorded, note=note))
-    assert Ended(again, result).words == "running"
     line = Line(name="", question="compare", exit_code=0, headline="", systems=("old", "better"))
-    assert compared(ledger, "2026-01-03-night", [line], [])[1][0].before == "decided"
-    note = replace(run.recorded.note, exit_code=5)
-    failed = replace(run, recorded=replace(run.recorded, note=note))
-    assert Ended(failed, result).words == "failed, better"
+    for code, state, word in ((0, State.ENDED, "decided"), (None, State.RUNNING, "running")):
+        note = replace(run.recorded.note, exit_code=code)
+        known = [replace(run, state=state, recorded=replace(run.recorded, note=note))]
+        monkeypatch.setattr("judgeloop.suite.changes.past_runs", lambda _, known=known: known)
+        assert compared(ledger, "2026-01-03-night", [line], [])[1][0].before == word
 
 
 def test_a_night_has_the_states_of_the_one_before():
@@ -483,9 +513,9 @@ def test_a_night_has_the_states_of_the_one_before():
     assert '<td class="word" data-name="2026-01-02"><span class="chip lost">failed' in Path("n.html").read_text()
 
 
-def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere():
-    for night in ("2026-01-02", "2026-01-03"):
-        assert found("--night", night)["absent"] == []
+def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere(played):
+    assert played("2026-01-02")["absent"] == []
+    assert found("--night", "2026-01-03")["absent"] == []
     Path("new/better.jsonl").unlink()
     Path("new/worse.jsonl").write_text("no JSON")
     done = suite("--quiet", "--night", "2026-01-05", "-o", "n.xml", "-o", "n.json", "-o", "n.html")
@@ -515,8 +545,8 @@ def test_a_folder_for_each_night_is_named_by_its_date():
     assert "the pattern '2026-01-03/*.jsonl' matches no file" in unwrapped(missing.stdout)
 
 
-def test_names_that_are_others_every_night_are_not_missed():
-    found("--night", "2026-01-02")
+def test_names_that_are_others_every_night_are_not_missed(played):
+    played("2026-01-02")
     for path in list(Path("new").iterdir()):
         path.rename(path.with_name(f"{path.stem}-3.jsonl"))
     table = Path("verdicts.csv").read_text()

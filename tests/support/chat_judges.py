@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from judgeloop.core.money import Price
-from judgeloop.judges.chat_model import LABEL_TOKENS, ChatJudge, form_of
+from judgeloop.judges.chat import LABEL_TOKENS, ChatJudge, form_of
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.catalogue import chat_class
 from judgeloop.providers.chat import ChatSpec
 from judgeloop.providers.endpoint import Endpoint
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 PRICE = price_from_text("1.00,10.00")
 TEMPLATE = shipped_template("pairwise.v1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgeloop.core.outcomes import ControlTally, Estimate, Finished, Outcome, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import ControlTally, Ending, Estimate, Finished, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Item, Label, Verdict
 from judgeloop.core.spend import Spend
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
@@ -68,7 +68,7 @@ def make_result(
     asked = tally.judged + tally.abstentions if asked is None else asked
     if labels is None:
         labels = tuple(Label(Choice(n, None), Verdict(0.0, "better")) for n in range(asked))
-    outcome = Outcome(
+    outcome = Ending(
         winner=winner,
         estimate=Estimate(tally, risk=0.0423),
         stop=stop or StopReason(StopKind.RISK_MET, "the stated risk fell to the threshold"),

@@ -17,7 +17,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item, Output
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.systems.catalogue import make_system
-from judgeloop.systems.description import KEYS_OF_FILE, Description, Reading, read_description
+from judgeloop.systems.chat import KEYS_OF_FILE, Description, Reading, read_description
 from judgeloop.systems.options import KEYS, options_of
 
 FILE, AT = "candidate.toml", "base-url=http://127.0.0.1:9/v1"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.code import command, made
 
-from judgeloop.providers.prices import LONGEST_AGE_DAYS, old_prices, price_sentence, table_date
+from judgeloop.providers.pricing import LONGEST_AGE_DAYS, old_prices, price_sentence, table_date
 from judgeloop.systems.catalogue import make_system
 from judgeloop.systems.options import options_of
 

@@ -18,8 +18,8 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.row import Row, Source, Table
 from judgeloop.formats.rows import parse_output
+from judgeloop.formats.tables import Row, Source, Table
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.selectors.stratified import Stratified
 from judgeloop.methods.stats.strata import ITEMS_A_STRATUM, SECTIONS, Floats, Strata, paying_strata

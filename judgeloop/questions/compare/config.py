@@ -21,7 +21,7 @@ from judgeloop.catalogue import (
 )
 from judgeloop.core.choices import Draws, Groups, Population
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.row import Source
+from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.papers.settings import DiffUseSettings

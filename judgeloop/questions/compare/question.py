@@ -16,9 +16,10 @@ from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.column_map import parse_map
-from judgeloop.formats.recorded import join_recorded, read_recorded, scorers_of
-from judgeloop.formats.row import Source
+from judgeloop.formats.columns import parse_map
+from judgeloop.formats.join import join
+from judgeloop.formats.recorded import read_recorded, scorers_of
+from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.ledger.opening import runs_of
@@ -114,10 +115,10 @@ class Compare(Question[CompareConfig, Tally, Result]):
             read_recorded(one, scorer, mapped, epoch=config.epoch, name=name)
             for one, name in zip(_finished(config), names, strict=True)
         ]
-        joined, scores = join_recorded([run for run, _ in runs], allow_partial=config.allow_partial)
+        joined = join(runs, allow_partial=config.allow_partial)
         check_winner(config, joined.pool)
-        scorers = " and ".join(dict.fromkeys(name for _, name in runs))
-        judge = RecordedJudge(scorers, scores, tie_margin=config.tie_margin)
+        scorers = " and ".join(dict.fromkeys(run.scorer for run in runs))
+        judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin)
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
@@ -318,7 +319,7 @@ def _check_inputs(config: CompareConfig, inputs: Inputs) -> None:
     if config.max_flips is not None and one_order and any(judge.order_matters for judge in inputs.judges):
         raise InputError(
             f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
-            "use `order=both` or `order=audited` with a judge that is no person"
+            "use `order=both` with a judge that is no person"
         )
     groups = {item.group for item in inputs.pool.items}
     if config.by_group is not None and len(groups) < 2:  # noqa: PLR2004 - one group is the whole set

@@ -4,15 +4,15 @@
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from judgeloop.catalogue import rule_row
 from judgeloop.core.choices import Groups
-from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.errors import some
 from judgeloop.core.ledger import RunNote
-from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
+from judgeloop.core.outcomes import ANSWERS, BREAKS, Finished, Outcome, StopKind, StopReason, Tally, outcome_of
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
@@ -23,13 +23,14 @@ from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
 from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
 from judgeloop.methods.stopping.by_group import Finding
+from judgeloop.methods.stopping.rule import points
 from judgeloop.report.conditions import of_the_run
 from judgeloop.report.groups import GroupRow, counted, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import JUDGE_FAILED, Condition, RunResult
-from judgeloop.report.sentences import ended
+from judgeloop.report.run_result import Condition, RunResult
+from judgeloop.report.sentences import GROUP, ended
 from judgeloop.report.words import ends
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
@@ -266,7 +267,7 @@ class Result(RunResult):
     def ended_early(self) -> bool:
         """Whether a rule with a limit ended undecided before it, so that its risk takes for granted when."""
         limited = rule_row("compare", self.setup.rule).limited
-        return limited and self.open and self.judged + self.counts.abstentions < self.limit
+        return limited and not self.answer.answered and self.judged + self.counts.abstentions < self.limit
 
     @property
     def used_up(self) -> bool:
@@ -284,9 +285,9 @@ class Result(RunResult):
     def calls_of_one_order(self) -> float | None:
         """What one order would cost in calls, as a multiple of both orders; None if not known."""
         counts, order = self.counts, self.setup.order
-        if counts.both_orders < FEWEST_BOTH or order not in {"both", "audited"}:
+        if counts.both_orders < FEWEST_BOTH or order != "both":
             return None
-        decisive = sum(self.wins.values()) + (counts.flips if order == "both" else 0)
+        decisive = sum(self.wins.values()) + (counts.flips)
         return calls_of_one_order(decisive / self.judged, counts.flips / counts.both_orders)
 
     @property
@@ -302,43 +303,59 @@ class Result(RunResult):
         more = self.more_judgments
         return None if more is None else self._cost_of(max(0, more - beyond))
 
-    @property
-    def winner_fails(self) -> bool:
-        """Whether the first system is named only if the second is worse, which must not be."""
-        return self.options.not_worse is not None
+    def stands(self) -> Outcome:
+        """Return how the answer stands: a named winner fails `not_worse`, and is short if it is perhaps not better."""
+        required = self.setup.required_winner
+        return outcome_of(
+            self.stop_reason,
+            self.winner,
+            required,
+            fails=self.options.not_worse is not None,
+            short=required is not None and self.claim == "better_or_within",
+            lost=self.lost_to_failures,
+        )
 
     @property
-    def winner_short(self) -> bool:
-        """Whether a winner is required, and the one named is not shown to be better."""
-        return self.setup.required_winner is not None and self.claim == "better_or_within"
+    def requirement(self) -> str:
+        """What is required of the answer, in words; empty if nothing is."""
+        margin, second = self.options.not_worse, self.setup.systems[1]
+        if margin is None:
+            return f"{self.setup.required_winner} wins" if self.setup.required_winner else ""
+        return f"{second} must not be worse by {points(margin)} or more, nor be shown to be worse at all"
 
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """What must hold beside a required answer, and each group that is tested.
+    def beside(self) -> Iterator[Condition]:
+        """Yield what must hold of judge, cost and groups if something is required, and each group that is tested.
 
-        A group fails if it is required, and the second system is worse in it. Where the judge failed, nothing passes.
+        A group fails if it is required, and the second system is worse in it.
         """
         required = self.options.by_group == Groups.REQUIRE
         gates = (self.setup.required_winner, self.options.not_worse, self.options.max_flips)
-        gated = required or any(gate is not None for gate in gates)
-        groups = self.groups if self.options.by_group is not None else ()
-        code = 0
-        if self._cut_groups:
-            judge = self.groups_cut in JUDGE_FAILED or self.lost_to_failures
-            code = (
-                EXIT_JUDGE if judge else EXIT_INTERRUPTED if self.groups_cut is StopKind.INTERRUPTED else EXIT_UNDECIDED
+        if required or any(gate is not None for gate in gates):
+            yield from of_the_run(self, self.options.max_flips)
+        fine = Outcome.PASSED if required else Outcome.DECIDED
+        each = [
+            Condition(
+                f"{GROUP}{group.name}", Outcome.FAILED if required and group.claim == "worse" else fine, counted(group)
             )
-        every = (
-            *(of_the_run(self, self.options.max_flips) if gated else ()),
-            *([Condition("groups", code, self._cut)] if required and code else ()),
-            *(
-                Condition(
-                    f"group {group.name}", EXIT_OTHER_WON if required and group.claim == "worse" else 0, counted(group)
-                )
-                for group in groups
-            ),
-        )
-        return tuple(one for one in every if one.exit_code or self.answer_code != EXIT_JUDGE)
+            for group in (self.groups if self.options.by_group is not None else ())
+        ]
+        if required:
+            yield self._together(each)
+        yield from each
+
+    def _together(self, each: Sequence[Condition]) -> Condition:
+        """Return how all required groups stand together, also where their tests were cut off."""
+        found = [Outcome.PASSED, *(one.outcome for one in each)]
+        found += [self.answer] if self.answer.broke_off else []
+        if self._cut_groups:
+            broken = self.groups_cut in BREAKS or self.lost_to_failures
+            interrupted = self.groups_cut is StopKind.INTERRUPTED
+            found.append(Outcome.BROKEN if broken else Outcome.INTERRUPTED if interrupted else Outcome.UNDECIDED)
+        worse, left = ([one.name for one in self.groups if one.claim == claim] for claim in ("worse", "open"))
+        where = f"group{'s' * (len(worse) > 1)} {some(worse)}" if worse else "no group"
+        cut = f"; {self._cut}" if self._cut_groups else ""
+        sentence = f"{self.setup.systems[1]} is worse in {where}{cut}"
+        return Condition("groups", Outcome.worst(found), sentence, f"open: {some(left)}" if left and not cut else "")
 
     @property
     def _cut_groups(self) -> list[GroupRow]:
@@ -350,23 +367,17 @@ class Result(RunResult):
         many = f"{len(self._cut_groups):,} of {len(self.groups):,}"
         return f"{many} are open, as their tests were cut off: {ended(self)}"
 
-    @property
-    def last_stop(self) -> tuple[StopKind, str]:
-        """Why no more was asked, as a name and in words: after an answer, what cut the tests of groups off."""
+    def halted(self) -> StopReason:
+        """Return why no more was asked: after an answer, what cut the tests of groups off."""
         if self.groups_cut and (self._cut_groups or self.groups_cut is StopKind.ABSTENTIONS):
-            return self.groups_cut, self.groups_cut_sentence
-        return self.stop_reason, self.stop_sentence
+            return StopReason(self.groups_cut, self.groups_cut_sentence)
+        return StopReason(self.stop_reason, self.stop_sentence)
 
     @property
     def wanted(self) -> int | None:
         """A forecast of the further judgments until all is answered: of groups, for an even chance in each."""
         each = (min(one.more or 0, one.items - one.judged) for one in self._cut_groups)
         return sum(each) or self.more_judgments
-
-    @property
-    def open(self) -> bool:
-        """Whether the question has no answer."""
-        return self.winner is None and self.stop_reason not in ANSWERS
 
     def favoured(self, label: LabelRow) -> str:
         """Return the leader, or the second system if both are level."""

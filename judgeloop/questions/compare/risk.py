@@ -5,14 +5,10 @@ that was asked for, which is what is promised. Computes no figures and prints no
 """
 
 from judgeloop.catalogue import rule_row
-from judgeloop.core.choices import Groups
-from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, some
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.stopping.rule import at_most, points, show_risk
 from judgeloop.questions.compare.result import Result
-from judgeloop.report.conditions import GROUP
 from judgeloop.report.escaping import visible
-from judgeloop.report.run_result import FIRST
 from judgeloop.report.sentences import DRAWN_WHOLE, HEADING_RISK, NOT_NAMED, about_the_judge, plainly, promise
 from judgeloop.report.words import count, one_in, sentence
 
@@ -61,7 +57,7 @@ def _about_gap(result: Result) -> str:
     if result.claim == "better":
         return f"Stated risk: {show_risk(result.risk)} ({_guaranteed(result)})."
     answer, where_wrong = wrongly(result)
-    if not result.open:
+    if result.answer.answered:
         shown = f"{show_risk(result.risk)} ({_guaranteed(result)}), of {answer} where {where_wrong}"
         return f"Stated risk: {shown}{_beyond(result)}."
     unknown = not result.judged or show_risk(result.risk) == show_risk(1)
@@ -141,33 +137,6 @@ def _with_earlier(result: Result) -> str:
     return f" With {tests}, expect at most {wrong:.4g} wrong wins or passes in all."
 
 
-def asked(result: Result) -> list[tuple[int, str]]:
-    """Return what must hold beside a required winner and what is known of the judge, each with its exit code."""
-    options, second = result.options, result.setup.systems[1]
-    found = []
-    if options.not_worse is not None:
-        found.append(
-            (
-                result.answer_code,
-                f"{second} must not be worse by {points(options.not_worse)} or more, nor be shown to be worse at all",
-            )
-        )
-    if options.by_group == Groups.REQUIRE:
-        codes = {one.exit_code for one in result.conditions if one.name.startswith(GROUP)}
-        codes |= {result.answer_code} & {EXIT_JUDGE, EXIT_INTERRUPTED}
-        found.append((next((code for code in FIRST if code in codes), 0), _in_no_group(result)))
-    return found
-
-
-def _in_no_group(result: Result) -> str:
-    """Return that no group may be worse, and which are or may be."""
-    said = f"{result.setup.systems[1]} must not be worse in any group"
-    for claim in ("worse", "open"):
-        names = some(one.name for one in result.groups if one.claim == claim)
-        said += f"; {claim}: {names}" if names else ""
-    return said
-
-
 def wrongly(result: Result) -> tuple[str, str]:
     """Return what an answer about a gap does, given or given now, and where that is wrong."""
     first, second = map(visible, result.setup.systems)
@@ -188,7 +157,7 @@ def _wrong(result: Result) -> str:
         return chance if result.winner else ""
     if result.whole:
         return DRAWN_WHOLE
-    if result.open:
+    if not result.answer.answered:
         return NOT_NAMED.format(often) if result.options.not_worse is None else ""
     return _chance(result, often)
 

@@ -3,14 +3,14 @@
 Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 """
 
-from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED, some
-from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.errors import some
+from judgeloop.core.outcomes import Outcome, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, points
 from judgeloop.questions.compare.pictures import board
 from judgeloop.questions.compare.result import Result, ScoreFigures
-from judgeloop.questions.compare.risk import asked, stated_risk, what_it_means
+from judgeloop.questions.compare.risk import stated_risk, what_it_means
 from judgeloop.report import sentences
 from judgeloop.report.conditions import required
 from judgeloop.report.escaping import visible
@@ -27,7 +27,7 @@ def page(result: Result) -> Page:
         summary=sentences.summed_up(result, _standing(result)),
         notes=(*_groups(result), *sentences.notes(result, *what_it_means(result), whole=result.whole)),
         board=board(result),
-        required=required(result, asked(result)),
+        required=required(result),
     )
 
 
@@ -66,8 +66,7 @@ def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
 
 def headline(result: Result) -> str:
     """Return the decision in a sentence that needs no statistics, with the groups in which it is otherwise."""
-    line = _failing_first(sentences.required_first(_decision(result), result), result)
-    line = sentences.passed_first(line, result)
+    line = sentences.headline(result, _decision(result))
     return f"{line} {said}" if (said := _otherwise(result)) else line
 
 
@@ -78,26 +77,10 @@ def _otherwise(result: Result) -> str:
     """
     claim = "better" if result.winner == result.setup.systems[0] else "worse"
     groups = [group.name for group in result.groups if group.claim == claim]
-    if not groups or result.failing:
+    if not groups or result.outcome not in {result.answer, Outcome.PASSED}:
         return ""
     where = f"group{'s' * (len(groups) > 1)} {visible(some(groups))}"
     return f"{visible(result.setup.systems[1])} is {claim} in {where}."
-
-
-def _failing_first(line: str, result: Result) -> str:
-    """Return the decision, after a condition that fails, such as a group with a worse system."""
-    failing = result.failing
-    broken = result.stop_reason in {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED}
-    if not failing or broken or result.lost_to_failures:
-        return line
-    others = len(failing) - 1 + result.warned
-    more = f" and {others} more" if others else ""
-    first, second = failing[0], visible(result.setup.systems[1])
-    is_group, is_open = first.exit_code == EXIT_OTHER_WON, first.exit_code == EXIT_UNDECIDED
-    if result.stop_reason is StopKind.INTERRUPTED and is_open:
-        return f"Interrupted. {line}"
-    why = f"{second} is worse in {first.name}" if is_group else f"{first.name}: {first.sentence}"
-    return f"{'NOT SHOWN' if is_open else 'FAILED'}: {stopped(f'{why}{more}')} {line}"
 
 
 def _decision(result: Result) -> str:
@@ -153,7 +136,7 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
         return f"{second} is worse than {first} {where}, perhaps by less than {points(margin)}."
-    if result.failed or not result.judged:
+    if result.answer.broke_off or not result.judged:
         return stopped(f"No answer yet whether {second} is worse than {first} {where}: {sentences.ended(result)}")
     why = f"{_ahead(result)}." if result.used_up else sentence(sentences.ended(result))
     return (
@@ -164,7 +147,7 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
 
 def _standing(result: Result) -> str:
     """Return what was judged, at which risk and cost."""
-    voted = result.open or result.recorded or result.options.gap_asked is not None
+    voted = not result.answer.answered or result.recorded or result.options.gap_asked is not None
     parts = [_judged(result), _leads(result) if voted else "", _how_far(result), stated_risk(result)]
     return " ".join([*filter(None, parts), f"Cost: {sentences.money(result)}{sentences.with_known(result)}."])
 
@@ -191,7 +174,7 @@ def _how_far(result: Result) -> str:
         return ""
     shown = "" if _widened(result) else f", {result.gap:.2f} on these verdicts"
     name = visible(result.leader or result.setup.systems[0])
-    whose = f" for {name}" if result.refused or passed else ""
+    whose = f" for {name}" if result.answer is Outcome.FAILED or passed else ""
     return f"Gap{whose}: {_between(result)}{shown}."
 
 
@@ -251,8 +234,6 @@ def _other_way(result: Result) -> str:
     if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:
         said = f"one order (`order=random`) would take about {per_cent(multiple)} of the calls"
         return f"{said}, and decide about items like these with a chance of about {per_cent(chance)}"
-    if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
-        return f"both orders (`order=both`) would take about {per_cent(1 / multiple)} of the calls"
     return ""
 
 

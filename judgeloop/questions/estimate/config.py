@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from judgeloop.catalogue import selector_names, selector_row, selectors_of
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.row import Source
+from judgeloop.formats.tables import Source
 from judgeloop.methods.rows import INTERVALS, SelectorRow
 from judgeloop.papers.settings import AcTracerSettings, default_layer
 from judgeloop.settings import shared

@@ -11,8 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
-from judgeloop.core.outcomes import Finished, Outcome, StopKind
+from judgeloop.core.outcomes import Ending, Finished, Outcome, StopKind, outcome_of
 from judgeloop.core.part import Part
 from judgeloop.core.records import TIE, Item
 from judgeloop.methods.estimators.mean_score import Ratings
@@ -117,18 +116,17 @@ class Estimated(RunResult):
         return "reached" if self.interval[0] >= required else "missed"
 
     @property
-    def answer_required(self) -> bool:
-        """Whether a score is required."""
-        return self.options.required_score is not None
+    def requirement(self) -> str:
+        """What is required of the score, in words; empty if nothing is."""
+        least = self.options.required_score
+        return "" if least is None else f"the score is at least {least:g}"
 
-    @property
-    def answer_code(self) -> int:
-        """The exit code of the run, which also says whether a required score is reached."""
-        # A dataclass with slots is a new class, so `super()` without arguments fails.
-        ended = super(Estimated, self).answer_code
-        if self.shown is None or ended not in {0, EXIT_UNDECIDED}:
+    def stands(self) -> Outcome:
+        """Return how the run ended; where a score is required, whether it is reached."""
+        ended = outcome_of(self.stop_reason, self.winner, None, lost=self.lost_to_failures)
+        if self.shown is None or ended.broke_off:
             return ended
-        return {"reached": 0, "missed": EXIT_OTHER_WON, "open": EXIT_UNDECIDED}[self.shown]
+        return {"reached": Outcome.PASSED, "missed": Outcome.FAILED, "open": Outcome.UNDECIDED}[self.shown]
 
 
 def estimated_of(
@@ -180,7 +178,7 @@ def estimated_of(
     )
 
 
-def _cut_too_short(outcome: Outcome[Ratings], least: int) -> bool:
+def _cut_too_short(outcome: Ending[Ratings], least: int) -> bool:
     """Return whether money or time ended the run before the minimum, or without an interval."""
     tally = outcome.estimate.tally
     cut = outcome.stop.kind in {StopKind.BUDGET, StopKind.DEADLINE}

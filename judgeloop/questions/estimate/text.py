@@ -20,15 +20,13 @@ from judgeloop.report.words import count, one_in, stopped
 def page(result: Estimated) -> Page:
     """Return the result as text."""
     means = "" if result.interval is None else _interval_means(result)
-    least = result.options.required_score
-    asked = [] if least is None else [(result.answer_code, f"the score is at least {least:g}")]
     return Page(
         headline(result),
         details(result),
         summary=sentences.summed_up(result, *_standing(result)),
         notes=sentences.notes(result, "What the interval means", means),
         board=_board(result),
-        required=required(result, asked),
+        required=required(result),
     )
 
 
@@ -45,12 +43,11 @@ def headline(result: Estimated) -> str:
     required, score = result.options.required_score, _score_known(result)
     said = {
         None: _decision(result),
-        "reached": f"A score of {required} was required and is reached: {score}",
-        "missed": f"FAILED: a score of {required} was required, and {score}",
+        "reached": f"a score of {required} was required and is reached: {score}",
+        "missed": f"a score of {required} was required, and {score}",
         "open": f"{_decision(result).rstrip('?')}; whether it reaches {required} is open",
     }
-    line = sentences.required_first(stopped(said[result.shown]), result)
-    return sentences.passed_first(line, result)
+    return sentences.headline(result, stopped(said[result.shown]))
 
 
 def _decision(result: Estimated) -> str:
@@ -65,7 +62,7 @@ def _decision(result: Estimated) -> str:
 
 def _is_wide(result: Estimated) -> bool:
     """Whether there is an interval, which is wider than was asked for."""
-    wanted, failed = result.options.half_width, result.failed
+    wanted, failed = result.options.half_width, result.answer.broke_off
     return not result.decided and not failed and None not in {wanted, result.reach}
 
 

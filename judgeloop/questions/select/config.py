@@ -11,8 +11,8 @@ from annotated_types import Ge, Gt, Lt
 
 from judgeloop.catalogue import default_rule, rule_names, rule_row, rules_of, selector_names, selector_row, selectors_of
 from judgeloop.core.errors import InputError, did_you_mean, some
-from judgeloop.formats.row import Source
 from judgeloop.formats.rows import stem
+from judgeloop.formats.tables import Source
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.papers.settings import LLMSelectorSettings
 from judgeloop.settings import shared

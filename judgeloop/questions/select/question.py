@@ -1,34 +1,28 @@
 """A search for the best of many systems: what it is made of, what it is likely to take, and its result.
 
-`question.py` of `questions/` runs it. What it is likely to take is found by running the search on imagined answers
-(`engine/recorded.py`): some of those so far again, or assumed ones.
+`question.py` of `questions/` runs it. What it is likely to take stands in a table of what searches took on recorded
+verdicts; no answer is imagined.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple, cast
-
-import numpy as np
-from scipy.special import ndtri
 
 from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Outcome, StopKind
-from judgeloop.core.records import TIE, Answer, Choice, Label, Verdict
-from judgeloop.engine.recorded import replay
-from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.win_rates import SCOUTED, Standings, WinRates, scouted_items
+from judgeloop.core.outcomes import StopKind
+from judgeloop.engine.session import Limits
+from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
 from judgeloop.methods.rows import Draft
-from judgeloop.methods.stats.levels import FEW, LEVELS_FROM, Floats
-from judgeloop.methods.stats.predictive import FEWEST_KNOWN
+from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
 from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.kept import ended_otherwise
 from judgeloop.questions.question import Question, Ran
 from judgeloop.questions.select import text
-from judgeloop.questions.select.config import QUESTION, SelectConfig
+from judgeloop.questions.select.config import QUESTION, SELECTORS, SelectConfig
 from judgeloop.questions.select.pictures import course_of
 from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
 from judgeloop.report.page import Page
@@ -39,19 +33,41 @@ from judgeloop.runs.inputs import Inputs, looks_at_all
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
 
 FEWEST_SYSTEMS = 2
-# Assumed by the expected case before any answer; each answer of a system takes it from there (`likely_shares`).
-# With these, 6 to 53 systems take about as many calls as fields of AlpacaEval (docs/results).
-ASSUMED_SPREAD = 0.08
-ASSUMED_TIES = 0.3
-ASSUMED = "win rates around 50 % with a standard deviation of 8 points and 30 % ties (a closer field takes more)"
-WEIGHT = 10  # answers, which the assumed share of ties counts for
+# Mean calls of searches at a risk of 0.1, by items, systems and gap. A row is a number of systems, a column one of
+# `GAPS`. Source: GPT-4's verdicts on systems of AlpacaEval; `python benchmarks/race.py DATA --only forecast` makes
+# the table, and docs/results has it with errors. Up to five systems the baseline is one of them.
+GAPS = (0.0, 0.02, 0.05, 0.1)
+USUAL_CALLS = {
+    100: {
+        3: (100, 96, 82, 66), 5: (242, 233, 213, 181), 6: (269, 249, 215, 176), 10: (357, 316, 271, 223),
+        18: (535, 432, 366, 290), 36: (859, 664, 515, 410), 53: (1136, 897, 627, 475),
+    },
+    400: {
+        3: (256, 230, 190, 130), 5: (658, 579, 480, 337), 6: (878, 764, 620, 468), 10: (1156, 969, 738, 524),
+        18: (1599, 1275, 912, 625), 36: (2327, 1745, 1148, 772), 53: (2796, 2097, 1329, 868),
+    },
+    805: {
+        3: (488, 365, 213, 129), 5: (1035, 815, 580, 428), 6: (1601, 1346, 1056, 774), 10: (1990, 1625, 1213, 851),
+        18: (2683, 2048, 1441, 943), 36: (3647, 2618, 1739, 1067), 53: (4361, 3036, 1917, 1162),
+    },
+}  # fmt: skip
+# The same for the best of items like these, whatever their number (`--only like`). They end with the items, too.
+GAPS_LIKE_THESE = (*GAPS, 0.2)
+USUAL_LIKE_THESE = {
+    3: (349, 219, 173, 86, 58), 5: (851, 731, 473, 254, 162), 6: (1766, 1468, 1005, 530, 351),
+    10: (2495, 2026, 1458, 922, 570), 18: (3931, 3355, 2629, 1382, 450), 53: (11302, 10259, 8945, 1868, 583),
+}  # fmt: skip
+# At a risk of 0.2 the searches took 0.88 of these calls: so much more is each further unit of log(1 / risk).
+RISK, OF_RISK = 0.1, 0.17
+LEAST_OF_RISK = 0.3
+WITHIN = 2  # a factor: most searches took half to twice as many (docs/results)
+
+ASSUMED = (
+    "that the search takes what searches among as many models took on recorded verdicts (a closer field takes more)"
+)
 # Of items like these, a race among many systems ends at the first gap. At one below the second a third stays
 # open among any, and at one from it on, half among very many (docs/results).
 USUAL_GAP, OPEN_GAP, VERY_MANY = LEVELS_FROM, 0.05, 24
-MOST_FORESEEN = 10_000  # judgments; a forecast looks no further
-RUNS = 5  # imagined for an expected case, fewer of long ones
-
-NewSession = Callable[[Limits], Session[Standings]]
 
 
 class Select(Question[SelectConfig, Standings, Selected]):
@@ -117,17 +133,10 @@ class Select(Question[SelectConfig, Standings, Selected]):
 
     def left(self, ran: Ran[SelectConfig, Standings]) -> Left:
         """The comparisons without a verdict, and how many of them it is likely to take to name the best."""
-        run, outcome = ran.run, ran.finished.outcome
-        pool, notice = run.pool, self.notice(run)
+        run, outcome, notice = ran.run, ran.finished.outcome, self.notice(ran.run)
+        pool, usual, over = run.pool, _usual(run), outcome.stop.kind is not StopKind.DRY_RUN
         every = len(pool) * (len(pool.systems) - 1)
-        found = judgments_to_name(
-            outcome,
-            run.limits,
-            partial(_imagined_session, run),
-            every=every,
-            states_risk=_rule(ran.parts).level is not None,
-            over=outcome.stop.kind is not StopKind.DRY_RUN,
-        )
+        found = judgments_to_name(outcome.asked, usual, run.limits, every=every, over=over)
         done, against = {label.choice.key for label in outcome.labels}, outcome.estimate.tally.baseline
         left = [
             pool.query(position, (system, against))
@@ -135,8 +144,10 @@ class Select(Question[SelectConfig, Standings, Selected]):
             for system in range(len(pool.systems))
             if system != against and (position, system, against) not in done
         ]
-        stays_open = notice or (_names_none(run) if found.open else "")
-        if found.needed and not notice:
+        stays_open = notice or ""
+        if not (stays_open or over) and run.sampled and (usual or 0) > every:  # all items leave it open, too
+            stays_open = _names_none(run)
+        elif found.needed and not stays_open:
             stays_open = limit_too_low(run.limits.max_judgments, found.needed)
         stays_open = f"{stays_open}." if stays_open else ""
         return Left(found.judgments, found.assumed, left, every - len(left), stays_open)
@@ -147,8 +158,8 @@ class Select(Question[SelectConfig, Standings, Selected]):
         config, pool = run.config, run.pool
         tally, baseline = outcome.estimate.tally, _baseline(config, run.inputs)
         more = None
-        if outcome.winner is None and not self.notice(run):  # else answers hardly go on as they were
-            more = more_to_name(outcome, partial(_imagined_session, run))
+        if outcome.winner is None and not self.notice(run):
+            more = more_to_name(outcome.asked, _usual(run), len(pool) * (len(pool.systems) - 1))
         scouted = scouted_items(len(tally.wins), baseline, len(pool))
         result = selected_of(
             ran.finished,
@@ -205,14 +216,16 @@ def _baseline(config: SelectConfig, inputs: Inputs) -> int | None:
     return None if against is None else inputs.pool.systems.index(against)
 
 
+def _usual(run: Prepared[SelectConfig]) -> int | None:
+    """How many calls such a search usually takes to its end; None if it uses up its limit."""
+    config, pool = run.config, run.pool
+    if _rule(run.parts).level is None or config.selector != SELECTORS[0]:
+        return None
+    return usual_calls(len(pool.systems), len(pool), config.min_gap or 0.0, config.risk, sampled=run.sampled)
+
+
 def _names_none(run: Prepared[SelectConfig]) -> str:
-    gap, systems = run.config.min_gap or 0.0, len(run.pool.systems)
-    return no_winner(run.most_judgments, systems, sampled=run.sampled, gap=gap)
-
-
-def _imagined_session(run: Prepared[SelectConfig], limits: Limits) -> Session[Standings]:
-    """The session with other limits, for a forecast."""
-    return replace(run, inputs=replace(run.inputs, limits=limits)).session()
+    return no_winner(run.most_judgments, len(run.pool.systems), gap=run.config.min_gap or 0.0)
 
 
 def _check_inputs(config: SelectConfig, inputs: Inputs) -> None:
@@ -241,40 +254,62 @@ def _check_inputs(config: SelectConfig, inputs: Inputs) -> None:
 
 
 class Foreseen(NamedTuple):
-    """The range of further judgments, the assumption behind it, and whether the expected case names nobody.
+    """The range of further judgments, and the assumption behind it, as a sentence; None if nothing is assumed.
 
-    The assumption is a sentence on the assumed answers, None if none are assumed. `needed` are the
-    judgments in all of an expected case that the limit ends before it names one; 0 if it does not.
+    `needed` are the judgments in all that the search usually takes, if the limit is below them; else 0.
     """
 
     judgments: Range
     assumed: str | None
-    open: bool = False
     needed: int = 0
 
 
-def judgments_to_name(
-    outcome: Outcome[Standings], limits: Limits, new: NewSession, *, every: int, states_risk: bool, over: bool
-) -> Foreseen:
-    """What is foreseen for a run at `outcome`.
+def usual_calls(systems: int, items: int, gap: float, risk: float, *, sampled: bool) -> int:
+    """How many calls a race takes to its end, of the usual; a set of items may end it before.
 
-    `new` makes a session of the run, `every` is the number of judgments that there are, with those that
-    choose a baseline. `states_risk` says whether the rule ends the run before its limit, and `over`
-    whether it has ended.
+    >>> usual_calls(53, 400, 0.0, 0.1, sampled=False), usual_calls(26, 600, 0.05, 0.1, sampled=False)
+    (2796, 1326)
     """
-    tally, asked = outcome.estimate.tally, outcome.asked
+
+    def by_systems(table: Mapping[int, Sequence[int]], gaps: Sequence[float]) -> float:
+        rows = [_on_line(gap, gaps, [math.log(calls) for calls in row]) for row in table.values()]
+        return _on_line(math.log(systems), [math.log(many) for many in table], rows)
+
+    if sampled:
+        calls = by_systems(USUAL_LIKE_THESE, GAPS_LIKE_THESE)
+    else:
+        pools = [by_systems(table, GAPS) for table in USUAL_CALLS.values()]
+        calls = _on_line(math.log(items), [math.log(pool) for pool in USUAL_CALLS], pools)
+    of_risk = max(LEAST_OF_RISK, 1 + OF_RISK * math.log(RISK / risk))
+    return max(systems, round(of_risk * math.exp(calls)))
+
+
+def _on_line(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
+    """The value at `x` on the lines between the points, which go on at both ends."""
+    at = next((n for n in range(1, len(xs) - 1) if x < xs[n]), len(xs) - 1)
+    return ys[at - 1] + (ys[at] - ys[at - 1]) * (x - xs[at - 1]) / (xs[at] - xs[at - 1])
+
+
+def judgments_to_name(asked: int, usual: int | None, limits: Limits, *, every: int, over: bool) -> Foreseen:
+    """What is foreseen for a run that has `asked` so many.
+
+    `usual` is what such a search takes in all, None for one that uses up its limit. `every` is the number of judgments
+    that there are, with those that choose a baseline, and `over` says whether the run has ended. A search that has
+    asked more than the usual is close, and may go on to the limit.
+    """
     worst = 0 if over else max(0, min(limits.max_judgments, every) - asked)
-    if not states_risk or not worst:
+    if usual is None or not worst:
         return Foreseen(Range(worst, worst, worst), None)
-    seen = Limits(limits.min_judgments, min(limits.max_judgments, asked + MOST_FORESEEN), 1.0)
-    clearest, likely = replay(new(seen), _clearest(outcome)), _usual(outcome, new, seen)
-    expected = likely.asked - asked
-    assumed = ASSUMED if tally.queries < FEWEST_KNOWN else None
-    judgments = Range(min(clearest.asked - asked, expected), expected, worst)
-    if likely.winner is not None or limits.max_judgments >= every:
-        return Foreseen(judgments, assumed, likely.winner is None)
-    whole = _to_the_end(outcome, new)
-    return Foreseen(judgments, assumed, open=True, needed=whole.asked if whole.winner is not None else 0)
+    whole = min(usual, every)
+    expected = min(whole - asked, worst) if whole > asked else worst
+    low = max(1, min(whole // WITHIN - asked, expected))
+    return Foreseen(Range(low, expected, worst), ASSUMED, whole if whole > limits.max_judgments else 0)
+
+
+def more_to_name(asked: int, usual: int | None, every: int) -> int | None:
+    """How many further judgments would usually name a system; None if that is not known."""
+    more = 0 if usual is None else min(usual, every) - asked
+    return more if more > 0 else None
 
 
 def may_stay_open(systems: int, gap: float) -> bool:
@@ -286,20 +321,19 @@ def may_stay_open(systems: int, gap: float) -> bool:
     return systems > FEW and (gap < OPEN_GAP or (systems > VERY_MANY and gap < USUAL_GAP))
 
 
-def no_winner(judgments: int, systems: int, *, sampled: bool, gap: float) -> str:
+def no_winner(judgments: int, systems: int, *, gap: float) -> str:
     """The sentence that a search of so many judgments may well name no system.
 
-    >>> no_winner(41860, 53, sampled=True, gap=0.0)
+    >>> no_winner(41860, 53, gap=0.0)
     'for items like these, a search among 53 systems names one only if it is clearly ahead, and else none, \
 after up to 41,860 judgments; with `min_gap=0.1` it ends far sooner'
     """
-    where = "for items like these, " if sampled else ""
     remedy = f"`min_gap={USUAL_GAP}`" if gap < USUAL_GAP else f"a `min_gap` above {gap:g}"
     names = "names one only if it is clearly ahead, and else none"
     if gap:
         names = f"with a gap of {points(gap)} often names none"
     return (
-        f"{where}a search among {systems:,} systems {names}, after up to {judgments:,} judgments; with {remedy} "
+        f"for items like these, a search among {systems:,} systems {names}, after up to {judgments:,} judgments; with {remedy} "
         "it ends far sooner"
     )
 
@@ -311,101 +345,3 @@ def limit_too_low(limit: int, needed: int) -> str:
     '`max_judgments=2000` will probably end the search before a system is named: that takes about 2,796'
     """
     return f"`max_judgments={limit}` will probably end the search before a system is named: that takes about {needed:,}"
-
-
-def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:
-    """How many further judgments would name a system if the answers so far repeat.
-
-    None if not even all of them would, or more than `MOST_FORESEEN`, or if so little is known that no
-    system leads.
-    """
-    tally = outcome.estimate.tally
-    if tally.levels is None or tally.leader is None:
-        return None
-    end = _to_the_end(outcome, new)
-    return None if end.winner is None else end.asked - outcome.asked
-
-
-def _to_the_end(outcome: Outcome[Standings], new: NewSession) -> Outcome[Standings]:
-    """How the search would end without its limit."""
-    far = Limits(1, outcome.asked + MOST_FORESEEN, 1.0)
-    return _usual(outcome, new, far)
-
-
-def _clearest(outcome: Outcome[Standings]) -> Callable[[Choice], Answer]:
-    """The known answers, and else wins of the leader and losses of all others."""
-    known = {label.choice.key: label.answer for label in outcome.labels}
-    leader = outcome.estimate.tally.leader
-    first = next(system for system in range(2) if system != outcome.estimate.tally.baseline)
-    best = first if leader in {None, outcome.estimate.tally.baseline} else leader
-
-    def answer(choice: Choice) -> Answer:
-        return known.get(choice.key) or Verdict(float(choice.systems[0] == best))
-
-    return answer
-
-
-def _usual(outcome: Outcome[Standings], new: NewSession, limits: Limits) -> Outcome[Standings]:
-    """The end of median length of some imagined runs, which share their answers for every risk and gap."""
-    tally = outcome.estimate.tally
-    # Items that choose a baseline are none of the tally's.
-    shape = len(tally.wins), tally.items + SCOUTED
-    ends: list[Outcome[Standings]] = []
-    while len(ends) < RUNS and sum(one.asked - outcome.asked for one in ends) < MOST_FORESEEN:
-        seed = len(ends)
-        draws = np.random.default_rng(seed).random(shape)
-        ends.append(replay(new(limits), _imagined(outcome.labels, draws, seed)))
-    return sorted(ends, key=lambda one: one.asked)[(len(ends) - 1) // 2]
-
-
-def assumed_wins(systems: int) -> Floats:
-    """The assumed share of items that each system wins: win rates at even steps of a normal distribution."""
-    wins: Floats = TIE + ASSUMED_SPREAD * _steps(systems) - ASSUMED_TIES / 2
-    return wins
-
-
-def _steps(systems: int) -> Floats:
-    steps: Floats = ndtri((np.arange(systems) + 0.5) / systems)
-    return steps
-
-
-def likely_shares(won: Floats, tied: Floats, known: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """A share of wins and of ties of each system that may be true, after so many `known` answers.
-
-    Win rates have the assumed distribution beforehand, with variance s², and n answers at a rate r have a
-    variance v / n. So a rate is afterwards normal about 1/2 + w (r - 1/2), with variance s² (1 - w) and
-    w = n / (n + v / s²). In place of draws it takes even steps of that distribution, in random order.
-    """
-    ties = (tied + WEIGHT * ASSUMED_TIES) / (known + WEIGHT)
-    rate = (won + tied / 2) / np.maximum(known, 1.0)
-    w = known / (known + (1 - ASSUMED_TIES) / 4 / ASSUMED_SPREAD**2)
-    steps = rng.permutation(_steps(len(known)))
-    rates = TIE + w * (rate - TIE) + ASSUMED_SPREAD * np.sqrt(1 - w) * steps
-    wins: Floats = np.clip(rates - ties / 2, 0.0, 1.0)
-    return wins, ties
-
-
-def score_of(draw: float, wins: float, ties: float = ASSUMED_TIES) -> float:
-    """The score that a uniform `draw` gives a system that wins and ties so many items."""
-    return 1.0 if draw < wins else TIE if draw < wins + ties else 0.0
-
-
-def _imagined(labels: Sequence[Label], draws: Floats, seed: int) -> Callable[[Choice], Answer]:
-    """The known answers, and else those that each system is likely to give after its own.
-
-    `draws`, shape (systems, items), say which: uniform on [0, 1).
-    """
-    known = {label.choice.key: label.answer for label in labels}
-    counts = np.zeros((3, len(draws)))  # won, tied, and all
-    for label in labels:
-        if isinstance(label.answer, Verdict):
-            counts[:, label.choice.systems[0]] += (label.answer.preference > 0, label.answer.preference == 0, 1.0)
-    won, tied, all_ = counts
-    wins, ties = likely_shares(won, tied, all_, np.random.default_rng(seed))
-
-    def answer(choice: Choice) -> Answer:
-        system, at = choice.systems[0], choice.position
-        found = known.get(choice.key)
-        return found or Verdict(score_of(draws[system, at], wins[system], ties[system]))
-
-    return answer

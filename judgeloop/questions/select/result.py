@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from judgeloop.core.choices import Population
-from judgeloop.core.outcomes import Finished, Outcome, StopKind
+from judgeloop.core.outcomes import Ending, Finished, StopKind
 from judgeloop.core.part import Part, plain
 from judgeloop.core.records import TWO_SYSTEMS, Item
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.intervals import chance_of_so_many
-from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -185,9 +184,7 @@ class Selected(RunResult):
             return (note(NoteCode.NOTHING_JUDGED),)
         if self.more_judgments is None:
             return (note(NoteCode.NO_FORECAST),)
-        early = self.queries < FEWEST_KNOWN
-        code = NoteCode.MORE_JUDGMENTS_EARLY if early else NoteCode.MORE_JUDGMENTS
-        return (note(code, judgments=self.more_judgments, usd=self.more_usd),)
+        return (note(NoteCode.USUAL_JUDGMENTS, judgments=self.more_judgments, usd=self.more_usd),)
 
 
 def selected_of(
@@ -245,7 +242,7 @@ def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float |
     ]
 
 
-def _standings(outcome: Outcome[Standings], systems: Sequence[str], risk: float) -> tuple[SystemRow, ...]:
+def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[SystemRow, ...]:
     """Return a row for every system: the winner, then systems that may be the best, then the others.
 
     Within these groups the order is by win rate. `risk` is that of each bound.

@@ -44,8 +44,7 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 
 def headline(result: Selected) -> str:
     """Return the decision in a sentence that needs no statistics."""
-    line = sentences.required_first(_decision(result), result)
-    return sentences.passed_first(line, result)
+    return sentences.headline(result, _decision(result))
 
 
 def _decision(result: Selected) -> str:

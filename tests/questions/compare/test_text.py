@@ -9,7 +9,7 @@ import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.core.choices import Population
-from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import Control, ControlTally, Generated, Outcome, StopKind, StopReason, Tally
 from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.rule import risk_met
@@ -62,7 +62,7 @@ def codes(notes):
         ),
         (
             undecided(StopKind.JUDGE_FAILED, "nothing answers: is the server running?"),
-            ("No winner yet between small and large on these 100 items: nothing answers: is the server running?"),
+            "BROKEN: No winner yet between small and large on these 100 items: nothing answers: is the server running?",
         ),
         (
             make_result(required_winner="small"),
@@ -468,8 +468,8 @@ def test_controls_that_were_not_asked_have_not_failed(tally, said):
     """As in a dry run of what the ledger can decide."""
     gated = {"controlled": True, "required_winner": "large"}
     result = make_result(judge="openai/m", controls=(tally,), **gated)
-    begins = f"NOT SHOWN: controls of openai/m: openai/m {said}. large is better"
-    assert result.page.headline.startswith(begins)
+    assert (result.answer, result.outcome) == (Outcome.PASSED, Outcome.UNDECIDED)
+    assert f"openai/m {said}" in result.page.headline
 
 
 def test_a_run_that_was_interrupted_during_its_controls_says_so_and_has_not_failed():
@@ -478,14 +478,13 @@ def test_a_run_that_was_interrupted_during_its_controls_says_so_and_has_not_fail
     asked = {"judge": "openai/m", "controlled": True, "controls": (tally,), "not_worse": 0.1}
     result = make_result(winner=None, stop=stop, **asked)
     assert result.exit_code == 130
-    assert result.page.headline.startswith("Interrupted. No answer yet whether large ")
+    assert result.outcome is Outcome.INTERRUPTED
 
 
 def test_a_judge_without_passed_controls_has_no_result_and_code_4():
     stop = StopReason(StopKind.CONTROLS, "openai/m cannot tell an answer to the question")
     result = make_result(winner=None, stop=stop)
-    assert (result.exit_code, result.failed) == (4, True)
-    assert result.page.headline.startswith("NO RESULT on these 100 items: openai/m cannot tell")
+    assert (result.exit_code, result.outcome) == (4, Outcome.BROKEN)
     assert codes(result.advice) == [NoteCode.OTHER_JUDGE]
 
 
@@ -493,7 +492,7 @@ def test_a_judge_without_passed_controls_has_no_result_and_code_4():
 def test_a_warning_makes_a_passed_gate_fail_if_that_is_asked(warned, code):
     result = make_result(required_winner="large", fail_on_warning=True, **warned)
     assert result.exit_code == code
-    assert result.page.headline.startswith("FAILED: there is a warning. large is") == (code == 5)
+    assert result.outcome is (Outcome.FAILED if code else Outcome.PASSED)
     assert make_result(required_winner="large", **warned).exit_code == 0
     assert undecided(required_winner="large", fail_on_warning=True, **warned).exit_code == 3
 
@@ -546,8 +545,6 @@ def test_strangers_text_cannot_steer_the_terminal_or_break_a_line(made):
         ("both", (22, 18), 10, 0, 40, ""),  # one order hardly decides within 100 items
         ("both", (10, 5), 35, 0, 15, ""),  # too few verdicts in both orders to tell
         ("both", (14, 10), 76, 0, 24, ""),  # 81 % of the calls: not worth a word
-        ("audited", (20, 10), 20, 12, 20, "both orders (`order=both`) would take about 64 % of the calls"),
-        ("audited", (20, 10), 20, 2, 20, ""),
         ("random", (30, 10), 10, 0, 0, ""),
     ],
 )  # fmt: skip

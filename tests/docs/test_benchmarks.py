@@ -1,0 +1,83 @@
+"""Every benchmark that a page of results names starts, and ends well with its smallest input."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+from support.pages import DOCS, ROOT
+
+NAMED = {
+    name
+    for page in (DOCS / "results").glob("*.md")
+    for name in re.findall(r"benchmarks/(\w+)\.py", page.read_text("utf-8"))
+}
+TINY = "{data}/tiny-lm"
+# The smallest input of each; {data} is the folder of recorded verdicts, {out} one to write to.
+SMALLEST = {
+    "bill": "{data} --runs 1",
+    "cluster_search": "--items 100",
+    "costs": "--repeats 1 --judgments 20",
+    "epsilon": "{data} --pools 2 --queries 2 --seeds 1 --horizons 2",
+    "estimate_steps": "--items 1000",
+    "gap_coverage": "{data} --runs 1",
+    "growth": "--judgments 20 --rules sequential --items 20 --verdicts 1000 --on-server",
+    "held_out": "{data} --pairs 1 --repetitions 1",
+    "interval_coverage": f"{TINY}/outputs.jsonl {TINY}/verdicts-exact.csv.gz --runs 1",
+    "level_systems": "--orders 1 --items 40",
+    "live": "{data} --runs 1",
+    "live_seconds": "{data} --first 1 --pairs 1 --items 20",
+    "one_order": "{data} --runs 1",
+    "pace_outliers": TINY,
+    "race": "{data} --runs 1 --only few --verdicts gpt4 --pools 20",
+    "replay_speed": "--items 40 --pairs 1 --seeds 1",
+    "results": "{data} -o {out} --only ablation-lexical --page {out}/tables.md",
+    "risks": "--runs 10 --only sequential",
+    "scale": "--items 50 --dimensions 8",
+    "simulate": "--count 1",
+}
+# With the extra embed.
+EMBEDDING = {
+    "embed_batches": "{data}/tiny-lm/outputs.jsonl --texts 10 --repeats 1",
+    "hidden_states": "{data}/tiny-lm/model --prompts 10 --plain 5",
+    "symbols_lm": "{out} --steps 1",
+}
+# Not run here: other tools, which their own environments need; what tests/faults/test_beside.py runs.
+APART = {"beside", "beside_jobs"}
+# They go with the history that they measure.
+GOING = {"calibrated_rule", "decisive_held_out", "decisive_variants"}
+
+
+def test_every_benchmark_that_a_page_names_has_an_input():
+    assert SMALLEST.keys() | EMBEDDING.keys() | APART | GOING | {"diffuse_pictures"} >= NAMED
+
+
+def started(name, arguments, folder, data=""):
+    """Run a benchmark in a folder of its own."""
+    command = [sys.executable, ROOT / "benchmarks" / f"{name}.py", *arguments.format(data=data, out=folder).split()]
+    few = {"JUDGELOOP_JOBS": "1", "JUDGELOOP_PAIRS": "2"}  # of replays that it starts
+    done = subprocess.run(command, cwd=folder, env=os.environ | few, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("name", sorted(SMALLEST))
+def test_a_benchmark_ends_well_with_its_smallest_input(name, tmp_path, request):
+    data = request.getfixturevalue("recorded_data") if "{data}" in SMALLEST[name] else ""
+    shutil.copy(DOCS / "results" / "tables.md", tmp_path)
+    started(name, SMALLEST[name], tmp_path, data)
+    if name == "results":  # which has made a replay
+        started("diffuse_pictures", "{out}/ablation-lexical", tmp_path)
+
+
+@pytest.mark.processes
+@pytest.mark.embed
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs judgeloop[embed]")
+@pytest.mark.parametrize("name", sorted(EMBEDDING))
+def test_a_benchmark_that_embeds_ends_well(name, tmp_path, recorded_data):
+    started(name, EMBEDDING[name], tmp_path, recorded_data)
