@@ -35,7 +35,7 @@ from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.stats import levels
 from judgeloop.methods.stopping.best_of_many import Separated
-from judgeloop.questions.select.pictures import course_of
+from judgeloop.questions.select.page import course_of
 from judgeloop.replay.recorded_files import read_scores
 from judgeloop.report.pictures import Chart
 from judgeloop.report.svg import Drawing

@@ -16,15 +16,15 @@ from pydantic import TypeAdapter
 
 from judgeloop.core.part import Part
 from judgeloop.core.spend import Spend
-from judgeloop.questions.compare.result import Result
-from judgeloop.questions.estimate.result import Estimated
-from judgeloop.questions.select.result import Selected
+from judgeloop.questions.compare.result import Comparison
+from judgeloop.questions.estimate.result import Estimation
+from judgeloop.questions.select.result import Selection
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.notes import TEXTS
 from judgeloop.report.records import Counts, DataNotes, Setup
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 
-RESULTS: dict[str, type[RunResult]] = {"compare": Result, "select": Selected, "estimate": Estimated}
+RESULTS: dict[str, type[RunResult]] = {"compare": Comparison, "select": Selection, "estimate": Estimation}
 NOTE = {
     "type": "object",
     "properties": {"code": {"enum": [str(code) for code in TEXTS]}, "message": {"type": "string"}},

@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from judgeloop.engine.state import Progress as Progress
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.recorded import ScriptedJudge as ScriptedJudge
-    from judgeloop.questions.compare.result import Result as Result
-    from judgeloop.questions.estimate.result import Estimated as Estimated
-    from judgeloop.questions.select.result import Selected as Selected
+    from judgeloop.questions.compare.result import Comparison as Comparison
+    from judgeloop.questions.estimate.result import Estimation as Estimation
+    from judgeloop.questions.select.result import Selection as Selection
     from judgeloop.runs.forecast import Forecast as Forecast
 
 _HOMES = {
     "Forecast": "runs.forecast",
     "ErrorKind": "core.errors",
-    "Estimated": "questions.estimate.result",
+    "Estimation": "questions.estimate.result",
     "InputError": "core.errors",
     "JudgeError": "core.errors",
     "JudgeloopError": "core.errors",
     "LedgerError": "core.errors",
     "Progress": "engine.state",
-    "Result": "questions.compare.result",
+    "Comparison": "questions.compare.result",
     "ScriptedJudge": "judges.recorded",
-    "Selected": "questions.select.result",
+    "Selection": "questions.select.result",
     "assert_better": "api.questions",
     "assert_not_worse": "api.questions",
     "compare": "api.questions",

@@ -26,13 +26,13 @@ from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.catalogue import QuestionRow
 from judgeloop.questions.kept import keep
 from judgeloop.questions.question import Question
-from judgeloop.report.naming import as_python, page_said
-from judgeloop.report.page import render_short
+from judgeloop.report.naming import as_python
 from judgeloop.runs.drive import called, masked, opened, repeatable
 from judgeloop.runs.forecast import Forecast
 
 if TYPE_CHECKING:
-    from judgeloop.report.run_result import RunResult
+    from judgeloop.report.result import RunResult
+from judgeloop.report.terminal import render
 
 T = TypeVar("T")
 LOOK_S = 0.2  # seconds after which a waiting caller looks for Ctrl-C, where no signal ends a wait
@@ -149,7 +149,7 @@ class Caller(Generic[R]):
             result, cancelled = await drained(running, interruption)
             if reporter.failure is not None:
                 raise reporter.failure
-            result = replace(result, page=page_said(result.page, as_python))
+            result = replace(result, page=result.page.said(as_python))
             result = await asyncio.to_thread(repeatable, begun, result, reporter.call)
             shown: R = begun.with_texts(result)
             if begun.booked:
@@ -158,7 +158,7 @@ class Caller(Generic[R]):
             cancelled.args = (GOES_ON,)
             raise cancelled
         if reporter.raises and shown.answer.broke_off:
-            raise JudgeloopError(render_short(shown.page))
+            raise JudgeloopError(render(shown.page, short=True))
         return shown
 
 

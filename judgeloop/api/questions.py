@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from judgeloop.api.arguments import CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.api.calling import Caller
 from judgeloop.questions.catalogue import COMPARE, ESTIMATE, SELECT
-from judgeloop.report.page import render_short
+from judgeloop.report.terminal import render
 from judgeloop.settings.run_settings import SECOND
 
 if TYPE_CHECKING:
     from judgeloop.api.arguments import Data, Several
-    from judgeloop.questions.compare.result import Result
-    from judgeloop.questions.estimate.result import Estimated
-    from judgeloop.questions.select.result import Selected
+    from judgeloop.questions.compare.result import Comparison
+    from judgeloop.questions.estimate.result import Estimation
+    from judgeloop.questions.select.result import Selection
 
 NOT_WORSE = 0.1  # a gap
 _COMPARE = Caller(COMPARE, CompareArguments)
@@ -29,17 +29,17 @@ _ESTIMATE = Caller(ESTIMATE, EstimateArguments)
 
 
 @overload
-def compare(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result: ...
+def compare(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Comparison: ...
 
 
 @overload
 def compare(
     *, prompts: Iterable[str], a: Iterable[str], b: Iterable[str], **settings: Unpack[CompareArguments]
-) -> Result: ...
+) -> Comparison: ...
 
 
 @_COMPARE.answered
-def compare(*data: Any, **settings: Any) -> Result:
+def compare(*data: Any, **settings: Any) -> Comparison:
     """Find out which of two systems is better, inside a running event loop or not.
 
     `first` and `second` are the systems' outputs: files, or rows in memory; or a function that
@@ -57,7 +57,7 @@ def compare(*data: Any, **settings: Any) -> Result:
 
 
 @_SELECT.answered
-def select(outputs: Several, **settings: Unpack[SelectArguments]) -> Selected:
+def select(outputs: Several, **settings: Unpack[SelectArguments]) -> Selection:
     """Find the best of many systems, inside a running event loop or not.
 
     `outputs` holds each system's outputs, files or rows in memory: a list, or a dictionary by name.
@@ -71,7 +71,7 @@ def select(outputs: Several, **settings: Unpack[SelectArguments]) -> Selected:
 
 
 @_ESTIMATE.answered
-def estimate(outputs: Data, **settings: Unpack[EstimateArguments]) -> Estimated:
+def estimate(outputs: Data, **settings: Unpack[EstimateArguments]) -> Estimation:
     """Estimate one system's mean score, inside a running event loop or not.
 
     `outputs` holds the system's outputs: a file, or rows in memory. The other parameters are as in
@@ -84,7 +84,7 @@ def estimate(outputs: Data, **settings: Unpack[EstimateArguments]) -> Estimated:
     raise NotImplementedError  # `_ESTIMATE` answers
 
 
-def assert_better(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result:
+def assert_better(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Comparison:
     """Assert that `second` is better than `first`, as a test of pytest; return the result.
 
     The arguments are those of `compare`. As with `require_winner`, the judge has to pass controls, unless
@@ -98,7 +98,7 @@ def assert_better(first: Data, second: Data, **settings: Unpack[CompareArguments
     return _asserted(compare(first, second, **(settings | {"require_winner": SECOND})))
 
 
-def assert_not_worse(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result:
+def assert_not_worse(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Comparison:
     """Assert that `second` is not worse than `first` by `not_worse` or more; return the result.
 
     The arguments are those of `compare`, and `not_worse` is one of them, by default 0.1: the share of
@@ -113,9 +113,9 @@ def assert_not_worse(first: Data, second: Data, **settings: Unpack[CompareArgume
     return _asserted(compare(first, second, **settings))
 
 
-def _asserted(result: Result) -> Result:
+def _asserted(result: Comparison) -> Comparison:
     if result.exit_code:
-        raise AssertionError(render_short(result.page))
+        raise AssertionError(render(result.page, short=True))
     return result
 
 

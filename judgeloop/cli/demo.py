@@ -18,11 +18,11 @@ from judgeloop.cli.panel_command import CONTEXT
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, paint, show
 from judgeloop.core.errors import InputError
-from judgeloop.report.page import render, wrapped
+from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import per_cent
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.compare.result import Comparison
 
 FILES = FIRST, SECOND, ITEMS = "lead.jsonl", "central.jsonl", "items.jsonl"
 JUDGE = "metric:rouge2"
@@ -75,7 +75,7 @@ def demo(*, keep: Path | None) -> None:
     """
     # Once until it is decided, and once on all items.
     from judgeloop.api.questions import compare
-    from judgeloop.cli.naming import page_as_flags
+    from judgeloop.cli.naming import as_flags
     from judgeloop.formats.own_files import HOME
 
     with explained(), _folder(keep) as folder:
@@ -92,7 +92,7 @@ def demo(*, keep: Path | None) -> None:
         every = example(min_judgments=result.items, max_judgments=result.items)
     parts = [
         _fitted(INTRODUCTION.format(items=result.items)),
-        f"{render(page_as_flags(result.page), width=columns(), paint=paint)}\n",
+        f"{render(result.page.said(as_flags), width=columns(), paint=paint)}\n",
         _explained(result, every),
         _fitted(FORGOTTEN if keep is None else KEPT.format(folder=keep)),
         _fitted(NEXT),
@@ -127,7 +127,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         yield folder
 
 
-def _explained(result: Result, every: Result) -> str:
+def _explained(result: Comparison, every: Comparison) -> str:
     """Return what the decision means, compared with the decision by all items."""
     text = EXPLANATION.format(
         judged=result.judged,

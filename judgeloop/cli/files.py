@@ -1,7 +1,7 @@
 """Writes the files of a result, those of `-o`.
 
 A file is written whole or not at all, and without keys of the environment. `report/` and the questions' own
-`text.py` make the contents.
+`page.py` make the contents.
 """
 
 import json
@@ -17,12 +17,11 @@ from judgeloop.cli.streams import keyless
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.escaping import visible
+from judgeloop.report.facts import Page, decided
+from judgeloop.report.forms import MARK, NOT_FINISHED, render_junit, render_latex, render_markdown, render_unfinished
 from judgeloop.report.html import render_index
-from judgeloop.report.junit import MARK, NOT_FINISHED, render_junit, render_unfinished
-from judgeloop.report.latex import render_latex
-from judgeloop.report.markdown import render_markdown
-from judgeloop.report.page import Page, render
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
+from judgeloop.report.terminal import render
 
 JUNIT = ".xml"
 OF_MARKDOWN = "<!-- judgeloop -->\n\n"
@@ -52,7 +51,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 
 def _no_result(question: str, message: str) -> Page:
-    return Page(visible(f"{question} has no result: {message}"), ())
+    return Page((decided(visible(f"{question} has no result: {message}")),))
 
 
 # The forms in which a command without a result says so: what a file of judgeloop's own holds, and the new text.

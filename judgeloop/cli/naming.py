@@ -17,8 +17,7 @@ import click
 
 from judgeloop.cli.commands import COMMANDS, SETTINGS
 from judgeloop.cli.streams import typed
-from judgeloop.report.naming import NAMED, page_said
-from judgeloop.report.page import Page
+from judgeloop.report.naming import NAMED
 from judgeloop.settings.setting import Declared
 
 if TYPE_CHECKING:
@@ -40,11 +39,6 @@ def where_named(path: str) -> str:
         if file and any(part.endswith(path) for part in parts):
             return f"; {field.key} in {file} names it, and it was looked for in {Path(path).absolute().parent}"
     return ""
-
-
-def page_as_flags(page: Page) -> Page:
-    """Return a page with the names of settings turned into flags."""
-    return page_said(page, as_flags)
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
+from judgeloop.cli.naming import TYPED, as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show, typed
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import render, render_short
+from judgeloop.report.facts import Fact, Section
+from judgeloop.report.terminal import render
 from judgeloop.report.words import count, shortened
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
     from judgeloop.ledger.opening import Address
-    from judgeloop.report.run_result import RunResult
+    from judgeloop.report.result import RunResult
     from judgeloop.runs.forecast import Forecast
     from judgeloop.runs.prepared import Prepared
     from judgeloop.settings.sources import Read
@@ -72,12 +73,12 @@ class Asking(Generic[R]):
 
     def shown(self, result: Shown, read: Read) -> Shown:
         """Return a result with flags for settings in its page and its abstentions, and what files set."""
-        page = page_as_flags(result.page)
+        page = result.page.said(as_flags)
         labels = tuple(
             one if one.score is not None else replace(one, reason=_advised(one.reason)) for one in result.labels
         )
         if (files := read.sentence(typed())) is not None:
-            page = replace(page, details=(*page.details, ("settings", visible(files))))
+            page = page.with_facts(Fact("settings", Section.DATA, "settings", files))
         return replace(result, page=page, labels=labels)
 
     def whole(self, ready: Prepared[Any], result: R, read: Read) -> R:
@@ -90,8 +91,8 @@ class Asking(Generic[R]):
 
         result = self.shown(result, read)
         if ready.booked:
-            details = (*result.page.details, ("run", ready.run_id))
-            result = replace(result, page=replace(result.page, details=details))
+            page = result.page.with_facts(Fact("run", Section.DATA, "run", ready.run_id))
+            result = replace(result, page=page)
         typed = shlex.join(["judgeloop", *click.get_current_context().meta.get(TYPED, ())])
         for name, value in sorted(read.environment.items(), reverse=True):
             if name.startswith(PREFIX) and not name.startswith(OF_TESTS):
@@ -204,10 +205,8 @@ class Asking(Generic[R]):
 
 def _text(result: RunResult, files: Sequence[Path], *, short: bool) -> str:
     """Return a result as it is printed: whole, or decision, cost and warnings; `files` are those of `-o`."""
-    if short:
-        return f"{render_short(result.page, columns(), paint)}\n"
-    named = ", ".join(map(str, files)) or None
-    return f"{render(result.page, files=named, width=columns(), paint=paint)}\n"
+    named = None if short else ", ".join(map(str, files)) or None
+    return f"{render(result.page, named, columns(), paint, short=short)}\n"
 
 
 def _advised(reason: str) -> str:
@@ -229,13 +228,10 @@ def check_dry_run() -> None:
 
 def _say_failure(result: RunResult) -> None:
     """Say why a run broke off, and how to go on."""
-    from judgeloop.report.sentences import cost, money
-
     say(visible(as_flags(f"no result: {result.stop_sentence}")))
-    items = count(result.items, "item")
-    say(
-        f"judged, in the order asked: {result.judged:,} of {items}{result.also_judged}; cost: {money(result)} ({cost(result)})"
-    )
+    items, page = count(result.items, "item"), result.page
+    judged = f"{result.judged:,} of {items}{result.also_judged}"
+    say(f"judged, in the order asked: {judged}; cost: {page.text('cost')} ({page.text('calls')})")
     for note in result.advice:
         say(as_flags(note.message))
 

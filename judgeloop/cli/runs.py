@@ -14,7 +14,8 @@ from judgeloop.cli.streams import columns
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 from judgeloop.report.escaping import visible_lines
-from judgeloop.report.page import Page, render, render_short, wrapped
+from judgeloop.report.facts import Page, decided
+from judgeloop.report.terminal import render, wrapped
 
 if TYPE_CHECKING:
     from judgeloop.ledger.opening import Address
@@ -102,9 +103,9 @@ def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...],
         return
     result = result_of(kept, shown=config.report_texts)
     values = result.to_json(as_flags) if json else {}
-    text = f"{render_short(result.page, columns())}\n" if quiet else kept.text
+    text = f"{render(result.page, width=columns(), short=True)}\n" if quiet else kept.text
     if config.details:
-        earlier, page = before(config.ledger, shown), Page(f"no run before {shown.id} judged these systems", ())
+        earlier, page = before(config.ledger, shown), Page((decided(f"no run before {shown.id} judged these systems"),))
         then = result_of(stored(config.ledger, earlier.id)) if earlier else None
         if earlier and then and then.job == result.job:
             since = turned_since(then, result)
@@ -161,7 +162,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
         InputError: there is none.
     """
     from judgeloop.diagnostics.past_runs import past_runs
-    from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.compare.trend import Run
     from judgeloop.questions.kept import result_of, stored
 
@@ -177,7 +178,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
         if not all(fits):
             continue
         result = result_of(stored(ledger, run.id), texts=False)
-        if isinstance(result, Result):
+        if isinstance(result, Comparison):
             patterns = patterns or note.systems
             found.append(Run(night, result, note.outputs))
     if not found:

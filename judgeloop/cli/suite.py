@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli.commands import FIELDS, SETTINGS
-from judgeloop.cli.naming import as_flags, page_as_flags
+from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.streams import columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import WARNING, Page, Rows, Section, Table, render, render_short
+from judgeloop.report.facts import Fact, Page, Section, Table, decided, named
+from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import per_cent
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
-    from judgeloop.report.run_result import RunResult
+    from judgeloop.report.result import RunResult
     from judgeloop.runs.forecast import Forecast
     from judgeloop.runs.prepared import Prepared
     from judgeloop.settings.sources import Read
@@ -100,9 +101,9 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
             say(f"{WARNING} {found.missed}", "warning", absent=found.absent)
         if quiet_log and found.exit_code:
             say(found.headline, "night", exit_code=found.exit_code)
-        values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
+        values = json_text(found.to_json(), read.files)
         try:
-            show(values if json else f"{shown(found.page, width=columns(), paint=paint)}\n")
+            show(values if json else f"{render(found.page, width=columns(), paint=paint, short=quiet)}\n")
         finally:
             shown_as = {one.name: results[one.name] for one in pairs if one.name in results}
             _write(found, values, shown_as, output)
@@ -192,7 +193,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
         if sum(one.cost_p.expected for one in found.values()) > limit_p:
             stops += UNKNOWN if any(one.assumed for one in found.values() if not one.decided) else LESS
-        page = page_as_flags(_forecast_page(found, wrong, stops))
+        page = _forecast_page(found, wrong, stops).said(as_flags)
         print(render(page, width=columns(), paint=paint))
     if wrong:
         raise click.exceptions.Exit(EXIT_USAGE)
@@ -201,7 +202,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
 def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stops: str) -> Page:
     """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
     from judgeloop.runs.forecast import OPENING, usual
-    from judgeloop.suite.in_common import Said, grouped
+    from judgeloop.suite.in_common import Rows, Said, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
         return grouped((Said(name, one, one) for name, one in texts.items()), len(found) + len(wrong))
@@ -223,13 +224,17 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
         more = len(warned) - MOST_WARNED
         warned = (*warned[more:], ("", f"{more} more like these: --json has their figures."))
     assumed = rows({name: one.basis for name, one in found.items() if not one.decided})
-    sections = (("", warned), ("", assumed), ("Cannot be asked", rows(wrong)))
+    whole = Fact("more", Section.DECISION, "", "--json has the whole forecast of each pair.", first=True)
     return Page(
-        OPENING,
-        (),
-        (stops, "--json has the whole forecast of each pair."),
-        tables=(Table("", shown, tuple(lines), note),) if found else (),
-        notes=tuple(Section(heading, said) for heading, said in sections if said),
+        (
+            decided(OPENING),
+            Fact("stops", Section.DECISION, "", stops, first=True),
+            whole,
+            *named(Section.WARNING, warned),
+            *named(Section.EVIDENCE, assumed),
+            *named(Section.WARNING, rows(wrong)),
+        ),
+        (Table("", shown, tuple(lines), note, Section.DECISION),) if found else (),
     )
 
 

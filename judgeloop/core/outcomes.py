@@ -295,6 +295,24 @@ class StopReason:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold: a name, how it stands, what is known of it in a sentence, and the figures behind that.
+
+    The answer itself is the first condition of every result; its sentence is empty where nothing is required of it.
+    """
+
+    name: str
+    outcome: Outcome
+    sentence: str
+    figures: str = ""
+
+    @property
+    def said(self) -> str:
+        """The sentence with its figures."""
+        return f"{self.sentence} ({self.figures})" if self.figures else self.sentence
+
+
+@dataclass(frozen=True, slots=True)
 class Belief:
     """A selector's belief about which system is the best.
 

@@ -28,8 +28,8 @@ from judgeloop.ledger.opening import open_ledger, place_of
 from judgeloop.providers.catalogue import likely_model
 from judgeloop.providers.pricing import Metered, age_sentence, old_prices, today
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import wrapped
-from judgeloop.report.sentences import tokens
+from judgeloop.report.facts import tokens
+from judgeloop.report.terminal import wrapped
 from judgeloop.report.words import WIDTH
 from judgeloop.runs.inputs import check_ledger, judge_options
 from judgeloop.settings.run_settings import JudgeSettings, within_ceiling

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from judgeloop.questions.compare.config import CompareConfig
     from judgeloop.questions.compare.question import Compare
-    from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.estimate.config import EstimateConfig
     from judgeloop.questions.estimate.question import Estimate
-    from judgeloop.questions.estimate.result import Estimated
+    from judgeloop.questions.estimate.result import Estimation
     from judgeloop.questions.question import Question
     from judgeloop.questions.select.config import SelectConfig
     from judgeloop.questions.select.question import Select
-    from judgeloop.questions.select.result import Selected
-    from judgeloop.report.run_result import RunResult
+    from judgeloop.questions.select.result import Selection
+    from judgeloop.report.result import RunResult
     from judgeloop.settings.run_settings import RunSettings
 
 S = TypeVar("S", bound="RunSettings")
@@ -75,21 +75,21 @@ def _estimate() -> Estimate:
     return Estimate()
 
 
-COMPARE: QuestionRow[CompareConfig, Result] = QuestionRow(
+COMPARE: QuestionRow[CompareConfig, Comparison] = QuestionRow(
     "compare",
     "Find the better of two systems.",
     "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
     _compare_settings,
     _compare,
 )
-SELECT: QuestionRow[SelectConfig, Selected] = QuestionRow(
+SELECT: QuestionRow[SelectConfig, Selection] = QuestionRow(
     "select",
     "Find the best of many systems by comparing each with a baseline among them.",
     "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
     _select_settings,
     _select,
 )
-ESTIMATE: QuestionRow[EstimateConfig, Estimated] = QuestionRow(
+ESTIMATE: QuestionRow[EstimateConfig, Estimation] = QuestionRow(
     "estimate",
     "Estimate a system's mean score over all items from a few judged items.",
     "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",

@@ -5,23 +5,22 @@ judged items stand in the document by their digests. Renders nothing.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic_core import to_json
 
 from judgeloop.core.choices import Shown
 from judgeloop.core.errors import DamagedLedgerError
-from judgeloop.core.ledger import KeptResult, RecordedRun
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.ledger import KeptResult
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import digest
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.labels import Texts
-from judgeloop.report.run_result import CUT_SHORT, RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.runs.prepared import Prepared
 
 
@@ -87,28 +86,6 @@ def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None)
     except (ValueError, KeyError, StopIteration) as error:
         raise DamagedLedgerError(f"a result in the ledger cannot be read: {error}") from None
     return replace(result, texts=Texts(pool, Shown(shown or result.texts.shown)))
-
-
-R = TypeVar("R", bound=RunResult)
-
-
-async def ended_otherwise(
-    run: Prepared[Any], result: R, runs: Iterable[RecordedRun], decided: Callable[[R], object]
-) -> tuple[str, R] | None:
-    """What the last of `runs` that `decided` something says of it, and its result; None if it is what `result` decides.
-
-    A run that was cut short has decided nothing.
-    """
-    cut = {*CUT_SHORT, StopKind.BUDGET}
-    ended = [] if result.stop_reason in cut else [one.id for one in runs if one.note.exit_code is not None]
-    for name in reversed(ended):
-        kept = await run.look(lambda reader, name=name: reader.result(name))  # type: ignore[misc]
-        last = result_of(kept, texts=False)
-        assert isinstance(last, type(result)), "it answers the same question"
-        if last.stop_reason not in cut:
-            said = f"{name}, with {last.judged:,} judged: {last.page.headline}"
-            return (said, last) if decided(last) != decided(result) else None
-    return None
 
 
 def _with_texts(pool: Pool, other: Callable[[str], str]) -> Pool:

@@ -11,8 +11,8 @@ from typing import Literal
 
 from judgeloop.core.records import Item
 from judgeloop.methods.stopping.by_group import Finding
+from judgeloop.report.facts import Section, Table
 from judgeloop.report.labels import LabelRow
-from judgeloop.report.page import Table
 from judgeloop.report.words import count, ends, shortened
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
@@ -119,7 +119,7 @@ def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[Table, ...]:
         counts = zip(*((row.items, row.judged, row.wins, row.ties, row.losses) for row in left), strict=True)
         more = (name, *(f"{sum(each):,}" for each in counts))
         cells.append((*more, *[""] * (len(columns) - len(more))))
-    return (Table(heading, columns, tuple(cells)),)
+    return (Table(heading, columns, tuple(cells), section=Section.GROUPS),)
 
 
 def _cells(row: GroupRow) -> tuple[str, ...]:

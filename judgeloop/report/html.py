@@ -1,6 +1,6 @@
 """Renders a result as a page of its own for a browser, or as a fragment for a notebook.
 
-Reads a result: its `Page`, its judged items and their texts; all text is escaped. The page is one file
+Reads a result: its facts, its judged items and their texts; all text is escaped. The page is one file
 that loads nothing. It is whole without its script, which filters and searches what is there. The template,
 the style sheets and the script are in `web/`. Computes no figure and writes no file.
 """
@@ -11,26 +11,28 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
-from itertools import filterfalse
 from string import Template
-from typing import Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from judgeloop.core.choices import Shown
 from judgeloop.core.records import IDENTICAL
 from judgeloop.report.escaping import visible, visible_lines
-from judgeloop.report.groups import LONGEST_NAME
-from judgeloop.report.labels import LabelRow, Texts
-from judgeloop.report.page import WARNING, Page, Section, Table
+from judgeloop.report.facts import TITLES, Fact, Page, Section, Table
+from judgeloop.report.labels import LabelRow
 from judgeloop.report.pictures import Bar, Picture
-from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
+from judgeloop.report.terminal import WARNING
 from judgeloop.report.words import count, shortened
 
+if TYPE_CHECKING:
+    from judgeloop.report.result import RunResult
+
+LONGEST_NAME = 40  # characters of a group
 LONGEST_PEEK = 160  # characters of a prompt beside a judged item
 MOST_TEXT = 20_000_000  # characters of prompts and outputs on a page, so that a browser still opens it
 LONG = 28  # characters of a name that may be broken
@@ -42,59 +44,36 @@ ASIDE = "not counted"  # what is said of an item that is not in the decision
 SCORED = "rated"  # the kind of an item with a score of one output
 
 
-class Shows(Protocol):
-    """What a page reads of a result."""
-
-    @property
-    def job(self) -> str: ...  # noqa: D102 - as `RunResult` says
-    @property
-    def page(self) -> Page: ...  # noqa: D102
-    @property
-    def setup(self) -> Setup: ...  # noqa: D102
-    @property
-    def labels(self) -> tuple[LabelRow, ...]: ...  # noqa: D102
-    @property
-    def texts(self) -> Texts | None: ...  # noqa: D102
-    def favoured(self, label: LabelRow) -> str: ...  # noqa: D102
-    def shows(self, label: LabelRow) -> bool: ...  # noqa: D102
-
-
-def render_html(result: Shows, written: str = "") -> str:
+def render_html(result: RunResult, written: str = "") -> str:
     """Return the page: the decision, the evidence, the judged items, and how to do it again.
 
     `written` is the date that the page names, by default that of the result. Of items whose texts the
     result holds, and a report may show, each opens to its prompt and the outputs, up to `MOST_TEXT`
     characters of all.
     """
-    page, board = result.page, result.page.board
+    page, items = result.page, list(_items(result))
     style, script = styles() + _web("page.css"), _web("page.js")
-    items = list(_items(result))
-    again = board.again or Section("How to do it again", ())
-    tables = [one for one in page.notes if isinstance(one, Table)]
-    standing, *rest = page.summary or ("",)
-    figures = [Section("In figures", (("", standing),))] if board.plain else []
+    again = [one for one in page.facts if one.section is Section.AGAIN]
+    cards = {part[0]: _card(*part) for part in page.parts() if part[0] is not Section.AGAIN}
     return Template(_web("page.html")).substitute(
         style_hash=_hash(style),
         script_hash=_hash(script),
         style=style,
         script=script,
-        asks=escape(" · ".join(filter(None, (board.asks, written or board.written)))),
+        asks=escape(" · ".join(filter(None, (page.asks, written or page.written)))),
         title=escape(page.headline),
         headline=_words(page.headline),
-        plain=_words(board.plain or standing),
-        advice="\n".join(map(_paragraph, filterfalse(_warns, rest))),
-        warnings="\n".join(map(_paragraph, filter(_warns, rest))),
-        pictures="\n".join(_pictures(board.pictures)),
-        required="".join(map(_card, filter(None, [page.required]))),
-        cards="\n".join(map(_card, (*page.tables, *board.cards, *tables))),
-        notes="\n".join(_body(one) for one in (*figures, *page.notes) if one not in tables),
-        figures=_body(Section("", page.details)),
+        first=_first(page),
+        required=cards.pop(Section.GATE, ""),
+        pictures="\n".join(_pictures(page.pictures)),
+        cards="\n".join(cards.values()),
         filters="\n".join(_filters(result)),
         about_items=escape(_about_items(result, items)),
         job=result.job,
         items="\n".join(items),
-        again_heading=escape(again.heading),
-        again=_again(again),
+        again_heading=escape(TITLES[Section.AGAIN]),
+        again="".join(f"<pre>{escape(one.text)}</pre>" for one in again if one.key == "command")
+        + _list([one for one in again if one.key != "command"]),
     )
 
 
@@ -108,13 +87,26 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _paragraph(line: str) -> str:
-    kind = ' class="warning"' if _warns(line) else ""
-    return f"<p{kind}>{_words(line)}</p>"
+def _first(page: Page) -> str:
+    """Return what is shown above all else: named facts, other sentences, and warnings."""
+    first = [one for one in page.facts if one.first and one.key != "decision"]
+    return "\n".join(
+        [
+            *(f"<p>{_words(one.text)}</p>" for one in first if not one.label and one.section is not Section.WARNING),
+            _list([one for one in first if one.label]),
+            *(
+                f'<p class="warning">{_words(f"{WARNING} {one.text}")}</p>'
+                for one in first
+                if one.section is Section.WARNING and not one.label
+            ),
+        ]
+    )
 
 
-def _warns(line: str) -> bool:
-    return line.startswith(WARNING)
+def _list(facts: Sequence[Fact]) -> str:
+    """Return facts with their names."""
+    rows = (f"<dt>{escape(one.label)}</dt><dd>{_coded(one.text)}</dd>" for one in facts)
+    return "\n".join(["<dl>", *rows, "</dl>"]) if facts else ""
 
 
 def _words(line: str) -> str:
@@ -150,23 +142,13 @@ def _figure(picture: Picture) -> str:
     return f"<h2>{escape(picture.title)}</h2><figure>{draw(picture)}{legend}{note}</figure>"
 
 
-def _card(card: Section | Table) -> str:
-    if isinstance(card, Section):
-        return f'<section class="card">{_body(card)}</section>'
-    wide = " wide" if len(card.columns) > NARROW else ""
-    named = f'tabindex="0" aria-label="{escape(card.heading)}"'
-    return f'<section class="card{wide}" {named}>{_body(card)}</section>'
-
-
-def _body(card: Section | Table, level: str = "h2") -> str:
-    """Return columns as a table, named rows as a list, and rows without names as paragraphs."""
-    heading = f"<{level}>{escape(card.heading)}</{level}>\n" if card.heading else ""
-    if isinstance(card, Table):
-        return heading + _table(card)
-    if not any(name for name, _ in card.rows):
-        return heading + "\n".join(f"<p>{_words(text)}</p>" for _, text in card.rows)
-    rows = [f"<dt>{escape(name)}</dt><dd>{_coded(text)}</dd>" for name, text in card.rows]
-    return "\n".join([f"{heading}<dl>", *rows, "</dl>"])
+def _card(section: Section, facts: Sequence[Fact], tables: Sequence[Table]) -> str:
+    """Return what is said of one thing: its tables, and the facts that are not shown first."""
+    wide = any(len(table.columns) > NARROW for table in tables)
+    named = f' tabindex="0" aria-label="{escape(TITLES[section])}"' if tables else ""
+    shown = (f"{f'<h3>{escape(table.heading)}</h3>' if table.heading else ''}{_table(table)}" for table in tables)
+    inside = "\n".join([f"<h2>{escape(TITLES[section])}</h2>", *shown, _list(facts)])
+    return f'<section class="card{" wide" * wide}"{named}>{inside}</section>'
 
 
 def _table(table: Table, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING) -> str:
@@ -192,14 +174,7 @@ def _toned(cell: str, tones: Mapping[str, str]) -> str:
     return f'<span class="chip {tones[cell]}">{escape(cell)}</span>' if cell in tones else escape(cell)
 
 
-def _again(section: Section) -> str:
-    """Return the command as it can be copied, and the rest as a list."""
-    command = "".join(f"<pre>{escape(text)}</pre>" for name, text in section.rows if name == "command")
-    rest = tuple((name, text) for name, text in section.rows if name != "command")
-    return command + _body(Section("", rest))
-
-
-def _filters(result: Shows) -> Iterable[str]:
+def _filters(result: RunResult) -> Iterable[str]:
     """Yield a button for each kind of verdict that there is."""
     kinds = Counter(_kind(label, result) for label in result.labels)
     names = {"won": "won", "tie": "tie", "lost": "lost", "none": "no verdict", "aside": ASIDE}
@@ -217,7 +192,7 @@ def _filters(result: Shows) -> Iterable[str]:
             yield f'<button type="button" value="{kind}" aria-pressed="false">{said}</button>'
 
 
-def _kind(label: LabelRow, result: Shows) -> str:
+def _kind(label: LabelRow, result: RunResult) -> str:
     if result.job == "select" and not label.in_decision:
         return "aside"  # it may be about another baseline
     if label.score is None:
@@ -229,7 +204,7 @@ def _kind(label: LabelRow, result: Shows) -> str:
     return "won" if label.winner == result.favoured(label) else "lost"
 
 
-def _verdict(label: LabelRow, result: Shows) -> str:
+def _verdict(label: LabelRow, result: RunResult) -> str:
     """Return what is said of an item; where there are many pairs, of which pair."""
     if label.against is None:
         return "no verdict" if label.score is None else f"{label.score:.3f}"
@@ -243,7 +218,7 @@ def _verdict(label: LabelRow, result: Shows) -> str:
     return f"{label.winner}{f' beat {loser}' if pair else ''}{changed}"
 
 
-def _about_items(result: Shows, items: list[str]) -> str:
+def _about_items(result: RunResult, items: list[str]) -> str:
     """Return what is to be known of the list of items."""
     texts, said = result.texts, [f"{count(len(items), 'judged item')}, in the order asked."]
     opened = sum(item.startswith("<details") for item in items)
@@ -257,7 +232,7 @@ def _about_items(result: Shows, items: list[str]) -> str:
     return " ".join(said)
 
 
-def _items(result: Shows) -> Iterable[str]:
+def _items(result: RunResult) -> Iterable[str]:
     """Yield the judged items, which open to their texts while there is room."""
     left = MOST_TEXT
     for label in result.labels:
@@ -269,7 +244,7 @@ def _items(result: Shows) -> Iterable[str]:
         yield _item(label, result, inside, peek or ("" if hidden else visible(" ".join(label.reason.split()))))
 
 
-def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
+def _item(label: LabelRow, result: RunResult, inside: str, peek: str) -> str:
     """Return an item with what its filters read; all that is not a kind of its own is escaped."""
     kind = _kind(label, result)
     data = f' data-kind="{kind}" data-id="{_attribute(label.item_id)}"'
@@ -290,7 +265,7 @@ def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
     return f'<details class="item{aside}"{data}><summary>{cells}</summary>\n{inside}</details>'
 
 
-def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
+def _texts(label: LabelRow, result: RunResult) -> tuple[str, str]:
     """Return prompt, outputs and reason of an item, and the beginning of the prompt."""
     assert result.texts is not None, "the caller looks first"
     (_, prompt), *reference = result.texts.of_item(label)
@@ -307,7 +282,7 @@ def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
     )
 
 
-def _reasons(label: LabelRow, result: Shows) -> str:
+def _reasons(label: LabelRow, result: RunResult) -> str:
     """Return what the judge wrote, in both orders if they disagreed, and who was A and B for it."""
     swapped = label.shown_first == label.against
     pair = (label.against, label.system) if swapped else (label.system, label.against)
@@ -319,7 +294,7 @@ def _reasons(label: LabelRow, result: Shows) -> str:
     )
 
 
-def _asked(names: tuple[str | None, ...], label: LabelRow, result: Shows) -> str:
+def _asked(names: tuple[str | None, ...], label: LabelRow, result: RunResult) -> str:
     if label.reason == IDENTICAL:
         return "No judge was asked"
     if not _has_letters(label, result):
@@ -328,12 +303,12 @@ def _asked(names: tuple[str | None, ...], label: LabelRow, result: Shows) -> str
     return f"Judge <small>who saw {' '.join(known)}</small>"
 
 
-def _has_letters(label: LabelRow, result: Shows) -> bool:
+def _has_letters(label: LabelRow, result: RunResult) -> bool:
     """Whether the judge knew the systems by letters: where the order could change the verdict."""
     return None not in {result.setup.order, label.shown_first, label.against}
 
 
-def _letter(system: str, label: LabelRow, result: Shows) -> str:
+def _letter(system: str, label: LabelRow, result: RunResult) -> str:
     """Return which letter the judge knew a system by, unless it knew it by both."""
     if label.flipped or not _has_letters(label, result):
         return ""
@@ -353,25 +328,26 @@ def _attribute(text: str) -> str:
 
 
 def render_index(page: Page, links: Mapping[str, str], tones: Mapping[str, str]) -> str:
-    """Return a page of tables; a name in their first column leads to its link, if it has one.
+    """Return a page of tables and facts; a name in a table's first column leads to its link, if it has one.
 
     `tones` are the classes of cells with a colour, such as `won`.
     """
     style = _web("page.css")
+    cards = []
+    for section, facts, tables in page.parts():
+        shown = "".join(_table(table, links, tones) for table in tables)
+        heading = f"<h2>{escape(TITLES[section])}</h2>" if facts and TITLES[section] else ""
+        cards.append(f'<div class="card wide">{shown}{heading}{_list(facts)}</div>')
     return Template(_web("index.html")).substitute(
-        style_hash=_hash(style),
-        style=style,
-        title=escape(page.headline),
-        summary="\n".join(map(_paragraph, page.summary)),
-        cards="\n".join(
-            f'<div class="card wide">{_body(one) if isinstance(one, Section) else _table(one, links, tones)}</div>'
-            for one in page.sections
-        ),
+        style_hash=_hash(style), style=style, title=escape(page.headline), summary=_first(page), cards="\n".join(cards)
     )
 
 
 def render_notebook(page: Page) -> str:
-    """Return the headline, the summary and the sections as a fragment, with small headings and without any style."""
-    summary = "".join(f"<p>{_coded(line)}</p>" for line in page.summary)
-    sections = "".join(_body(section, "h5") for section in page.sections)
-    return f"<div><h4>{_coded(page.headline)}</h4>{summary}{sections}</div>"
+    """Return what a page says as a fragment, with small headings and without any style."""
+    parts = [_first(page)]
+    for section, facts, tables in page.parts():
+        if section is not Section.AGAIN:
+            parts += [f"<h5>{escape(table.heading)}</h5>{_table(table)}" for table in tables]
+            parts += [f"<h5>{escape(TITLES[section])}</h5>{_list(facts)}"] if facts else []
+    return f"<div><h4>{_coded(page.headline)}</h4>{''.join(parts)}</div>"

@@ -6,10 +6,6 @@ Texts put the name of a setting between backticks, alone or with a value, as in 
 
 import json
 import re
-from dataclasses import replace
-
-from judgeloop.core.part import Say
-from judgeloop.report.page import Page, Rows, Section, Table
 
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
 # What Python writes without quotes: numbers, and what stands for a value, such as FILE.
@@ -35,23 +31,3 @@ def _written(match: re.Match[str]) -> str:
     elif "," in value:
         value = f"({value.replace(',', ', ')})"
     return f"`{name}={value}`"
-
-
-def page_said(page: Page, say: Say) -> Page:
-    """Return a page with its texts as `say` says them; the names of its rows stay."""
-    return replace(
-        page,
-        headline=say(page.headline),
-        summary=tuple(map(say, page.summary)),
-        details=_rows_said(page.details, say),
-        notes=tuple(_card_said(card, say) for card in page.notes),
-        board=replace(page.board, cards=tuple(_card_said(card, say) for card in page.board.cards)),
-    )
-
-
-def _card_said(card: Section | Table, say: Say) -> Section | Table:
-    return replace(card, rows=_rows_said(card.rows, say)) if isinstance(card, Section) else card
-
-
-def _rows_said(rows: Rows, say: Say) -> Rows:
-    return tuple((name, say(text)) for name, text in rows)

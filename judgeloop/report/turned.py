@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from judgeloop.report.escaping import visible
+from judgeloop.report.facts import Page, Table, decided
 from judgeloop.report.labels import LabelRow, Texts
-from judgeloop.report.page import Page, Table
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.report.words import count, shortened
 
 MOVED = 0.5  # a rating that differs by so much has turned
@@ -57,7 +57,9 @@ class Since(NamedTuple):
         rows = tuple((*map(_short, one[:3]), _whose(one.changed)) for one in self.turned)
         turned = f"{count(len(rows), 'item')} turned since run {run}, of {self.both:,} judged in both"
         head = turned if self.both else f"no item was judged both in run {run} and here"
-        return Page(head, (), tables=(Table("", ("item", "then", "now", "outputs that differ"), rows),) if rows else ())
+        return Page(
+            (decided(head),), (Table("", ("item", "then", "now", "outputs that differ"), rows),) if rows else ()
+        )
 
 
 NONE_TURNED = Since((), 0)

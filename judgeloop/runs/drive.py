@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from judgeloop.core.choices import Order, Population
-from judgeloop.core.errors import some
 from judgeloop.core.ledger import KeptResult, RunNote
 from judgeloop.core.outcomes import Control, ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
@@ -31,9 +30,9 @@ from judgeloop.ledger.reader import LedgerReader
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.providers.redaction import MASK, redact
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Section
+from judgeloop.report.facts import Fact, Section
 from judgeloop.report.records import DataNotes, Setup
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.runs.inputs import required_winner, since_of
 from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.settings.run_settings import ContestSettings
@@ -287,19 +286,15 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
 
 def repeatable(ready: Prepared[Any], result: R, call: str) -> R:
     """A result whose page has the `call`, masked, the files with hashes, and the date as all readers take it alike."""
-    board, config, decided = result.page.board, ready.config, result.counts.decided_at
-    files = [path for path in config.files_read() if path != config.ledger and path.is_file()]
-    read = []
-    for path in files:
-        with path.open("rb") as file:
-            read.append((visible(str(path)), f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"))
-    known = board.again.rows if board.again else ()
-    again = Section("How to do it again", (("command", visible(call)), *known, *read))
-    named = f" Files: {some(visible(path.name) for path in files)}." if files else ""
+    decided, facts = result.counts.decided_at, [Fact("command", Section.AGAIN, "command", call)]
+    for path in ready.config.files_read():
+        if path != ready.config.ledger and path.is_file():
+            with path.open("rb") as file:
+                digits = hashlib.file_digest(file, "sha256").hexdigest()
+            facts.append(Fact(f"file.{path}", Section.AGAIN, visible(str(path)), f"sha256 {digits}"))
     when = datetime.fromisoformat(decided) if decided else datetime.now(UTC)
     date = f"{'result of ' if decided else ''}{when:%d %B %Y, %H:%M UTC}"
-    board = replace(board, again=again, written=date, plain=board.plain and board.plain + named)
-    return replace(result, page=replace(result.page, board=board))
+    return replace(result, page=replace(result.page.with_facts(*facts), written=date))
 
 
 def called(function: str, places: Iterable[object], names: Mapping[str, object]) -> str:

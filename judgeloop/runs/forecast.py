@@ -27,8 +27,8 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note, NoteCode
-from judgeloop.report.page import render, wrapped
-from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
+from judgeloop.report.result import SCHEMA_VERSION, RunResult
+from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import WIDTH, count, dollars, per_cent, sentence, shortened
 from judgeloop.runs.drive import silent_of, systems_of
 from judgeloop.runs.prepared import Prepared

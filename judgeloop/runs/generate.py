@@ -29,7 +29,7 @@ from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.report.run_result import SCHEMA_VERSION
+from judgeloop.report.result import SCHEMA_VERSION
 from judgeloop.runs.drive import asked, opened, systems_of, terms_of
 from judgeloop.runs.inputs import Inputs, check_ledger, live_systems, with_live
 from judgeloop.runs.prepared import Parts, Prepared, ids_of

@@ -28,7 +28,7 @@ from judgeloop.ledger.opening import Address, look, runs_of
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.report.labels import Texts
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.runs.earlier import noted_questions
 from judgeloop.runs.inputs import Inputs, identities, since_of
 from judgeloop.settings.run_settings import ContestSettings, RunSettings

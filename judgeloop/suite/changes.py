@@ -14,7 +14,7 @@ from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.escaping import visible
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.suite.summary import DATE, Line, is_doubtful, state_of
 

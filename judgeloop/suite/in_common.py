@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from judgeloop.core.errors import some
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Rows
 from judgeloop.report.words import sentence
 
+Rows = tuple[tuple[str, str], ...]  # pairs of a name and a text
 FIRST, EACH = "\1", "\0"  # stand in a text for the first and the last system of each pair
 
 

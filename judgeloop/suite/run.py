@@ -18,7 +18,7 @@ from judgeloop.engine.state import Interruption, Observe
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.runs.inputs import WITHOUT_LIMIT
 from judgeloop.runs.prepared import Prepared
 from judgeloop.suite.config import SuiteConfig
@@ -73,7 +73,7 @@ class Ended:
             outcome=result.outcome,
             headline=result.page.headline,
             winner=result.named,
-            gap=result.figure,
+            gap=result.page.value("gap", "bounds"),
             judged=result.judged + result.counts.further,
             judged_by=_judged_by(result),
             risk=_risk(result),

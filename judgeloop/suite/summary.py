@@ -13,15 +13,15 @@ from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Outcome
 from judgeloop.report.escaping import visible
+from judgeloop.report.facts import Fact, Page, Section, Table, decided, named
+from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
-from judgeloop.report.junit import render_ends
 from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.page import Page, Rows, Section, Table
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, per_cent
-from judgeloop.suite.in_common import EACH, FIRST, Said, grouped
+from judgeloop.suite.in_common import EACH, FIRST, Rows, Said, grouped
 
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a
 # browser colours a state as a win, a tie or a loss.
@@ -225,7 +225,7 @@ class Summary:
     def page(self) -> Page:
         """The summary as text, whatever the form."""
         before = f", {show_usd(self.before_p)} of it with other settings or outputs" if self.before_p else ""
-        cost = f"Cost: {show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
+        cost = f"{show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
             cost += (
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
@@ -245,14 +245,6 @@ class Summary:
         by = [Said(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
         turned = [Said(one.name, one.since.line, one.since.line) for one in self.lines if one.since.line]
-        notes = (
-            Section("Items that turned since the last night", grouped(turned, len(self.lines))),
-            Section("What would answer those that are undecided", grouped(wanted, len(self.lines))),
-            Section("The same as before", grouped(same, len(self.lines))),
-            Section("Warnings", (*([("absent", visible(self.missed))] if self.absent else []), *self.warned())),
-            Section("Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))),
-            Section("Judge", (*grouped(by, len(self.lines)), *self.wrong, *self.order)),
-        )
         first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
         said = [one.said(one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
@@ -265,12 +257,20 @@ class Summary:
             note += f" The last two columns: the state in the last night, {self.last_night}, and whether outputs are new since."
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again
+        absent = [("absent", self.missed)] if self.absent else []
         return Page(
-            self.headline,
-            grouped(said, len(self.lines)),
-            (cost,),
-            tables=(Table("", columns, tuple(rows), note.strip()),),
-            notes=tuple(one for one in notes if one.rows),
+            (
+                decided(self.headline),
+                Fact("cost", Section.COST, "cost", cost, first=True),
+                *named(Section.DECISION, grouped(said, len(self.lines))),
+                *named(Section.EVIDENCE, grouped(turned, len(self.lines))),
+                *named(Section.NEXT, grouped(wanted, len(self.lines))),
+                *named(Section.WARNING, (*absent, *self.warned())),
+                *named(Section.GATE, grouped(gates, len(self.lines))),
+                *named(Section.JUDGE, (*grouped(by, len(self.lines)), *self.wrong, *self.order)),
+                *named(Section.DATA, grouped(same, len(self.lines))),
+            ),
+            (Table("", columns, tuple(rows), note.strip(), Section.DECISION),),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def test_a_call_in_python_says_how_it_is_made_again_and_its_files_with_hashes(in
     first, second = incidents / "lead.jsonl", str(incidents / "central.jsonl")
     judged = {"items": incidents / "items.jsonl", "judge": "metric:rouge2", "max_judgments": 5}
     result = compare(first, second, **judged, environment={"MY_KEY": "lead.jsonl"}, progress=print)
-    rows = dict(result.page.board.again.rows)
+    rows = {one.label: one.text for one in result.page.facts if one.section == "again"}
     items = str(judged["items"])
     assert rows["command"] == (
         f"judgeloop.compare('{first}', '{second}', items='{items}', judge='metric:rouge2', max_judgments=5)"

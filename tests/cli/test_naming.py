@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.cli.commands import FIELDS
-from judgeloop.cli.naming import as_flags, page_as_flags
-from judgeloop.report.page import Page
+from judgeloop.cli.naming import as_flags
+from judgeloop.report.facts import Fact, Page, Section, decided
 
 CHANGED_BY_A_SHELL = ["two words", "$HOME", "*.csv", "[ab].csv", "{a,b}", "!1", "a\nb"]
 
@@ -51,5 +51,7 @@ def test_a_shell_reads_a_value_back_as_it_was(value):
 
 
 def test_a_page_shows_settings_as_flags_and_keeps_the_names_of_its_rows():
-    page = Page("raise `budget`", (("`seed`", "or `seed=2`"), ("cost", "none")))
-    assert page_as_flags(page) == Page("raise --budget", (("`seed`", "or --seed 2"), ("cost", "none")))
+    def page(decision, seed):
+        return Page((decided(decision), Fact("seed", Section.DATA, "`seed`", seed)))
+
+    assert page("raise `budget`", "or `seed=2`").said(as_flags) == page("raise --budget", "or --seed 2")

@@ -20,9 +20,9 @@ from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.strata import Strata
-from judgeloop.questions.compare.text import so_far
-from judgeloop.questions.estimate.text import so_far as mean_so_far
-from judgeloop.questions.select.text import so_far as best_so_far
+from judgeloop.questions.compare.page import so_far
+from judgeloop.questions.estimate.page import so_far as mean_so_far
+from judgeloop.questions.select.page import so_far as best_so_far
 
 EVIL = "[red]gpt\x1b[31m\u202e\n4"
 USD = 10**12

@@ -13,7 +13,7 @@ from support.outputs import write_good_and_poor
 from judgeloop.cli.app import app
 from judgeloop.cli.files import unfinished
 from judgeloop.core.errors import LedgerError
-from judgeloop.report.junit import render_ends
+from judgeloop.report.forms import render_ends
 
 OTHERS = ["-o", "result.html", "-o", "result.json", "-o", "result.md"]
 FORMS = ["html", "json", "md", "xml"]

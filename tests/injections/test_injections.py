@@ -15,13 +15,13 @@ from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
 from judgeloop.cli.files import FORMS, OF_MARKDOWN, render_json
-from judgeloop.cli.naming import page_as_flags
+from judgeloop.cli.naming import as_flags
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt import shipped_template
-from judgeloop.questions.compare.text import page
+from judgeloop.questions.compare.page import page
 
 HERE = Path(__file__).parent
 ROWS = [json.loads(line) for line in (HERE / "corpus.jsonl").read_text(encoding="ascii").splitlines()]
@@ -206,7 +206,7 @@ def as_reason(text):
 
 def rendered(result, ending):
     """The result as the command line writes it to a file with this ending."""
-    return FORMS[ending](replace(result, page=page_as_flags(result.page)))
+    return FORMS[ending](replace(result, page=result.page.said(as_flags)))
 
 
 @pytest.mark.simulation

@@ -1,4 +1,4 @@
-"""The pictures and cards of results: what they show is what the result says."""
+"""The pictures and facts of results: what they show is what the result says."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import judgeloop
 from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
 from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.papers.diffuse.rules import TieAware
-from judgeloop.questions.compare.pictures import MOST_DOTS, board, course_of
-from judgeloop.questions.select.pictures import standings
-from judgeloop.questions.select.text import page
-from judgeloop.report.page import Section
+from judgeloop.questions.compare import page as of_two
+from judgeloop.questions.compare.page import MOST_DOTS, course_of
+from judgeloop.questions.select.page import page, standings
+from judgeloop.report.facts import Section
 from judgeloop.report.pictures import Bar, Chart, Scale
 
 NAMES = ("small", "large")
@@ -35,12 +35,12 @@ def tally_of(*preferences, items=100):
 
 
 def pictures(result, kind):
-    return [one for card in board(result).pictures for one in card if isinstance(one, kind)]
+    return [one for card in of_two.pictures(result) for one in card if isinstance(one, kind)]
 
 
-def card(result, heading):
-    (found,) = [one for one in board(result).cards if one.heading.startswith(heading)]
-    return dict(found.rows) if isinstance(found, Section) else found
+def told(result, section):
+    """The facts of a section, by their keys."""
+    return {one.key: one.text for one in of_two.facts(result) if one.section is section}
 
 
 def test_a_lead_is_followed_from_the_leader_and_abstentions_count_against_it():
@@ -96,7 +96,7 @@ def test_a_long_comparison_has_so_many_dots_that_they_can_be_told_apart():
 
 def test_what_must_hold_stands_on_top_with_whether_it_does():
     def required(result):
-        return {text: state for state, text in result.page.required.rows}
+        return {one.text: one.label for one in result.page.facts if one.section is Section.GATE}
 
     passed = required(make_result(required_winner="large", max_flips=0.2))
     assert set(passed.values()) == {"passed"}
@@ -105,10 +105,10 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     assert any(one.endswith("items without a verdict, and at most 5 % may be") for one in passed)
     failed = make_result(required_winner="small")
     assert required(failed)["small wins"] == "FAILED"
-    assert str(failed).index("What must hold") < str(failed).index("votes")
+    assert str(failed).index("What must hold") < str(failed).index("rule")
     open_ = required(undecided(not_worse=0.1, rule="not-worse"))
     assert open_["large must not be worse by 10 points or more, nor be shown to be worse at all"] == "undecided"
-    assert make_result().page.required is None
+    assert not required(make_result())
 
 
 def test_without_the_order_of_the_verdicts_there_is_no_line():
@@ -139,7 +139,7 @@ def test_a_gap_among_picked_items_is_not_drawn_as_one_of_all():
 
 def test_the_cost_of_judging_everything_is_at_the_mean_of_this_run():
     result = make_result()  # 0.042 dollars for 20 calls, and about 1.9 calls for each of 100 items
-    assert card(result, "What it cost")["all 100 judgments"] == "about $0.40"
+    assert told(result, Section.COST)["cost"].endswith("judging all 100 would cost about $0.40")
     assert result.usd_of_all == pytest.approx(0.042 / 20 * 1.9 * 100)
 
 
@@ -156,14 +156,13 @@ def test_the_judge_is_shown_with_controls_order_and_abstentions():
         controls=(ControlTally(8, 1, 0, 0, Control.PASSED),),
         tally=Tally(100, (1, 8), 1, abstentions=2, flips=1, both=9),
     )
-    shown = card(asked, "Can this judge")
-    assert shown["controls"] == "8 of 9 right, passed"
-    assert shown["order"] == "changed 1 of 9 verdicts asked in both (11 %); each counts as a tie"
-    assert "answer to a question beside one" in shown["a control"]
-    assert shown["no verdict"] == "2 of 12 items"
-    assert "not asked" in card(make_result(), "Can this judge")["controls"]
-    assert card(asked, "What it cost")["calls"].endswith("; among all these are the calls for 9 controls")
-    assert "controls" not in card(make_result(), "What it cost")["calls"]
+    shown = told(asked, Section.JUDGE)
+    assert "(8 right, 1 tie, 0 wrong)" in shown["controls"]
+    assert shown["order"].startswith("both; changed 1 of 9 verdicts asked in both orders (11 %, ")
+    assert shown["order"].endswith("; each counts as a tie")
+    assert shown["silent"] == "2 of 12 items"
+    assert "9 controls" in told(asked, Section.COST)["calls"]
+    assert "controls" not in told(make_result(), Section.COST)["calls"]
 
 
 def test_a_live_system_is_shown_with_its_price_and_seconds():
@@ -173,15 +172,15 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
     )  # fmt: skip
     result = make_result()
     result = replace(result, counts=replace(result.counts, generated=(gave,)))
-    table = card(result, "The systems")
-    assert table.rows == (("large", "4", "$0.0050", "$0.50", "1.2 s", "3.0 s"),)
+    assert told(result, Section.COST)["outputs.large"] == (
+        "large: 4 outputs now for $0.020 (all 100 would cost about $0.50, an estimate), 400 output tokens, "
+        "1.2 s in the median and 3.0 s at 95 %"
+    )
     spend = replace(result.spend, remembered=0, outputs_p=2 * 10**10)
-    costs = card(replace(result, spend=spend), "What it cost")
-    assert (costs["for outputs"], costs["for judging"]) == ("$0.020", "$0.0010")
-    assert costs["all 100 judgments"] == "about $0.010", "judging alone: 0.001 for 10 of 100"
-    assert (costs["all 100 outputs"], costs["all of both"]) == ("about $0.50", "about $0.51")
-    assert "all 100 judgments" not in card(result, "What it cost"), "some were paid for before"
-    assert "all of both" not in card(result, "What it cost")
+    costs = told(replace(result, spend=spend), Section.COST)
+    assert "($0.020 for outputs, $0.0010 for judging)" in costs["calls"]
+    assert costs["cost"].endswith("judging all 100 would cost about $0.010"), "judging alone: 0.001 for 10 of 100"
+    assert "all 100" not in told(result, Section.COST)["cost"], "some were paid for before"
 
 
 def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_path):
@@ -203,7 +202,7 @@ def selected(tmp_path, rows=ROWS, **settings):
 
 
 def drawn(result):
-    return [one for card in result.page.board.pictures for one in card]
+    return [one for card in result.page.pictures for one in card]
 
 
 def test_a_search_draws_its_standings_with_the_named_system_in_colour(tmp_path):
@@ -238,15 +237,16 @@ def test_an_estimate_of_all_items_has_no_interval_and_says_what_was_asked(tmp_pa
     (scale,) = drawn(result)
     assert (scale.note, scale.rows[0].interval) == ("", None)
     assert " to " not in scale.rows[0].said
-    assert result.page.required.rows == (("FAILED", "the score is at least 0.9"),)
+    gate = [(one.label, one.text) for one in result.page.facts if one.section is Section.GATE]
+    assert gate == [("FAILED", "the score is at least 0.9")]
 
 
 def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     result = selected(tmp_path, max_judgments=11, min_gap=0.01)
     assert result.options.chosen_by == 6
-    assert ": 4, on 2 of 40 items, 6 more to choose the baseline." in result.page.summary[0]
-    assert "40 items (the other 3 chose the baseline)" in result.page.headline + result.page.board.plain
-    assert "Not counted" not in selected(tmp_path).page.summary[0]
+    assert result.page.text("judged").startswith("4 judgments on 2 of 40 items, 6 more to choose the baseline, ")
+    assert "40 items (the other 3 chose the baseline)" in result.page.headline
+    assert "not counted" not in selected(tmp_path).page.text("judged")
 
 
 def test_bounds_that_hold_one_by_one_say_so_where_several_may_be_the_best(tmp_path):
@@ -292,7 +292,7 @@ def test_where_a_system_is_the_best_no_line_of_another_ends_above_it(tmp_path):
         lines = {one.name: one.points[-1] for one in result.course}
         level = max(set(lines) - {result.winner, ""}, key=lambda name: lines[name][1])
         same = page(replace(result, near_best=(result.winner, level)))
-        chart = same.board.pictures[0][0]
+        chart = same.pictures[0][0]
         assert next(one for one in chart.lines if one.name == level).points[-1] == lines[level]
         assert f"Not ruled out: {level}, which may be level with it." in chart.note
     open_, *_ = drawn(selected(tmp_path, baseline="chatty", max_judgments=8))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.results import make_result, undecided
 
 from judgeloop.core.outcomes import Control, ControlTally, Outcome, StopKind, StopReason, Tally
-from judgeloop.report.junit import render_junit
+from judgeloop.report.forms import render_junit
 
 FAILED = StopReason(StopKind.JUDGE_FAILED, "the judge failed: HTTP 401")
 
@@ -48,7 +48,7 @@ def test_it_names_the_question_and_the_systems_and_holds_the_whole_text():
     (case,) = read(make_result()).iter("testcase")
     assert case.get("classname") == "judgeloop.compare"
     assert case.get("name") == "small or large"
-    assert "What the stated risk means" in case.findtext("system-out")
+    assert "What it cost" in case.findtext("system-out")
 
 
 @given(name=st.text(min_size=1))

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from support.results import make_result
 
-from judgeloop.report.latex import render_latex
-from judgeloop.report.page import Page, Table
+from judgeloop.report.facts import Fact, Page, Section, Table, decided
+from judgeloop.report.forms import render_latex
 
 STANDINGS = Table("Standings", ("system", "win rate"), (("gpt_4 & co", "0.61 ± 0.04"),))
 
 
 def test_standings_are_a_table_whose_caption_has_decision_judge_and_risk():
-    assert render_latex(Page("a is best\nof 3.", (), ("Judgments by m: 9. Risk: 0.1.",), tables=(STANDINGS,))) == (
-        "\\begin{table}\n\\caption{a is best of 3. Judgments by m: 9. Risk: 0.1. Standings.}\n\\begin{tabular}{lr}\n\\hline\nsystem & win rate \\\\\n\\hline\n"
+    assert render_latex(
+        Page(
+            (
+                decided("a is best\nof 3."),
+                Fact("judged", Section.EVIDENCE, "judged", "9, by m"),
+                Fact("risk", Section.RISK, "risk", "0.1"),
+            ),
+            (STANDINGS,),
+        )
+    ) == (
+        "\\begin{table}\n\\caption{a is best of 3. Judged: 9, by m. Risk: 0.1. Standings.}\n\\begin{tabular}{lr}\n\\hline\nsystem & win rate \\\\\n\\hline\n"
         "gpt\\_4 \\& co & 0.61 $\\pm$ 0.04 \\\\\n\\hline\n\\end{tabular}\n\\end{table}\n"
     )
 
 
 def test_groups_are_a_table_of_their_own_below_the_evidence():
-    groups = Table("By group", ("group", "won"), (("maths", "3"),), "Counts only.")
-    text = render_latex(Page("x", (), tables=(STANDINGS,), notes=(groups,)))
+    groups = Table("By group", ("group", "won"), (("maths", "3"),), "Counts only.", Section.GROUPS)
+    text = render_latex(Page((decided("x"),), (groups, STANDINGS)))
     assert text.count(r"\begin{table}") == 2
     assert "\\caption{By group. Counts only.}" in text.split(r"\end{table}")[1]
 
@@ -27,7 +36,7 @@ def test_groups_are_a_table_of_their_own_below_the_evidence():
 def test_a_comparison_is_a_row_of_figures_and_its_evidence_is_a_comment():
     text = render_latex(make_result(guarantee="proved").page)
     evidence, table = text.split(r"\begin{table}")
-    assert evidence.startswith("% votes: 1 for small, 8 for large, 1 tie, 0 abstentions\n")
+    assert evidence.startswith("% votes: 1 for small, 8 for large, 1 tie\n")
     assert all(line.startswith("% ") for line in evidence.splitlines())
     assert r"system & against & judged & won & ties & lost & gap & bounds \\" in table
     assert r"large & small & 10 & 8 & 1 & 1 & +0.70 & +0.09 to +0.95 \\" in table
@@ -37,5 +46,7 @@ def test_a_comparison_is_a_row_of_figures_and_its_evidence_is_a_comment():
 
 
 def test_evidence_gives_no_command_to_latex():
-    text = render_latex(Page("x", (("judge", "m\n\\input{/etc/passwd}"),), tables=(STANDINGS,)))
+    text = render_latex(
+        Page((decided("x"), Fact("judge", Section.JUDGE, "judge", "m\n\\input{/etc/passwd}")), (STANDINGS,))
+    )
     assert text.startswith("% judge: m \\input{/etc/passwd}\n\\begin{table}")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from support.results import make_result
 
-from judgeloop.report.markdown import escape, render_markdown
-from judgeloop.report.page import Page, Section
+from judgeloop.report.escaping import visible
+from judgeloop.report.facts import Fact, Page, Section, Table, decided
+from judgeloop.report.forms import escape, render_markdown
 
 SPECIAL = set("\\`*_{}[]<>#|!&~")
 
@@ -72,18 +74,20 @@ def test_a_comment_that_a_stranger_wrote_is_not_one():
 def test_strangers_text_adds_no_row_cell_link_or_tag(name):
     calm, evil = (make_result().to_markdown(), make_result(systems=("small", name)).to_markdown())
     assert len(evil.splitlines()) == len(calm.splitlines())
-    rows = [row for row in evil.splitlines() if row.startswith("|")]
-    assert len(rows) == 2 + 6
-    for row in rows[2:]:
+    rows = [row for row in evil.splitlines() if row.startswith("- **")]
+    assert len(rows) == len([row for row in calm.splitlines() if row.startswith("- **")]) > 6
+    table = replace(make_result().page, tables=(Table("", ("system", "won"), ((visible(name), "1"),)),))
+    for row in render_markdown(table).partition("|---")[2].splitlines()[1:2]:
         assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
-    assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*]", evil.replace(APART, ""))
+    texts = re.sub(r"^- \*\*[^*]*\*\*", "", evil, flags=re.MULTILINE)  # without the names, which are bold
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*]", texts.replace(APART, ""))
     assert not re.search(r"@\w|https?://|www\.", evil)
     assert "\x1b" not in evil
 
 
 @pytest.mark.parametrize("text", ["- a", "+ a", "1. a", "12) a", "= a", "- - -"])
 def test_a_paragraph_begins_no_list_whatever_its_first_words_are(text):
-    shown = Page("decided", (), (text,), notes=(Section("", (("", text),)),))
+    shown = Page((decided("decided"), Fact("said", Section.DECISION, "", text, first=True)))
     tokens = MarkdownIt().parse(render_markdown(shown))
     assert {token.type for token in tokens} == {
         "heading_open", "inline", "heading_close", "paragraph_open", "paragraph_close",

@@ -16,9 +16,9 @@ from support.tables import ROWS
 import judgeloop
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Choice, Item, Label, Verdict
-from judgeloop.questions.compare.text import page as text_of
+from judgeloop.questions.compare.page import page as text_of
+from judgeloop.report.facts import Fact, Section
 from judgeloop.report.labels import Texts
-from judgeloop.report.page import Section
 from judgeloop.report.pictures import Line as Course
 from judgeloop.suite.summary import Line, Summary
 
@@ -136,9 +136,8 @@ def test_without_script_everything_is_there_to_read(shown):
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_no_part_of_the_page_is_wider_than_the_window(shown, size):
     result = result_of("a-very-long-name-without-a-blank" * 20)
-    again = Section("How to do it again", (("folder/" * 30, "sha256 " + "0" * 64),))
-    board = replace(result.page.board, again=again)
-    page = shown(replace(result, page=replace(result.page, board=board)), size=size)
+    file = Fact("file", Section.AGAIN, "folder/" * 30, "sha256 " + "0" * 64)
+    page = shown(replace(result, page=result.page.with_facts(file)), size=size)
     page.run("document.querySelector('.item').open = true")
     settled()
     assert page.run("return document.documentElement.scrollWidth") <= size[0]

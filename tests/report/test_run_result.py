@@ -20,8 +20,8 @@ from support.text import unwrapped
 import judgeloop
 from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
-from judgeloop.questions.select.text import page
-from judgeloop.report.page import Board
+from judgeloop.questions.select.page import page
+from judgeloop.report.facts import Fact, Section
 from judgeloop.report.pictures import Bar
 
 EVIL = "<script>alert('x')</script> & \x1b[31m"
@@ -79,24 +79,27 @@ class Tags(HTMLParser):
         self.text += f"{data}\n"
 
 
+def unticked(text):
+    """A text without marks of code and line breaks."""
+    return re.sub(r"[`\s]+", "", text)
+
+
 def test_a_notebook_shows_decision_evidence_and_cost(result):
     shown = Tags(result._repr_html_())
     assert not shown.seen & {"script", "style"}
     assert result.page.headline in shown.text
-    for line in result.page.summary:
-        assert line in shown.text
-    for section in result.page.sections:
-        assert section.heading in shown.text
-        for cells in section.rows:
-            assert all(text in shown.text for text in cells)
+    for one in result.page.facts:
+        assert one.section is Section.AGAIN or unticked(one.text) in unticked(shown.text)
+    for table in result.page.tables:
+        assert all(cell in shown.text for cells in table.rows for cell in cells)
     assert {"cost", "interval" if result.job == "estimate" else "rule"} <= {*shown.text.split("\n")}
 
 
 def test_settings_between_backticks_are_code_in_a_notebook_and_on_a_page(result):
     advice = "Raise it: `budget=<3>`. `a"
-    shown = replace(result, page=replace(result.page, summary=("Judged.", advice)))
+    shown = replace(result, page=result.page.with_facts(Fact("next", Section.NEXT, "next", advice, first=True)))
     for text in (shown._repr_html_(), shown.to_html()):
-        assert "<p>Raise it: <code>budget=&lt;3&gt;</code>. `a</p>" in text
+        assert "<dd>Raise it: <code>budget=&lt;3&gt;</code>. `a</dd>" in text
 
 
 def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
@@ -110,10 +113,11 @@ def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
 
 def test_a_result_prints_as_the_command_line_does(result):
     text = str(result)
-    summary = " ".join([result.page.headline, *result.page.summary])
+    first = [one for one in result.page.facts if one.first]
+    summary = " ".join(f"{one.label} {one.text}" for one in first if one.section.value != "warning")
     assert unwrapped(text).startswith(unwrapped(summary))
     assert max(map(len, text.split("\n"))) <= 100
-    assert all(section.heading in text for section in result.page.sections)
+    assert all(table.heading in text for table in result.page.tables)
 
 
 def test_a_dictionary_holds_json_values_and_the_judged_items(result):
@@ -215,7 +219,7 @@ def test_a_notebook_shows_the_evidence_as_a_picture(result):
 
 
 def test_a_notebook_shows_every_picture_of_the_report(searched):
-    drawn = [picture for card in searched.page.board.pictures for picture in card]
+    drawn = [picture for card in searched.page.pictures for picture in card]
     assert len(drawn) > 1
     assert [searched.plot(n).picture for n in range(1, len(drawn) + 1)] == drawn
     for number in (0, len(drawn) + 1):
@@ -232,7 +236,7 @@ def test_a_picture_of_verdicts_names_its_parts(compared):
 
 def test_a_result_without_evidence_says_that_there_is_no_picture(compared):
     with pytest.raises(InputError, match="no picture of this result"):
-        replace(compared, page=replace(compared.page, board=Board())).plot()
+        replace(compared, page=replace(compared.page, pictures=())).plot()
 
 
 def test_standings_are_a_data_frame_with_bounds_around_the_rates(searched):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from judgeloop.report.page import render
+from judgeloop.core.outcomes import Outcome
+from judgeloop.report.terminal import render
 from judgeloop.suite.summary import Line, Summary
 
 USD = 10**12
@@ -12,7 +13,9 @@ CONTROLS = "No winner yet between old and {} on items like these 300: openai/m c
 
 def line(name, exit_code, headline, gate=GATE, **values):
     systems = ("old", name)
-    return Line(name=f"all {name}", question="compare", exit_code=exit_code, headline=headline,
+    passed = Outcome.PASSED if gate else Outcome.DECIDED
+    outcome = {0: passed, 3: Outcome.UNDECIDED, 4: Outcome.BROKEN, 5: Outcome.FAILED}.get(exit_code)
+    return Line(name=f"all {name}", question="compare", exit_code=exit_code, headline=headline, outcome=outcome,
                 systems=systems, gate=gate, **values)  # fmt: skip
 
 
@@ -29,7 +32,7 @@ def test_a_judge_that_fails_all_pairs_is_told_of_once_and_so_are_their_condition
     assert found.count("openai/m cannot tell") == found.count("not-worse = 0.1") == 1
     each = "each of new-0, new-1, new-2, new-3, new-4 and 5 more"
     assert f"all 10 pairs No winner yet between old and {each} on" in " ".join(found.split())
-    assert len(found.splitlines()) <= 20
+    assert len(found.splitlines()) <= 22
 
 
 def test_pairs_that_differ_are_told_apart_and_the_others_are_one_row():
@@ -84,7 +87,7 @@ def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tes
     )
     found = render(ends.page)
     assert "\nWarnings\n" in found
-    assert f"  2 pairs  {same} (all a, all b)\n" in found
+    assert f"  2 pairs  {same} (all a, all b)" in found
     assert "  2 pairs  Each of a, b gives the same output for 9 items. (all a, all b)\n" in found
     assert same in ends.to_html({})
     assert ends.to_junit().count(f"<system-err>Warning: {same}\nWarning: ") == 2

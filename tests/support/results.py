@@ -7,8 +7,8 @@ from dataclasses import replace
 from judgeloop.core.outcomes import ControlTally, Ending, Estimate, Finished, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Item, Label, Verdict
 from judgeloop.core.spend import Spend
-from judgeloop.questions.compare.result import CompareOptions, Result, result_of
-from judgeloop.questions.compare.text import page
+from judgeloop.questions.compare.page import page
+from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
 from judgeloop.report.records import DataNotes, Setup
 
 SETUP = Setup(
@@ -53,7 +53,7 @@ def make_result(
     risk_beyond: float | None = None,
     groups: tuple[str | None, ...] = (None,),
     **changes,
-) -> Result:
+) -> Comparison:
     """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise.
 
     `groups` are those of the items, over and over.
@@ -92,7 +92,7 @@ def make_result(
     return replace(result, page=page(result))
 
 
-def undecided(kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes) -> Result:
+def undecided(kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes) -> Comparison:
     """A comparison that halted before it was decided, with 5 to 4."""
     changes = {"tally": Tally(items=100, wins=(5, 4), ties=1, both=9), "more_judgments": 30} | changes
     return make_result(winner=None, stop=StopReason(kind, sentence), **changes)

@@ -32,13 +32,11 @@ from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule, first_met
-from judgeloop.questions.compare import text
+from judgeloop.questions.compare import page
 from judgeloop.questions.compare.config import QUESTION, RULES, CompareConfig
-from judgeloop.questions.compare.pictures import course_of
-from judgeloop.questions.compare.result import CompareOptions, Result, result_of
-from judgeloop.questions.kept import ended_otherwise
+from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
 from judgeloop.questions.question import Question, Ran
-from judgeloop.report.page import Page
+from judgeloop.report.facts import Page
 from judgeloop.runs.drive import data_notes, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
@@ -67,10 +65,10 @@ TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 BEYOND = 100  # times the items of a set
 
 
-class Compare(Question[CompareConfig, Tally, Result]):
+class Compare(Question[CompareConfig, Tally, Comparison]):
     """Which of two systems is better?"""
 
-    name, result = QUESTION, Result
+    name, result = QUESTION, Comparison
 
     def check(self, config: CompareConfig) -> None:
         """Refuse a comparison without a judge, and settings that do not go with recorded scores or with a gap."""
@@ -185,7 +183,7 @@ class Compare(Question[CompareConfig, Tally, Result]):
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
 
-    def result_of(self, ran: Ran[CompareConfig, Tally]) -> Result:
+    def result_of(self, ran: Ran[CompareConfig, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, outcome = run.config, finished.outcome
@@ -229,21 +227,21 @@ class Compare(Question[CompareConfig, Tally, Result]):
             scores=scores,
             risk_beyond=beyond,
         )
-        return replace(result, course=course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1])))
+        return replace(result, course=page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1])))
 
-    async def with_others(self, ran: Ran[CompareConfig, Tally], result: Result) -> Result:
+    async def with_others(self, ran: Ran[CompareConfig, Tally], result: Comparison) -> Comparison:
         """Note the last decision on the same outputs with another seed, if it was another one."""
         same = [one for one in _before(ran) if one.note.question == ran.run.question]
-        found = await ended_otherwise(ran.run, result, same, lambda one: (one.named, one.claim))
+        found = await self.ended_otherwise(ran, result, same, lambda one: (one.named, one.claim))
         return replace(result, redrawn=found[0] if found else "")
 
-    def page(self, result: Result) -> Page:
+    def page(self, result: Comparison) -> Page:
         """A result in sentences and tables."""
-        return text.page(result)
+        return page.page(result)
 
     def so_far(self, tally: Tally, systems: tuple[str, ...], longest: int) -> str:
         """Who leads during a run, in words."""
-        return text.so_far(tally, systems, longest)
+        return page.so_far(tally, systems, longest)
 
 
 def _rule(parts: Parts[Tally]) -> Rule:

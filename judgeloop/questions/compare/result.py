@@ -1,6 +1,6 @@
 """The result of a comparison: all figures that the reports show, computed once.
 
-`text.py` makes the page. Formats nothing for people and writes no file.
+`page.py` makes facts of them. Formats nothing for people and writes no file.
 """
 
 import math
@@ -12,7 +12,17 @@ from judgeloop.catalogue import rule_row
 from judgeloop.core.choices import Groups
 from judgeloop.core.errors import some
 from judgeloop.core.ledger import RunNote
-from judgeloop.core.outcomes import ANSWERS, BREAKS, Finished, Outcome, StopKind, StopReason, Tally, outcome_of
+from judgeloop.core.outcomes import (
+    ANSWERS,
+    BREAKS,
+    Condition,
+    Finished,
+    Outcome,
+    StopKind,
+    StopReason,
+    Tally,
+    outcome_of,
+)
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
@@ -24,14 +34,12 @@ from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
 from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
 from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.methods.stopping.rule import points
-from judgeloop.report.conditions import of_the_run
+from judgeloop.report.facts import GROUP, ended, of_the_run
 from judgeloop.report.groups import GroupRow, counted, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import Condition, RunResult
-from judgeloop.report.sentences import GROUP, ended
-from judgeloop.report.words import ends
+from judgeloop.report.result import RunResult
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
@@ -80,7 +88,7 @@ class ScoreFigures:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Result(RunResult):
+class Comparison(RunResult):
     """A comparison's result.
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
@@ -224,12 +232,6 @@ class Result(RunResult):
             return None, None
         low, high = sorted(sign * end for end in self.gap_interval or (0.0, 0.0))
         return 0.0 + sign * self.gap, (0.0 + low, 0.0 + high) if self.gap_interval else None
-
-    @property
-    def figure(self) -> str:
-        """The bounds of the second system's gap, as a table shows them."""
-        bounds, margin = self.of_second[1], self.options.gap_asked
-        return " to ".join(ends(bounds, out=self.ruled_out_of_second, margin=margin)) if bounds else ""
 
     @property
     def ruled_out_of_second(self) -> float | None:
@@ -482,7 +484,7 @@ def result_of(
     before: Sequence[RunNote] = (),
     searched: int = 0,
     findings: Mapping[str | None, Finding] | None = None,
-) -> Result:
+) -> Comparison:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
@@ -498,7 +500,7 @@ def result_of(
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
     better = risk_beyond if options.min_gap is not None else None
     bounds = gap_bounds(tally, UNLIMITED if setup.sampled else tally.items, setup.risk_threshold)
-    return Result(
+    return Comparison(
         setup=setup,
         options=options,
         data=data,

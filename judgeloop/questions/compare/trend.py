@@ -12,9 +12,9 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.anytime import gap_bounds
-from judgeloop.questions.compare.result import Result
+from judgeloop.questions.compare.result import Comparison
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page, Table
+from judgeloop.report.facts import Fact, Page, Section, Table, decided
 from judgeloop.report.pictures import Row, Scale
 from judgeloop.report.words import count, ends, shortened
 
@@ -77,7 +77,7 @@ class Run(NamedTuple):
     """A past run: the name of its night or day, its result, and a digest of each system's outputs, if known."""
 
     name: str
-    result: Result
+    result: Comparison
     outputs: tuple[str, ...] = ()
 
 
@@ -98,7 +98,7 @@ def _others(last: Run, run: Run) -> tuple[str, ...]:
     return tuple(name for (was, name), old, new in found if was == name and old and new and old != new)
 
 
-def left_out(results: Sequence[Result]) -> list[str]:
+def left_out(results: Sequence[Comparison]) -> list[str]:
     """Return for each result why the test of drift may not count it; empty if it may.
 
     Those that count are by the judges of the last, about as many items and the same population, and their
@@ -117,12 +117,12 @@ def left_out(results: Sequence[Result]) -> list[str]:
     return found
 
 
-def _asked(one: Result) -> tuple[object, ...]:
+def _asked(one: Comparison) -> tuple[object, ...]:
     setup = one.setup
     return setup.judges, setup.vote, setup.prompt, setup.rubric, setup.order, setup.about, one.items
 
 
-def drift(results: Sequence[Result], risk: float = DRIFT_RISK) -> Drift | None:
+def drift(results: Sequence[Comparison], risk: float = DRIFT_RISK) -> Drift | None:
     """Test the null hypothesis that the gap on items like these is the same in all runs; None for one run.
 
     The runs from the k-th on are pooled, each item once, by its first verdict among them. Under the null
@@ -143,7 +143,7 @@ def drift(results: Sequence[Result], risk: float = DRIFT_RISK) -> Drift | None:
     return Drift(last, max(low for low, _ in every), min(high for _, high in every))
 
 
-def _preferences(one: Result) -> dict[str, int | None]:
+def _preferences(one: Comparison) -> dict[str, int | None]:
     """Return 1 for each item that the second system won, -1 where the first did; None without a verdict."""
     sides = {None: 0, one.setup.systems[1]: 1, one.setup.systems[0]: -1}
     labels = (label for label in one.labels if label.in_decision)
@@ -161,7 +161,7 @@ def _bounds(runs: Sequence[Mapping[str, int | None]], risk: float) -> tuple[floa
     return gap_bounds(tally, UNLIMITED, risk / 2) or (-1.0, 1.0)
 
 
-def _point(name: str, one: Result, reason: str) -> Point:
+def _point(name: str, one: Comparison, reason: str) -> Point:
     return Point(
         name,
         one.setup.systems,
@@ -227,7 +227,8 @@ def page_of(trend: Trend) -> Page:
     )
     runs = count(len(rows), "run")
     head = f"The gap of {second} over {first}: the share won less the share lost, in {runs}"
-    return Page(head, (), (_answer(trend),), (Table("", columns, rows),))
+    answer = Fact("drift", Section.DECISION, "", _answer(trend), first=True)
+    return Page((decided(head), answer), (Table("", columns, rows),))
 
 
 def _names(points: Sequence[Point]) -> list[str]:

@@ -31,11 +31,11 @@ from judgeloop.methods.stats.controls import NO_CONTROLS
 from judgeloop.methods.stats.intervals import interval_at_once, interval_whenever, reach
 from judgeloop.methods.stats.strata import Floats, Moments, Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate import text
+from judgeloop.questions.estimate import page
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, QUESTION, EstimateConfig
-from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
+from judgeloop.questions.estimate.result import EstimateOptions, Estimation, estimated_of
 from judgeloop.questions.question import Question, Ran
-from judgeloop.report.page import Page
+from judgeloop.report.facts import Page
 from judgeloop.runs.drive import asked, data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, looks_at_all, read_inputs
@@ -54,10 +54,10 @@ LUCKY = 0.1  # the chance that the variance is as small as the low case takes it
 ASSUMED_MEAN = 0.5  # an interval is widest there
 
 
-class Estimate(Question[EstimateConfig, Ratings, Estimated]):
+class Estimate(Question[EstimateConfig, Ratings, Estimation]):
     """How good is this system?"""
 
-    name, result = QUESTION, Estimated
+    name, result = QUESTION, Estimation
 
     def check(self, config: EstimateConfig) -> None:
         """Refuse a selector, vectors, a proxy and an interval that do not go together."""
@@ -180,7 +180,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimated]):
             first=() if proxy is None or _proxy_scores(ran.parts) is not None else (proxy,),
         )
 
-    def result_of(self, ran: Ran[EstimateConfig, Ratings]) -> Estimated:
+    def result_of(self, ran: Ran[EstimateConfig, Ratings]) -> Estimation:
         """The mean with its interval, and how many further judgments would make it narrow enough."""
         run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
         config, items = run.config, len(run.pool)
@@ -205,13 +205,13 @@ class Estimate(Question[EstimateConfig, Ratings, Estimated]):
             least=min(config.min_judgments, items),
         )
 
-    def page(self, result: Estimated) -> Page:
+    def page(self, result: Estimation) -> Page:
         """A result in sentences and tables."""
-        return text.page(result)
+        return page.page(result)
 
     def so_far(self, tally: Ratings, systems: tuple[str, ...], longest: int) -> str:
         """The mean during a run."""
-        return text.so_far(tally, systems, longest)
+        return page.so_far(tally, systems, longest)
 
 
 def draft_of(config: EstimateConfig, pool: Pool, confidence: Floats | None) -> Draft:

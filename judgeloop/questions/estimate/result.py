@@ -1,6 +1,6 @@
 """The result of an estimate of one system's mean score: all figures that the reports show.
 
-Every figure is computed once, here. `text.py` makes the page. Formats nothing for people and writes
+Every figure is computed once, here. `page.py` makes facts of them. Formats nothing for people and writes
 no file.
 """
 
@@ -19,7 +19,7 @@ from judgeloop.methods.stats.intervals import reach, unseen_variance
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class EstimateOptions(Part):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Estimated(RunResult):
+class Estimation(RunResult):
     """One system's mean score over all items.
 
     - `mean`: the estimated mean score; null if nothing is judged
@@ -139,7 +139,7 @@ def estimated_of(
     proxy_mean: float | None,
     more_judgments: int | None,
     least: int,
-) -> Estimated:
+) -> Estimation:
     """Compute the result from a run's outcome.
 
     `items` are in the order of positions. `least` is the minimum number of judgments.
@@ -154,7 +154,7 @@ def estimated_of(
     known = tally.scores[~np.isnan(tally.scores)]
     plain = float(known.mean()) if len(known) else None
     decided = outcome.winner is not None and not _cut_too_short(outcome, least)
-    return Estimated(
+    return Estimation(
         setup=setup,
         options=options,
         data=data,

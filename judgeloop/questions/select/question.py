@@ -19,13 +19,11 @@ from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
 from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.rule import points
-from judgeloop.questions.kept import ended_otherwise
 from judgeloop.questions.question import Question, Ran
-from judgeloop.questions.select import text
+from judgeloop.questions.select import page
 from judgeloop.questions.select.config import QUESTION, SELECTORS, SelectConfig
-from judgeloop.questions.select.pictures import course_of
-from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
-from judgeloop.report.page import Page
+from judgeloop.questions.select.result import Selection, SelectOptions, selected_of
+from judgeloop.report.facts import Page
 from judgeloop.report.words import count
 from judgeloop.runs.drive import data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
@@ -70,10 +68,10 @@ ASSUMED = (
 USUAL_GAP, OPEN_GAP, VERY_MANY = LEVELS_FROM, 0.05, 24
 
 
-class Select(Question[SelectConfig, Standings, Selected]):
+class Select(Question[SelectConfig, Standings, Selection]):
     """Which of many systems is best?"""
 
-    name, result = QUESTION, Selected
+    name, result = QUESTION, Selection
 
     def check(self, config: SelectConfig) -> None:
         """Refuse a single system, and a selector, a rule and a baseline that do not go together."""
@@ -152,7 +150,7 @@ class Select(Question[SelectConfig, Standings, Selected]):
         stays_open = f"{stays_open}." if stays_open else ""
         return Left(found.judgments, found.assumed, left, every - len(left), stays_open)
 
-    def result_of(self, ran: Ran[SelectConfig, Standings]) -> Selected:
+    def result_of(self, ran: Ran[SelectConfig, Standings]) -> Selection:
         """Where each system stands, and how many further judgments would name the best."""
         run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
         config, pool = run.config, run.pool
@@ -181,15 +179,15 @@ class Select(Question[SelectConfig, Standings, Selected]):
         )
         deciding = [label for label in outcome.labels if label.choice.key in outcome.deciding]
         return replace(
-            result, course=course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(pool))
+            result, course=page.course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(pool))
         )
 
-    async def with_others(self, ran: Ran[SelectConfig, Standings], result: Selected) -> Selected:
+    async def with_others(self, ran: Ran[SelectConfig, Standings], result: Selection) -> Selection:
         """Note the last search of the same outputs that ended otherwise, with another seed or another baseline."""
         run = ran.run
         before = itertools.takewhile(lambda one: one.id != run.run_id, ran.runs)
         same = [one for one in before if one.note.question == run.question]
-        found = await ended_otherwise(run, result, same, lambda one: one.winner)
+        found = await self.ended_otherwise(ran, result, same, lambda one: one.winner)
         if found is None:
             return result
         said, last = found
@@ -197,13 +195,13 @@ class Select(Question[SelectConfig, Standings, Selected]):
             return replace(result, redrawn=said)
         return replace(result, rebased=said)
 
-    def page(self, result: Selected) -> Page:
+    def page(self, result: Selection) -> Page:
         """A result in sentences and tables."""
-        return text.page(result)
+        return page.page(result)
 
     def so_far(self, tally: Standings, systems: tuple[str, ...], longest: int) -> str:
         """Who leads during a run, in words."""
-        return text.so_far(tally, systems, longest)
+        return page.so_far(tally, systems, longest)
 
 
 def _rule(parts: Parts[Standings]) -> BestRule:

@@ -1,6 +1,6 @@
 """The result of a search for the best of many: all figures that the reports show, computed once.
 
-`text.py` makes the page. Formats nothing for people and writes no file.
+`page.py` makes facts of them. Formats nothing for people and writes no file.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 
 LEVEL = 0.5  # the score of a tie, and so of the baseline against itself
 # The table's names of figures.
@@ -75,7 +75,7 @@ class SystemRow:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Selected(RunResult):
+class Selection(RunResult):
     """The result of a search for the best of many systems.
 
     - `queries`: number of items that were asked about
@@ -195,7 +195,7 @@ def selected_of(
     *,
     items: Sequence[Item],
     more_judgments: int | None,
-) -> Selected:
+) -> Selection:
     """Compute the result from a run's outcome.
 
     `items` are in the order of positions.
@@ -208,7 +208,7 @@ def selected_of(
     stated = interval is not None or certain
     bounded = certain or (tally.levels is not None and tally.queries > 0)
     gap = interval[1] if interval is not None else 0.0 if certain else None
-    return Selected(
+    return Selection(
         setup=setup,
         options=options,
         data=data,

@@ -12,8 +12,8 @@ from support.results import make_result
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.questions.compare.trend import DRIFT_RISK, Run, drift, left_out, page_of, picture, said, trend_of
-from judgeloop.report.page import render
 from judgeloop.report.svg import draw
+from judgeloop.report.terminal import render
 
 RUNS = 120
 

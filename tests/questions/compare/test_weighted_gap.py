@@ -29,7 +29,7 @@ AGAINST = tally_of([1, 1, -1, 1, -1], np.array([0.2, 0.2, 0.002, 0.2, 0.002]))
 
 
 def gap(result):
-    return dict(result.page.details)["gap"]
+    return result.page.text("gap")
 
 
 def test_it_is_an_estimate_for_the_leader_with_an_interval():

@@ -12,9 +12,8 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.stopping.best_of_many import Separated
-from judgeloop.questions.select.pictures import course_of
+from judgeloop.questions.select.page import course_of, so_far
 from judgeloop.questions.select.result import bounds_of
-from judgeloop.questions.select.text import so_far
 
 SYSTEMS, ITEMS, RISK = 9, 120, 0.1
 NAMES = tuple(f"s{number}" for number in range(SYSTEMS))

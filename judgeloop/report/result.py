@@ -1,6 +1,6 @@
 """The result of a run, which all questions share: the decision, and the parts that it rests on.
 
-A question's own `result.py` adds its figures, and `text.py` makes the page. A result shows itself
+A question's own `result.py` adds its figures, and `page.py` makes facts of them. A result shows itself
 to a program: as text, in a notebook, as values and as a data frame. Writes no file.
 """
 
@@ -11,21 +11,21 @@ from typing import Any, ClassVar
 from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import budget_over, to_pico, to_usd
-from judgeloop.core.outcomes import Control, Outcome, StopKind, StopReason, outcome_of
+from judgeloop.core.outcomes import Condition, Control, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.core.records import IDENTICAL
 from judgeloop.core.spend import Spend
 from judgeloop.report.escaping import visible
+from judgeloop.report.facts import NO_PAGE, Page
+from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
-from judgeloop.report.latex import render_latex
-from judgeloop.report.markdown import render_markdown
 from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.page import NO_PAGE, Page, render
 from judgeloop.report.pictures import Line
 from judgeloop.report.records import Counts, DataNotes, Setup
 from judgeloop.report.svg import Drawing
+from judgeloop.report.terminal import render
 
 SCHEMA_VERSION = 1
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
@@ -39,24 +39,6 @@ CUT_SHORT = {
     StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """What must hold: a name, how it stands, what is known of it in a sentence, and the figures behind that.
-
-    The answer itself is the first condition of every result; its sentence is empty where nothing is required of it.
-    """
-
-    name: str
-    outcome: Outcome
-    sentence: Sentence
-    figures: str = ""
-
-    @property
-    def said(self) -> str:
-        """The sentence with its figures."""
-        return f"{self.sentence} ({self.figures})" if self.figures else self.sentence
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -213,6 +195,11 @@ class RunResult(Part):
         """How many verdicts on two systems preferred one, and how many were ties; (0, 0) for another question."""
         return 0, 0
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is left to chance: all that the decision is about is judged."""
+        return self.stop_reason is StopKind.ALL_JUDGED
+
     def favoured(self, label: LabelRow) -> str:
         """Return the system from whose side a verdict is a win or a loss."""
         return label.system
@@ -289,11 +276,6 @@ class RunResult(Part):
     def named(self) -> str | None:
         """The system that is shown to be the better or best, also where another answer was asked for."""
         return self.winner
-
-    @property
-    def figure(self) -> str:
-        """The answer's figure, as a table of many results shows it; empty without one."""
-        return ""
 
     @property
     def test_name(self) -> str:
@@ -412,7 +394,7 @@ class RunResult(Part):
         Raises:
             InputError: nothing is judged, so there is nothing to draw; or there are fewer pictures.
         """
-        drawn = [picture for card in self.page.board.pictures for picture in card]
+        drawn = [picture for card in self.page.pictures for picture in card]
         if not drawn:
             raise InputError("there is no picture of this result: its evidence has no order or bounds")
         if not 1 <= number <= len(drawn):

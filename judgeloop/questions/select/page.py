@@ -1,7 +1,6 @@
-"""The evidence of a search for the best as pictures: bounds as they narrow, and where they end.
+"""What a search for the best of many says: the decision, the standings, its evidence as facts, and the pictures.
 
-`course_of` follows the verdicts once, where a run ends; `board` puts words beside the numbers of a
-`Selected`. Decides nothing and draws nothing (`report/svg.py`).
+Takes a `Selection`. Decides nothing and draws nothing (`report/svg.py`).
 """
 
 import math
@@ -15,13 +14,12 @@ from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.stopping.rule import points as show_points
 from judgeloop.methods.stopping.rule import show_gap
-from judgeloop.questions.select.result import Selected, SystemRow
-from judgeloop.report.cards import costs, once, systems, trust
+from judgeloop.questions.select.result import Selection, SystemRow
+from judgeloop.report import facts as said
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Board, Table
-from judgeloop.report.pictures import Chart, Line, Point, Role, Row, Scale
-from judgeloop.report.sentences import DRAWN_WHOLE, NOT_NAMED, on_items, plainly
-from judgeloop.report.words import count, one_in
+from judgeloop.report.facts import DRAWN_WHOLE, Fact, Page, Section, Table
+from judgeloop.report.pictures import Chart, Line, Picture, Point, Role, Row, Scale
+from judgeloop.report.words import count, one_in, shortened, stopped
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
@@ -31,101 +29,199 @@ MARGIN = 2.0  # per cent above and below what is shown
 MOST_BARS, MOST_NAMED = 12, 8
 TWICE, LEAST = 20, 0.05  # the scale of a gap is twice as long as the gap, in tenths
 SMALLEST_BELIEF = 0.001
+DIRECTLY = "To compare two of them directly is another question, best asked on other items."
 
 
-def course_of(
-    labels: Sequence[Label], estimator: WinRates, tally: Standings, names: Sequence[str], items: int
-) -> tuple[Line, ...]:
-    """Return the bounds of the systems' win rates, in per cent, after numbers of judgments.
-
-    `labels` are those of the decision in the order asked, and `items` are those of the pool. There is a
-    line of the upper bound for each system, up to where it is ruled out. That of the leader at the end
-    stands last, after that of its lower bound, which has no name. There are no lines without a leader.
-    """
-    leader, bounds = tally.leader, tally.levels
-    if bounds is None or leader is None:
-        return ()
-    first = [PER_CENT] * len(names)
-    first[bounds.baseline] *= TIE  # its level is known
-    uppers: list[list[Point]] = [[(0.0, level)] for level in first]
-    ends = [1] * len(names)  # of a line: where its system was ruled out for good
-    lower: list[Point] = [(0.0, first[leader] if leader == bounds.baseline else 0.0)]
-    now, judged = None, 0
-    for chunk in _looks(labels):
-        now = estimator.tally(chunk, items) if now is None else estimator.extended(now, chunk)
-        levels, judged = now.levels or bounds, judged + len(chunk)
-        for system, (level, may) in enumerate(zip(levels.each, now.in_question, strict=True)):
-            uppers[system].append((judged, PER_CENT * level.upper / levels.items))
-            ends[system] = len(lower) + 1 if may or system == leader else ends[system]
-        least = levels.each[leader].lower(levels.lower_risk)
-        lower.append((judged, PER_CENT * least / levels.items))
-    lines = [
-        Line(name, "other", tuple(points[: end + 1])) for name, points, end in zip(names, uppers, ends, strict=True)
-    ]
-    led = lines.pop(leader)
-    return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
+def page(result: Selection) -> Page:
+    """Return what a search says."""
+    return Page(tuple(facts(result)), (standings(result),), pictures(result), "Which of many systems is the best?")
 
 
-def _looks(labels: Sequence[Label]) -> list[list[Label]]:
-    """Return the labels in parts of about the same size, each of whole items."""
-    looks: list[list[Label]] = [[]]
-    for _, item in groupby(labels, key=lambda label: label.choice.position):
-        if len(looks[-1]) * MOST_LOOKS >= len(labels):
-            looks.append([])
-        looks[-1] += item
-    return looks
+def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
+    """Return who leads during a run, with at most `most` characters of the name."""
+    if not tally.queries:
+        return ""
+    leads = "level" if tally.levels is None else "no leader yet"
+    if tally.leader is not None:
+        leads = f"leads: {shortened(systems[tally.leader], most)}"
+    may, every = int(tally.in_question.sum()), len(systems)
+    return leads if may == every else f"{leads}, {may} of {every} may be the best"
 
 
-def board(result: Selected) -> Board:
-    """Return what a page in a browser shows beside the text."""
-    return Board(
-        "Which of many systems is the best?",
-        plainly(
-            result,
-            _wrong(result),
-            f"{count(result.judged, 'judgment')} on {result.queries:,} of {count(result.items, 'item')}"
-            f"{result.also_judged}",
-            on(result),
+def facts(result: Selection) -> list[Fact]:
+    """Return all facts, the decision first."""
+    on = f"on {result.queries:,} of {count(result.items, 'item')}{result.also_judged}"
+    epsilon = result.options.epsilon
+    chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
+    own = [
+        Fact("decision", Section.DECISION, "", said.headline(result, _decision(result)), first=True),
+        Fact(
+            "judged",
+            Section.EVIDENCE,
+            "judged",
+            f"{count(result.judged, 'judgment')} {on}, by {said.judged_by(result)}{_begun(result)}",
+            first=True,
         ),
-        ((*_narrowed(result), *_behind(result)), _intervals(result)),
-        (costs(result), trust(result), *systems(result)),
-        once(result),
-    )
+        Fact("leader", Section.EVIDENCE, "leads", _leads(result), first=True),
+        Fact("near_best", Section.EVIDENCE, "near best", _near_best(result), first=result.winner is None),
+        Fact("risk", Section.RISK, "risk", _risk(result), first=True),
+        Fact("baseline", Section.EVIDENCE, "baseline", _chosen(result)),
+        Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
+        Fact(
+            "selector",
+            Section.EVIDENCE,
+            "selector",
+            f"{result.setup.selector}{chosen}, seed {result.setup.seed}{_level(result)}",
+        ),
+        Fact("means", Section.RISK, "means", _means(result) if result.judged else ""),
+    ]
+    return [*said.told(*own), *said.shared(result)]
 
 
-def on(result: Selected) -> str:
+def _decision(result: Selection) -> str:
+    chosen_on = beside(result)
+    why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
+    among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}{why}"
+    if result.winner is None:
+        return stopped(f"No winner yet among {among}: {said.ended(result)}")
+    name = visible(result.winner)
+    if result.risk is None:
+        return f"{name} has the highest win rate of {among}."
+    if result.gap:
+        return f"{name}: {show_gap(result.gap)}, of {among}."
+    return f"{name} is the best of {among}{_level_with(result)}."
+
+
+def _against(result: Selection) -> str:
+    """Return what the systems are compared with, which may decide who is the best; empty of two systems."""
+    baseline = result.options.baseline
+    if baseline is None or not result.many:
+        return ""
+    return f", each compared with {'it' if result.winner == baseline else visible(baseline)},"
+
+
+def _level_with(result: Selection) -> str:
+    """Return the systems that are judged on all items, and have the winner's win rate."""
+    won = next(row for row in result.standings if row.system == result.winner)
+    level = [
+        visible(row.system) for row in result.standings if row is not won and row.known and row.win_rate == won.win_rate
+    ]
+    return f", level with {' and '.join(level)}" if level else ""
+
+
+def _begun(result: Selection) -> str:
+    """Return which judgments of a run that was cut off do not count; empty for none."""
+    counts, chosen = result.counts, result.options.chosen_by
+    begun = counts.asked - counts.judged - counts.abstentions - counts.ahead - chosen
+    if result.stop_reason in {StopKind.RISK_MET, StopKind.ALL_JUDGED} or not begun:
+        return ""
+    whole = "; a round counts only whole" if result.stop_reason is StopKind.JUDGMENT_LIMIT else ""
+    return f"; not counted: {begun:,} of a round that is not finished{whole}"
+
+
+def _risk(result: Selection) -> str:
+    """Return how likely the decision is wrong: the figure, then what it means, for what was asked for."""
+    if result.winner is None or not result.judged:
+        return ""
+    if result.whole:
+        return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
+    if result.risk is None or result.setup.guarantee is None:
+        return "none is stated: how often such a name is wrong is not known"
+    better = "is better by more than that" if result.gap else "is the best"
+    if result.many:
+        better += f" by comparisons with {_baseline(result)}"
+    often = one_in(result.setup.risk_threshold)
+    return f"{result.risk:g}, guaranteed: the chance that this is wrong, and another one {better}, is at most {often}"
+
+
+def _leads(result: Selection) -> str:
+    """Return, without a winner, who leads and by how much another may be better."""
+    if not result.judged or result.winner is not None:
+        return ""
+    if result.near_best is None:
+        return f"no gap can be stated{' yet' if result.setup.guarantee else ', as the items were not drawn at random'}"
+    if result.leader is None or result.gap is None:
+        return "no gap can be stated yet"
+    return f"{visible(result.leader)}: {show_gap(result.gap)}, at a risk of {result.risk:g}"
+
+
+def _means(result: Selection) -> str:
+    """Return what is proved about the risk, and what it does not say."""
+    alone = ""
+    if result.many and result.options.baseline is not None:
+        alone = f" All are compared with {_baseline(result)}: with another baseline another may be the best. {DIRECTLY}"
+    if result.whole:
+        return f"{DRAWN_WHOLE} {said.about_the_judge(result)}{alone}"
+    if result.setup.guarantee is None:
+        return f"No risk is stated: this rule spends the whole budget and then names the highest win rate.{alone}"
+    return f"{said.promise(result, result.setup.guarantee)}{alone}"
+
+
+def _chosen(result: Selection) -> str:
+    """Return how the baseline was chosen; empty if it was given."""
+    options = result.options
+    if options.chosen_on is None:
+        return ""
+    if options.baseline is None:
+        return "none is chosen yet"
+    name = visible(options.baseline)
+    if not options.chosen_on:
+        return f"{name}, the first system, as there is nothing to choose among two or by few items"
+    by, on = count(options.chosen_by, "judgment"), count(options.chosen_on, "item")
+    return f"{name}, chosen by {by} on {on}, which are not in the decision"
+
+
+def _near_best(result: Selection) -> str:
+    if result.near_best is None:
+        return f"unknown: {'nothing has been judged' if result.setup.guarantee else 'no risk is stated'}"
+    names = some(map(visible, result.near_best))
+    if len(result.near_best) == 1:
+        return names
+    if result.winner is not None and not result.gap:  # no system is better
+        return f"{names}: by bounds that hold together, each may be level with the best"
+    return f"{names}: by bounds that hold together, each may be the best"
+
+
+def _rule(result: Selection) -> str:
+    setup = result.setup
+    if setup.guarantee is None:
+        return f"{setup.rule}, names the highest win rate when the budget is spent"
+    wanted = show_gap(result.options.min_gap or 0.0)
+    return f"{setup.rule}, stops once {wanted}, at a risk of {setup.risk_threshold:g}"
+
+
+def _level(result: Selection) -> str:
+    """Return from where on the queries were level; empty if they were not.
+
+    A run that ended with the query after which the others were level has nothing to say.
+    """
+    since = result.level_since
+    if since is None or since >= result.queries:
+        return ""
+    return f"; after {count(since, 'item')} all others promised the same information and were asked in random order"
+
+
+def pictures(result: Selection) -> tuple[tuple[Picture, ...], ...]:
+    """Return the evidence as pictures: bounds as they narrow, and where they end."""
+    return (*_narrowed(result), *_behind(result)), _intervals(result)
+
+
+def on(result: Selection) -> str:
     """Return which items the decision is about: those that did not choose the baseline."""
-    return on_items(result.about, result.items, beside(result))
+    return said.on_items(result.about, result.items, beside(result))
 
 
-def beside(result: Selected) -> int:
+def beside(result: Selection) -> int:
     """Return how many of these items the decision is not about, as they chose the baseline."""
     sampled, options = result.setup.sampled, result.options
     return 0 if sampled or options.baseline is None else options.chosen_on or 0
 
 
-def _baseline(result: Selected) -> str:
+def _baseline(result: Selection) -> str:
     return visible(result.options.baseline or "")
 
 
-def _wrong(result: Selected) -> str:
-    """Return how likely the decision is wrong, in words that need no statistics."""
-    often = one_in(result.setup.risk_threshold)
-    if not result.judged:
-        return ""
-    if result.stop_reason is StopKind.ALL_JUDGED:
-        return DRAWN_WHOLE
-    if result.setup.guarantee is None:
-        return "How often such a name is wrong is not known."
-    if result.winner is None:
-        return NOT_NAMED.format(often)
-    better = "is better by more than that" if result.gap else "is the best"
-    if result.many:
-        better = f"{better} by comparisons with {_baseline(result)}"
-    return f"The chance that this is wrong, and another one {better}, is at most {often}."
-
-
-def _narrowed(result: Selected) -> tuple[Chart, ...]:
+def _narrowed(result: Selection) -> tuple[Chart, ...]:
     """Return the bounds of the systems that matter as they narrow, if there are any."""
     if not result.course:
         return ()
@@ -136,7 +232,7 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
     named = result.winner is not None and not result.gap
     may = "may be level with it" if named else "may still be the best"
     where = "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %"
-    said = (
+    words = (
         f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, "
         f"{still or 'none'} {may}, by these bounds, which hold together, or by the items that both were judged on."
     )
@@ -151,7 +247,7 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
     return (
         Chart(
             "How the bounds of the win rates narrowed",
-            said,
+            words,
             "judgments",
             tuple(lines),
             note=f"{_reading(leader, _baseline(result), gap, named=named)}{_not_ruled_out(level, may)}",
@@ -217,7 +313,7 @@ def _view(lines: Sequence[Line]) -> tuple[float, float]:
     return max(0.0, min(ys) - MARGIN), min(PER_CENT, max(ys) + MARGIN)
 
 
-def _intervals(result: Selected) -> tuple[Scale, ...]:
+def _intervals(result: Selection) -> tuple[Scale, ...]:
     """Return the bounds of the systems at the end, the named one first, the others by win rate."""
     known = [row for row in _in_order(result) if row.at_most is not None]
     if not known:
@@ -231,20 +327,20 @@ def _intervals(result: Selected) -> tuple[Scale, ...]:
         f"{result.setup.risk_threshold:g}. {_one_by_one(result) or _apart(result)}{more}"
     )
     marks = (PER_CENT * TIE, "level with the baseline"), (0.0, "0 %"), (PER_CENT, "100 %")
-    said = "; ".join(f"{row.name}: {row.said}" for row in rows)
-    return (Scale("Where the win rates lie", said, 0, PER_CENT, rows, marks, note=note),)
+    words = "; ".join(f"{row.name}: {row.said}" for row in rows)
+    return (Scale("Where the win rates lie", words, 0, PER_CENT, rows, marks, note=note),)
 
 
-def _interval(row: SystemRow, result: Selected) -> Row:
+def _interval(row: SystemRow, result: Selection) -> Row:
     low, high = PER_CENT * (row.at_least or 0.0), PER_CENT * (row.at_most or 0.0)
     own = row.system == result.options.baseline
-    said = "50 %, the baseline" if own else f"{low:.1f} to {high:.1f} %"
+    words = "50 %, the baseline" if own else f"{low:.1f} to {high:.1f} %"
     role: Role = "lead" if row.system == (result.winner or result.leader) else "other"
     value = None if row.win_rate is None else PER_CENT * row.win_rate
-    return Row(visible(row.system), said, value, (low, high), role)
+    return Row(visible(row.system), words, value, (low, high), role)
 
 
-def _behind(result: Selected) -> tuple[Scale, ...]:
+def _behind(result: Selection) -> tuple[Scale, ...]:
     """Return by how much the best may be ahead of the system named, if it may be and that is known."""
     named, gap, asked = result.winner or result.leader, result.gap, result.options.min_gap
     if named is None or not gap or not result.course:
@@ -266,7 +362,7 @@ def _behind(result: Selected) -> tuple[Scale, ...]:
     )
 
 
-def standings(result: Selected) -> Table:
+def standings(result: Selection) -> Table:
     """Return the standings: the winner, then by win rate, and last what is not judged."""
     rows = [_cells(row, result) for row in _in_order(result)]
     # A column that nothing stands in says nothing.
@@ -275,21 +371,21 @@ def standings(result: Selected) -> Table:
     return Table(_heading(result), tuple(told), cells, " ".join(filter(None, (_one_by_one(result), *_odd(result)))))
 
 
-def _one_by_one(result: Selected) -> str:
+def _one_by_one(result: Selection) -> str:
     """Return why a system whose bound says no may be the best; empty if one is left, or no bounds."""
     if len(result.near_best or ()) <= 1 or all(row.known for row in result.standings):
         return ""
     return "These bounds hold one by one. Near best and gap hold jointly, so they are wider."
 
 
-def _apart(result: Selected) -> str:
+def _apart(result: Selection) -> str:
     """Return why a line may end above the bound beside it; empty without lines or bounds."""
     if not result.course or all(row.known for row in result.standings):
         return ""
     return "These bounds hold one by one. Those of the first picture hold all together, so they are wider."
 
 
-def _odd(result: Selected) -> Iterator[str]:
+def _odd(result: Selection) -> Iterator[str]:
     """Yield why bounds overlap though one system is the best, and why they stop at a win rate."""
     bounds = {row.system: (row.at_least or 0.0, row.at_most or 0.0) for row in result.standings}
     lower = bounds[result.winner][0] if result.winner and not result.gap else 1.0
@@ -307,7 +403,7 @@ def _odd(result: Selected) -> Iterator[str]:
         )
 
 
-def _heading(result: Selected) -> str:
+def _heading(result: Selection) -> str:
     if result.options.baseline is None:
         return "No win rates yet"
     heading = f"Win rates against {_baseline(result)}"
@@ -319,7 +415,7 @@ def _heading(result: Selected) -> str:
     return heading
 
 
-def _in_order(result: Selected) -> list[SystemRow]:
+def _in_order(result: Selection) -> list[SystemRow]:
     """Return the standings: the winner first, then by win rate."""
 
     def place(row: SystemRow) -> tuple[bool, float]:
@@ -329,7 +425,7 @@ def _in_order(result: Selected) -> list[SystemRow]:
     return sorted(result.standings, key=place)
 
 
-def _cells(row: SystemRow, result: Selected) -> dict[str, str]:
+def _cells(row: SystemRow, result: Selection) -> dict[str, str]:
     """Return the cells of a system by column; the baseline's level is known, and it has no verdicts."""
     base = row.system == result.options.baseline
     bounds = (None, None) if base or row.known else (row.at_least, row.at_most)
@@ -363,3 +459,46 @@ def show_belief(probability: float) -> str:
     if probability > 1 - SMALLEST_BELIEF:
         return f"over {PER_CENT * (1 - SMALLEST_BELIEF):.1f} %"
     return f"{PER_CENT * probability:.1f} %"
+
+
+def course_of(
+    labels: Sequence[Label], estimator: WinRates, tally: Standings, names: Sequence[str], items: int
+) -> tuple[Line, ...]:
+    """Return the bounds of the systems' win rates, in per cent, after numbers of judgments.
+
+    `labels` are those of the decision in the order asked, and `items` are those of the pool. There is a
+    line of the upper bound for each system, up to where it is ruled out. That of the leader at the end
+    stands last, after that of its lower bound, which has no name. There are no lines without a leader.
+    """
+    leader, bounds = tally.leader, tally.levels
+    if bounds is None or leader is None:
+        return ()
+    first = [PER_CENT] * len(names)
+    first[bounds.baseline] *= TIE  # its level is known
+    uppers: list[list[Point]] = [[(0.0, level)] for level in first]
+    ends = [1] * len(names)  # of a line: where its system was ruled out for good
+    lower: list[Point] = [(0.0, first[leader] if leader == bounds.baseline else 0.0)]
+    now, judged = None, 0
+    for chunk in _looks(labels):
+        now = estimator.tally(chunk, items) if now is None else estimator.extended(now, chunk)
+        levels, judged = now.levels or bounds, judged + len(chunk)
+        for system, (level, may) in enumerate(zip(levels.each, now.in_question, strict=True)):
+            uppers[system].append((judged, PER_CENT * level.upper / levels.items))
+            ends[system] = len(lower) + 1 if may or system == leader else ends[system]
+        least = levels.each[leader].lower(levels.lower_risk)
+        lower.append((judged, PER_CENT * least / levels.items))
+    lines = [
+        Line(name, "other", tuple(points[: end + 1])) for name, points, end in zip(names, uppers, ends, strict=True)
+    ]
+    led = lines.pop(leader)
+    return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
+
+
+def _looks(labels: Sequence[Label]) -> list[list[Label]]:
+    """Return the labels in parts of about the same size, each of whole items."""
+    looks: list[list[Label]] = [[]]
+    for _, item in groupby(labels, key=lambda label: label.choice.position):
+        if len(looks[-1]) * MOST_LOOKS >= len(labels):
+            looks.append([])
+        looks[-1] += item
+    return looks

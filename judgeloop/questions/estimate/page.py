@@ -1,0 +1,178 @@
+"""What an estimate says: the score, its evidence as facts, and the picture.
+
+Takes an `Estimation`. Computes no figures and draws nothing.
+"""
+
+from judgeloop.catalogue import selector_row
+from judgeloop.methods.estimators.mean_score import Ratings
+from judgeloop.methods.rows import INTERVALS
+from judgeloop.questions.estimate.result import Estimation
+from judgeloop.report import facts as said
+from judgeloop.report.escaping import visible
+from judgeloop.report.facts import DRAWN_WHOLE, Fact, Page, Section
+from judgeloop.report.pictures import Picture, Row, Scale
+from judgeloop.report.words import count, one_in, stopped
+
+
+def page(result: Estimation) -> Page:
+    """Return what an estimate says."""
+    return Page(tuple(facts(result)), pictures=pictures(result), asks="How good is this system?")
+
+
+def so_far(tally: Ratings, systems: tuple[str, ...], most: int) -> str:
+    """Return the mean during a run; the name of the only system is left out."""
+    del systems, most
+    if not tally.judged:
+        return ""
+    return f"mean {tally.moments.mean:.3f}{' so far' if tally.drawn else ' of those picked'}"
+
+
+def facts(result: Estimation) -> list[Fact]:
+    """Return all facts, the score first."""
+    items, judged = count(result.items, "item"), result.judged
+    exact = judged == result.items and not result.setup.sampled
+    of = f"all {items}, so the score is exact" if exact else f"{judged:,} of {items}"
+    at_least, at_most = (f"{one:.3f}" for one in result.interval) if result.interval else ("", "")
+    score = "" if result.mean is None else f"{result.mean:.3f}"
+    system = {"system": visible(result.setup.systems[0]), "items": f"{result.items:,}"}
+    own = [
+        Fact("decision", Section.DECISION, "", decision(result), True, system),
+        Fact(
+            "judged", Section.EVIDENCE, "judged", f"{of}, by {said.judged_by(result)}", True, {"judged": f"{judged:,}"}
+        ),
+        Fact("score", Section.EVIDENCE, "score", _score(result), True, {"score": score}),
+        Fact(
+            "interval",
+            Section.RISK,
+            "interval",
+            _interval(result),
+            first=True,
+            value={"at least": at_least, "at most": at_most},
+        ),
+        Fact("means", Section.RISK, "means", "" if result.interval is None else _means(result)),
+        Fact("proxy", Section.EVIDENCE, "proxy", _proxy(result)),
+        Fact("selector", Section.EVIDENCE, "selector", _selector(result)),
+    ]
+    return [*said.told(*own), *said.shared(result)]
+
+
+def decision(result: Estimation) -> str:
+    """Return the score in a sentence, and whether the required score is reached."""
+    required, score = result.options.required_score, _score_known(result)
+    words = {
+        None: _answer(result),
+        "reached": f"a score of {required} was required and is reached: {score}",
+        "missed": f"a score of {required} was required, and {score}",
+        "open": f"{_answer(result).rstrip('?')}; whether it reaches {required} is open",
+    }
+    return said.headline(result, stopped(words[result.shown]))
+
+
+def _answer(result: Estimation) -> str:
+    wanted = result.options.half_width
+    if result.winner is not None:
+        return _score_known(result)
+    if wanted is not None and result.reach is not None and not result.answer.broke_off:
+        return f"{_score_known(result)}; not yet within {wanted:g} of the score, as asked: {said.ended(result)}"
+    where = said.on_items(result.about, result.items)
+    return f"No estimate yet of {visible(result.setup.systems[0])} {where}: {said.ended(result)}"
+
+
+def _score_known(result: Estimation) -> str:
+    """Return the score, what it is about, and how exact it is."""
+    name, where = visible(result.setup.systems[0]), said.on_items(result.about, result.items)
+    if result.mean is None:
+        return f"nothing is known of {name} {where}"
+    if result.whole:
+        return f"{name} scores {result.mean:.3f} out of 1 {where}"
+    if result.interval is None:
+        why = "as the items were not drawn at random" if result.mean_biased else "as too few are judged"
+        return f"{name} scores about {result.mean:.3f} out of 1 {where} (error unknown, {why})"
+    low, high = result.interval
+    return f"{name} scores {result.mean:.3f} out of 1 {where}, probably between {low:.3f} and {high:.3f}"
+
+
+def _score(result: Estimation) -> str:
+    if result.mean is None or result.sampled_mean is None:
+        return "nothing has been judged"
+    every = "items like these" if result.setup.sampled else f"all {result.items:,} items"
+    text = f"{result.mean:.3f} for {every}; plain mean of the judged items {result.sampled_mean:.3f}"
+    if result.mean_biased:
+        text += "; they were not drawn at random, so the error is unknown"
+    silent = result.counts.abstentions
+    return text + (f"; {count(silent, 'abstention')}" if silent else "")
+
+
+def _interval(result: Estimation) -> str:
+    """Return the interval, its kind and how often one like it misses; or why there is none."""
+    options, setup = result.options, result.setup
+    if result.whole:
+        return "a point, as all items are judged"
+    if result.interval is None:
+        if not result.mean_biased:
+            return "none: too few items are judged"
+        return "none: the items were not drawn at random; `selector=random` draws them"
+    low, high = result.interval
+    kind, often = "at most" if setup.guarantee else "about", one_in(setup.risk_threshold)
+    parts = [
+        f"{low:.3f} to {high:.3f}, {options.interval_kind}: it misses the score of all items {kind} {often} times",
+        f"at most {result.reach:.3f} from the score"
+        + ("" if options.half_width is None else f", wanted {options.half_width:g}"),
+        "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
+        "widened for rare scores that the sample may have missed" if result.cautious else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _means(result: Estimation) -> str:
+    """Return what the interval says, and what it does not say."""
+    if result.whole:
+        return f"{DRAWN_WHOLE} {said.about_the_judge(result)}"
+    if result.setup.guarantee:
+        return said.promise(result, result.setup.guarantee)
+    often = 100 * (1 - result.setup.risk_threshold)
+    every = "items like these" if result.setup.sampled else "all items"
+    looks = "however often you look" if INTERVALS[result.options.interval_kind] else "if you look once"
+    means = f"About {often:g} % of such intervals contain the mean score of {every}, {looks}: measured, not proved."
+    return f"{means} {said.about_the_judge(result)}"
+
+
+def _proxy(result: Estimation) -> str:
+    """Return the proxy and its mean; empty without one."""
+    name = result.options.proxy
+    if name is None:
+        return ""
+    mean = "" if result.proxy_mean is None else f", mean {result.proxy_mean:.3f} over all items"
+    return f"{name}{mean}; the score is the judge's"
+
+
+def _selector(result: Estimation) -> str:
+    setup, parts = result.setup, [result.setup.selector]
+    if result.options.strata > 1:
+        parts.append(f"{result.options.strata} strata")
+    if setup.represent is not None:
+        layer = f", layer {result.options.layer}" if result.options.layer else ""
+        outputs = selector_row("estimate", setup.selector).vectors == "outputs"
+        what = " of the outputs" if outputs else layer or " of the texts (not the model's own hidden states)"
+        parts.append(f"on {visible(setup.represent)} vectors{what}")
+    return f"{', '.join(parts)}, seed {setup.seed}"
+
+
+def pictures(result: Estimation) -> tuple[tuple[Picture, ...], ...]:
+    """Return the mean with its interval, and the score that is required."""
+    if result.mean is None:
+        return ()
+    name, required = visible(result.setup.systems[0]), result.options.required_score
+    words = f"Mean score of {name}: {result.mean:.3f} out of 1"
+    interval = None if result.whole else result.interval
+    note = "" if result.whole else "The error of this mean is unknown."
+    figures = f"{result.mean:.3f}"
+    if interval is not None:
+        low, high = interval
+        words += f", between {low:.3f} and {high:.3f}"
+        misses = f"{'at most' if result.setup.guarantee else 'about'} {result.setup.risk_threshold:g}"
+        note = f"The interval misses the mean of all items with a probability of {misses}."
+        figures += f" ({low:.3f} to {high:.3f})"
+    bound = None if required is None else (required, "required")
+    row = Row(name, figures, result.mean, interval)
+    return ((Scale("Mean score", words, 0, 1, (row,), ((0.0, "0"), (1.0, "1")), bound, note),),)

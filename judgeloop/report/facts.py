@@ -1,0 +1,556 @@
+"""What a result says, as one list of facts, each with one wording; and the facts that all questions share.
+
+Terminal, browser, Markdown, LaTeX, JUnit and night show the same list. A question's own `page.py` has the facts that
+only it knows. `notes.py` has the sentences of warnings and advice.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from judgeloop.core.choices import Population
+from judgeloop.core.money import show_usd
+from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
+from judgeloop.core.part import Say
+from judgeloop.core.records import NO_TOKENS, Usage
+from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
+from judgeloop.report.escaping import visible
+from judgeloop.report.pictures import Picture
+from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped
+
+if TYPE_CHECKING:
+    from judgeloop.report.result import RunResult
+
+HUMAN = "human"  # the name of a person as a judge
+LONGEST_RUBRIC = 500  # characters of the criteria that are shown
+LONGEST_REASON = 80  # characters of why a system gave no output
+LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
+GROUP = "group "  # how the names of conditions on single groups begin
+ONE_WAY = {"random", "fixed"}  # orders of presentation in which no flip is seen
+
+ABOUT_THE_JUDGE = "This is about the judge's verdicts on these items, not about whether the judge is right."
+ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, not about whether the judge is right."
+ONE_ORDER = ", each shown in one random order"
+AS_GIVEN = ", and on outputs as these systems give them"
+DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
+ALL_JUDGED = "All items have been judged."
+DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
+NOT_ASKED = "not asked; `controls=on` asks them first"
+TIED = "; each counts as a tie"
+
+# What the controls say of a judge, and how that stands to what is required of it.
+TELL = "tell an answer to the question from an answer to another question"
+CONTROLS = {
+    Control.PASSED: f"can {TELL}",
+    Control.FAILED: f"cannot {TELL}",
+    Control.NOT_SHOWN: f"is not shown to {TELL}",
+    None: "has not finished its controls",
+}
+OF_CONTROLS = {
+    Control.PASSED: Outcome.PASSED,
+    Control.FAILED: Outcome.BROKEN,
+    Control.NOT_SHOWN: Outcome.BROKEN,
+    None: Outcome.UNDECIDED,  # cut off
+}
+# Why a run ended without a decision, in a few words; the reason's own sentence says more.
+CUT_OFF = "Then the tests of groups were cut off."
+ENDED = {
+    StopKind.BUDGET: "the budget does not cover another judgment",
+    StopKind.JUDGMENT_LIMIT: "the maximum number of judgments is reached",
+    StopKind.DEADLINE: "the deadline has passed",
+    StopKind.FUTILITY: "a decision within the maximum number of judgments is unlikely",
+    StopKind.POOL_EXHAUSTED: "there are no more questions to ask",
+    StopKind.INTERRUPTED: "the run was interrupted",
+    StopKind.DRY_RUN: "a dry run does not call the judge",
+}
+_FIGURE = re.compile(r"((under|over) )?[-+$]?\d")  # how a cell begins that is a figure
+
+
+class Section(enum.StrEnum):
+    """What a fact is about; they are shown in this order."""
+
+    DECISION = "decision"
+    GATE = "gate"
+    EVIDENCE = "evidence"
+    RISK = "risk"
+    GROUPS = "groups"
+    NEXT = "next"
+    WARNING = "warning"
+    JUDGE = "judge"
+    COST = "cost"
+    DATA = "data"
+    AGAIN = "again"  # only on a page that travels: a terminal has just had it
+
+
+TITLES = {
+    Section.DECISION: "",
+    Section.GATE: "What must hold",
+    Section.EVIDENCE: "What was found",
+    Section.RISK: "How sure it is",
+    Section.GROUPS: "What the groups mean",
+    Section.NEXT: "What to do next",
+    Section.WARNING: "Warnings",
+    Section.JUDGE: "Can this judge be trusted?",
+    Section.COST: "What it cost",
+    Section.DATA: "The data and the run",
+    Section.AGAIN: "How to do it again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact: what a result says of one thing.
+
+    - `key`: its stable name; `section`: what it is about
+    - `label`: its name in a column; empty for a paragraph
+    - `text`: the one wording, with unseen characters escaped, and settings between backticks
+    - `first`: whether it is shown without scrolling: by `-q`, and at the top of a page
+    - `value`: the figures behind it, by columns of a table, as a paper or a night shows them
+    """
+
+    key: str
+    section: Section
+    label: str
+    text: str
+    first: bool = False
+    value: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells below the names of their columns; the first column holds names; a note below."""
+
+    heading: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    section: Section = Section.EVIDENCE
+
+    @property
+    def figures(self) -> tuple[bool, ...]:
+        """Which columns hold figures, to stand below each other's digits; the others hold words."""
+        later = range(1, len(self.columns))
+        return (False, *(any(_FIGURE.match(row[n]) for row in self.rows) for n in later))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a result says, whatever the form.
+
+    - `facts`, `tables`: each has its section
+    - `pictures`: the evidence, the most important first; those that stand together are one tuple
+    - `asks`: the question in words; `written`: when the result was decided
+    """
+
+    facts: tuple[Fact, ...]
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[tuple[Picture, ...], ...] = ()
+    asks: str = ""
+    written: str = ""
+
+    @property
+    def headline(self) -> str:
+        """The decision, in a sentence."""
+        return self.text("decision")
+
+    def text(self, key: str) -> str:
+        """Return the text of a fact; empty without it."""
+        return next((one.text for one in self.facts if one.key == key), "")
+
+    def value(self, key: str, column: str) -> str:
+        """Return a figure behind a fact; empty without it."""
+        return next(((one.value or {}).get(column, "") for one in self.facts if one.key == key), "")
+
+    def parts(self) -> Iterator[tuple[Section, list[Fact], list[Table]]]:
+        """Yield each section with what is not shown first, in their order."""
+        for section in Section:
+            facts = [one for one in self.facts if one.section is section and not one.first]
+            tables = [one for one in self.tables if one.section is section]
+            if facts or tables:
+                yield section, facts, tables
+
+    def said(self, say: Say) -> Page:
+        """Return the page with its texts as `say` says them."""
+        return replace(self, facts=tuple(replace(one, text=say(one.text)) for one in self.facts))
+
+    def with_facts(self, *facts: Fact) -> Page:
+        """Return the page with these facts, each in the place of one with its key, else behind the others."""
+        new = {one.key: one for one in told(*facts)}
+        kept = tuple(new.pop(one.key, one) for one in self.facts)
+        return replace(self, facts=(*kept, *new.values()))
+
+
+NO_PAGE = Page(())
+
+
+def decided(text: str) -> Fact:
+    """Return the decision, or what stands in its place on a page without one."""
+    return Fact("decision", Section.DECISION, "", text, first=True)
+
+
+def told(*facts: Fact) -> list[Fact]:
+    """Return the facts that have a text, with unseen characters escaped."""
+    return [replace(one, text=visible(one.text)) for one in facts if one.text]
+
+
+def named(section: Section, rows: Iterable[tuple[str, str]]) -> list[Fact]:
+    """Return facts that have no key of their own, from names and texts."""
+    return told(*(Fact(f"{section}.{label}", section, label, text) for label, text in rows))
+
+
+def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
+    """Return the facts of all questions: what must hold, cost, judge, data, what comes next, how to repeat it.
+
+    `paid`: judges were asked, so that there are calls and their cost.
+    """
+    setup, data = result.setup, result.data
+    gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
+    return told(
+        *([Fact("cost", Section.COST, "cost", _cost(result), first=True)] if paid else []),
+        Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
+        *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
+        *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), one.said) for one in gate),
+        Fact("ended", Section.EVIDENCE, "ended", _why_ended(result)),
+        *_of_judge(result, paid=paid),
+        *([Fact("calls", Section.COST, "calls", _calls(result))] if paid else []),
+        *(
+            Fact(f"outputs.{one.system}", Section.COST, "outputs", _given(one, result))
+            for one in result.counts.generated
+        ),
+        Fact("price", Section.COST, "price", setup.prices),
+        Fact("tier", Section.COST, "tier", setup.tier),
+        Fact("empty", Section.DATA, "empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
+        Fact("columns", Section.DATA, "columns", data.guessed),
+        Fact("beyond", Section.DATA, "not asked", data.beyond),
+        Fact("version", Section.AGAIN, "version", f"judgeloop {setup.version}"),
+        Fact("seed", Section.AGAIN, "seed", str(setup.seed)),
+        Fact("run", Section.AGAIN, "run", setup.run),
+    )
+
+
+def state(outcome: Outcome) -> str:
+    """Return how something stands that must hold, in a word; what failed is seen."""
+    return outcome.said.upper() if outcome is Outcome.FAILED else outcome.said
+
+
+def on_items(about: Population, items: int, but: int = 0) -> str:
+    """Return which items a decision is about: all `but` so many.
+
+    >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
+    ('on these 1,200 items', 'on items like these 12')
+    >>> on_items(Population.THESE_ITEMS, 1200, 20)
+    'on 1,180 of these 1,200 items'
+    """
+    if about is Population.ITEMS_LIKE_THESE:
+        return f"on items like these {items:,}"
+    some = f"{items - but:,} of " if but else ""
+    return f"on {some}these {items:,} items" if items != 1 else "on this one item"
+
+
+def about_the_judge(result: RunResult) -> str:
+    """Return what a decision is about, and what it does not say."""
+    live = bool(result.counts.generated)
+    if not result.setup.sampled:
+        return f"{ABOUT_THE_JUDGE}{DRAWN_ONCE if live else ''}"
+    order = ONE_ORDER if result.setup.one_order else ""
+    return ABOUT_LIKE_THESE.format(f"{order}{AS_GIVEN if live else ''}")
+
+
+def promise(result: RunResult, guarantee: str) -> str:
+    """Return what is proved, and what it does not say."""
+    return f"Guaranteed: {visible(guarantee)}. {about_the_judge(result)}"
+
+
+def ended(result: RunResult) -> str:
+    """Return why a run ended before all was answered, in few words; in full where calls had failed.
+
+    A full stop is left to the caller (`stopped`).
+    """
+    stop = result.halt.kind
+    why = shortened(visible(result.halt.sentence), LONGEST_CAUSE).rstrip(".")
+    if result.lost_to_failures:
+        return f"attempts that failed, and may have been billed, used up the budget: {why}"
+    if stop is StopKind.BUDGET and result.spend.ledger_is_short:
+        return visible(result.halt.sentence).rpartition("; ")[0]  # without what to do
+    failing = stop is StopKind.DEADLINE and "; " in result.halt.sentence
+    return why if failing else ENDED.get(stop, why)
+
+
+def _why_ended(result: RunResult) -> str:
+    """Return why the run ended. With every item judged, the risk that ended it is no longer the stated one."""
+    met = result.whole and result.stop_reason is StopKind.RISK_MET
+    said = ALL_JUDGED if met else sentence(visible(result.stop_sentence))
+    if result.halt.kind is not result.stop_reason:
+        said += f" {CUT_OFF} {sentence(visible(result.halt.sentence))}"
+    return said
+
+
+def headline(result: RunResult, decision: str) -> str:
+    """Return the outcome in a word, why it is so where the answer is not the reason, and the decision."""
+    required, first = visible(result.setup.required_winner or ""), result.outcome.said.upper()
+    if result.stop_reason is StopKind.CONTROLS:
+        decision = f"no result {on_items(result.about, result.items)}: {stopped(visible(result.stop_sentence))}"
+    elif required and result.answer is Outcome.FAILED:
+        decision = f"{required} was required, and {decision}"
+    elif required and result.answer is Outcome.NOT_SHOWN:
+        decision = f"that {required} is better was required. {decision}"
+    if result.outcome is result.answer:
+        return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{first}: {decision}"
+    if result.outcome is Outcome.PASSED:
+        return f"{first}: {decision}"
+    failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
+    failing = [one for one in failing if not one.name.startswith(GROUP)]
+    why = next(one for one in failing if one.outcome is result.outcome).sentence
+    others = f" and {len(failing) - 1} more" if failing[1:] else ""
+    return f"{first}: {stopped(f'{visible(why)}{others}')} {decision}"
+
+
+def judged_by(result: RunResult) -> str:
+    """Return the judges' names, for a sentence."""
+    return " + ".join("a person" if name == HUMAN else visible(name) for name in result.setup.judges)
+
+
+def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition]:
+    """Yield the conditions on controls, flips, abstentions and cost.
+
+    Of all conditions only groups can be open once the answer is known, and then the run goes on for them
+    (`methods/stopping/by_group.py`). Controls come before the first judgment, and have an end. Shares of flips and of
+    abstentions are of all that was judged, for the groups too. The cost ends the run. `max_flips` is the largest share
+    of verdicts that may change with the order; None if any may.
+    """
+    for judge, tally in zip_longest(result.setup.judges, result.counts.controls):
+        if tally is None or (tally.end is None and result.answer is Outcome.BROKEN):
+            continue  # no model, or cut off by what the answer names
+        if result.setup.controlled:
+            yield Condition(f"controls of {judge}", OF_CONTROLS[tally.end], of_controls(judge, tally))
+    if max_flips is not None and result.counts.judged:
+        yield _flips(result, max_flips)
+    most = per_cent(result.setup.max_abstentions)
+    without = f"{result.counts.silent} without a verdict, and at most {most} may be"
+    too_many = result.halt.kind is StopKind.ABSTENTIONS
+    if too_many and not result.asked:  # on its controls
+        without = result.stop_sentence
+    if too_many or result.answer is not Outcome.BROKEN:
+        yield Condition("abstentions", Outcome.BROKEN if too_many else Outcome.PASSED, without)
+    used_up = result.stop_reason is StopKind.BUDGET
+    why = f": {ended(result)}" if used_up else ""
+    yield Condition("cost", Outcome.UNDECIDED if used_up else Outcome.PASSED, f"it cost {money(result)}{why}")
+
+
+def _flips(result: RunResult, most: float) -> Condition:
+    """Return whether it is shown that more verdicts change with the order than may; open if none was looked at.
+
+    A tie in the first order is a tie, and the order of a metric's texts changes nothing. All verdicts count,
+    also those for groups. A judge with as many flips as may be fails with at most about the risk: the
+    test is exact for a fixed number of verdicts, and flips have little part in when a run ends (tests/statistical).
+    """
+    counts = result.counts
+    if result.setup.order in ONE_WAY:
+        return Condition("flips", Outcome.UNDECIDED, "no verdict was asked in both orders")
+    flips, both = counts.flips_in_all, counts.both_in_all
+    if not both:
+        return Condition("flips", Outcome.PASSED, "no verdict could change with the order")
+    chance, risk = chance_of_so_many(flips, both, most), result.setup.risk_threshold
+    shown = chance <= risk
+    said = (
+        f"{flips:,} of {count(both, 'verdict')} changed with the order; it is {'' if shown else 'not '}shown that "
+        f"more than {100 * most:.3g} % do"
+    )
+    low, high = wilson_interval(flips, both)
+    figures = f"p = {chance:.2g}, and {risk:g} or less fails; 95 % interval {per_cent(low)} to {per_cent(high)}"
+    return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures)
+
+
+def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
+    """Return what is known of the judge: its models, how it was asked, controls, order, agreement, no verdict."""
+    counts, setup = result.counts, result.setup
+    asked = f"; prompt {visible(setup.prompt)}" if setup.prompt else ""
+    vote = f"; by {setup.vote}" if setup.vote else ""
+    found = [Fact("judge", Section.JUDGE, "judge", f"{visible(setup.judge)}{_models(result)}{vote}{asked}")]
+    if not paid:
+        return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
+    order = f"{setup.order}{_changed(result)}" if setup.order else ""
+    return [
+        *found,
+        Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
+        Fact("order", Section.JUDGE, "order", order),
+        Fact("silent", Section.JUDGE, "no verdict", counts.silent if counts.asked else ""),
+        Fact("controls", Section.JUDGE, "controls", _controls(result)),
+        Fact("rubric", Section.JUDGE, "rubric", shortened(setup.rubric, LONGEST_RUBRIC)),
+    ]
+
+
+def _models(result: RunResult) -> str:
+    """Return the model names that servers reported, where they differ from the requested names."""
+    text = ""
+    for judge, models in zip(result.setup.judges, result.counts.judge_models, strict=True):
+        asked = judge.partition("/")[2] or judge
+        if len(models) > 1:
+            text += f"; the model of {visible(judge)} changed during the run: {', then '.join(map(visible, models))}"
+        elif models and models[0] != asked:
+            text += f"; the server of {visible(judge)} calls it {visible(models[0])}"
+    return text
+
+
+def _agreement(result: RunResult) -> str:
+    """Return how often a panel's judges agree, and how far beyond chance; "" for one, and for ratings."""
+    found = result.counts.agreement
+    if found is None or "agreement" in result.LEFT_OUT:
+        return ""
+    beyond = "" if found.value is None else f", {found.name} {found.value:.2f}"
+    of = f"{found.same:,} of {count(found.items, 'item')}"
+    return f"the same verdict on {of} ({_share(found.same / found.items, found.interval)}){beyond}"
+
+
+def _share(share: float, interval: tuple[float, float]) -> str:
+    low, high = map(per_cent, interval)
+    return f"{per_cent(share)}, 95 % interval {low} to {high}"
+
+
+def _changed(result: RunResult) -> str:
+    """Return how many verdicts changed with the order, of those asked in both."""
+    counts = result.counts
+    if counts.judged and result.identical == counts.judged:
+        return "; no pair was shown, as the outputs are identical"
+    if counts.flip_rate is None or counts.flip_interval is None:
+        return ""
+    share = _share(counts.flip_rate, counts.flip_interval)
+    of = count(counts.both_orders, "verdict")
+    changed = f"; changed {counts.flips:,} of {of} asked in both orders ({share}){counts.and_beside}"
+    return f"{changed}{TIED if counts.flips else ''}"
+
+
+def _controls(result: RunResult) -> str:
+    """Return what each judge made of its controls; "" where no judge has any."""
+    if not result.setup.controlled and not any(result.counts.controls):
+        return NOT_ASKED if result.setup.prompt or result.setup.order is not None else ""
+    judges = zip_longest(result.setup.judges, result.counts.controls)
+    found = "; ".join(of_controls(name, tally) for name, tally in judges)
+    return found if result.setup.controlled else f"{found}; asked by an earlier command of this run"
+
+
+def of_controls(judge: str, tally: ControlTally | None) -> str:
+    """Return what a judge made of its controls; None is no model's."""
+    if tally is None:
+        return f"none for {judge}, which is no model"
+    if not tally.asked:
+        return f"{judge} has given no verdict on its controls"
+    found = f"{tally.right:,} right, {count(tally.tied, 'tie')}, {tally.wrong:,} wrong"
+    found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
+    return f"{judge} {CONTROLS[tally.end]} ({found})"
+
+
+def money(result: RunResult) -> str:
+    """Return the money spent and the budget."""
+    spend = result.spend
+    spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
+    now = f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
+    if spend.budget_p is None:
+        return f"{spent}{now}"
+    if result.setup.night and not spend.over_p:  # its own part depends on when it ran
+        return f"{spent} of the night's budget{now}"
+    budget = show_usd(spend.budget_p)
+    if not spend.beyond:
+        used_up = result.stop_reason is StopKind.BUDGET and spend.rehearsed_p
+        recorded = f", and {show_usd(spend.rehearsed_p)} of recorded costs" if used_up else ""
+        return f"{spent} of {budget}{now}{recorded}"
+    # Nothing is reserved beyond the budget in force, so that only a contradicted quote exceeds it.
+    if spend.over_p:
+        return f"BUDGET EXCEEDED: {spent} of {budget}"
+    by = "with other commands" if spend.now_p else "spent by earlier commands"
+    return f"{spent}, {by}, of a budget of {budget} now"
+
+
+def _cost(result: RunResult) -> str:
+    """Return what was paid of which budget, what of it is a maximum, and what judging everything would have cost."""
+    spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
+    in_all = show_usd(spend.answers_p)
+    known = spend.known and spend.answers_p > spend.charged_p and in_all != show_usd(spend.charged_p)
+    parts = [
+        money(result),
+        f"with answers known from before, {in_all}" if known else "",
+        (
+            f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts that failed and may have been "
+            "billed, at their maximum (see `judgeloop ledger show --unknown`)"
+            if spend.unconfirmed_p
+            else ""
+        ),
+        f"judging all {every:,} would cost about {dollars(usd)}" if usd and result.judged < every else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _calls(result: RunResult) -> str:
+    """Return the calls of this command, what was answered from the ledger, and what else is to be known of them."""
+    spend, counts = result.spend, result.counts
+    now = f"{show_usd(spend.now_p)} now" if spend.known else "cost unknown, as the model has no price"
+    outputs, judging = result.generating_usd, result.judging_usd
+    if counts.generated and outputs is not None and judging is not None:
+        now += f" ({dollars(outputs)} for outputs, {dollars(judging)} for judging)"
+    ahead = f"{count(counts.ahead, 'more answer')} {'was' if counts.ahead == 1 else 'were'}"
+    ahead += f" {'paid for' if result.ahead_usd else 'given'}, and not needed{about(result.ahead_usd)}"
+    controls = sum(one.asked for one in counts.controls if one is not None) if result.setup.controlled else 0
+    paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
+    parts = [
+        f"{now}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered from the ledger",
+        f"those for {count(controls, 'control')} are among them{paid}" if controls else "",
+        f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",
+        tokens(spend.tokens),
+        f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
+        ahead if counts.ahead and not result.answer.broke_off else "",
+        f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def tokens(usage: Usage) -> str:
+    """Return how many tokens were read and written; empty for none."""
+    if usage == NO_TOKENS:
+        return ""
+    read, wrote = (count(usage.input_tokens, "input token"), count(usage.output_tokens, "output token"))
+    thought = f", {usage.reasoning_tokens:,} of them thoughts" if usage.reasoning_tokens else ""
+    return f"{read} and {wrote}{thought}"
+
+
+def _given(one: Generated, result: RunResult) -> str:
+    """Return what a system gave that answers live, at what price and how fast."""
+    models = [model for model in one.models if model != one.system.partition("/")[2]]
+    asked = f"{count(one.asked, 'output')} now" if one.asked else "nothing was asked for now"
+    asked += f" for {dollars(one.usd)}" if one.asked and one.usd is not None else ""
+    if one.usd_of_all:
+        asked += f" (all {result.items:,} would cost about {dollars(one.usd_of_all)}, an estimate)"
+    asked += f", {one.output_tokens:,} output tokens" if one.output_tokens else ""
+    if one.seconds_median is not None and one.seconds_p95 is not None:
+        asked += f", {seconds(one.seconds_median)} in the median and {seconds(one.seconds_p95)} at 95 %"
+    reasons = ", ".join(f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why)
+    counted = (
+        (one.failed, f"without an output{_other_end(one)}{f': {reasons}' if reasons else ''}"),
+        (one.cut, "cut at the limit of tokens"),
+        (one.empty, "empty"),
+        (one.thoughts, "with thoughts in tags, which were judged, too"),
+        (one.masked, "in which a key was masked"),
+        (one.too_long, "too long to be judged"),
+    )
+    parts = [
+        f"{visible(one.system)}: {asked}",
+        f"{one.remembered:,} from the ledger, the oldest of {one.oldest[:10]}" if one.remembered else "",
+        f"{one.left_out:,} from the ledger left out, as another model answers now" if one.left_out else "",
+        f"{one.unjudged:,} paid and not judged" if one.unjudged else "",
+        *(f"{number:,} {what}" for number, what in counted if number),
+        f"its server names the model {', then '.join(map(visible, models))}" if models else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _other_end(one: Generated) -> str:
+    """Return what would change if items without an output were treated in the other way."""
+    if one.lost:
+        wins = count(one.lost, "win")
+        return f" ({one.lost:,} lost for that; without these items, its rivals have {wins} fewer)"
+    wins = count(one.spared, "win")
+    return f" (left out; were they lost, its rivals would have {wins} more)" if one.spared else ""

@@ -1,0 +1,212 @@
+"""Renders what a result says for other programs: Markdown for comments, LaTeX for papers, JUnit XML for pipelines.
+
+Computes no figure and writes no file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+from xml.etree import ElementTree as ET
+
+from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
+from judgeloop.report.escaping import visible
+from judgeloop.report.facts import TITLES, Fact, Page, Section, Table
+from judgeloop.report.terminal import WARNING, render
+
+if TYPE_CHECKING:
+    from judgeloop.report.result import RunResult
+
+# Text that begins a link, a mention or a reference to an issue ("#1", "GH-1"). An empty comment
+# behind it prevents the link, which GitHub makes of the text as it is shown.
+_LINKING = re.compile(r"(@|\\#|https?:|www|\bGH-(?=\d))", re.IGNORECASE)
+# What begins a list, or underlines a heading, at the start of a line: "-", "+", "=", "1.", "1)".
+_LEADING = re.compile(r"^(\s*\d*)([-+=.)])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
+# What LaTeX takes for its own, and signs that some of its fonts lack.
+ESCAPED = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "<": r"$<$",
+    ">": r"$>$",
+    "\N{MINUS SIGN}": r"$-$",
+    "\N{PLUS-MINUS SIGN}": r"$\pm$",
+}
+IN_CAPTION = ("decision", "judged", "risk")  # facts that a caption has, beside the warnings
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+MARK = f'{HEAD}<testsuite name="judgeloop"'  # how a suite of judgeloop's begins, and no other file
+NOT_FINISHED = "judgeloop did not finish"
+BESIDE = "This answer passes; a condition beside it, a test of its own, does not.\n"
+BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
+
+
+def render_markdown(page: Page) -> str:
+    """Return the decision as a heading, what is shown first as a list, and a heading for each section of the rest."""
+    first = [one for one in page.facts if one.first and one.key != "decision"]
+    parts = [f"### {escape(page.headline)}", _list(first)]
+    for section, facts, tables in page.parts():
+        if section is not Section.AGAIN:
+            titled = not tables or not tables[0].heading
+            parts += [f"#### {TITLES[section]}"] if TITLES[section] and titled else []
+            parts += [*map(_markdown_table, tables), _list(facts)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _list(facts: Iterable[Fact]) -> str:
+    """Return named facts as a list, and those without a name, such as warnings, as paragraphs."""
+    lines = []
+    for one in facts:
+        said = f"{WARNING} {one.text}" if one.section is Section.WARNING and one.first else one.text
+        lines.append(f"- **{escape(one.label)}** {escape(said)}" if one.label else f"\n{_paragraph(said)}\n")
+    return "\n".join(lines).strip("\n")
+
+
+def _markdown_table(table: Table) -> str:
+    heading = [f"#### {escape(table.heading)}\n"] if table.heading else []
+    ruler = "|".join(["", *("--:" if figure else "---" for figure in table.figures), ""])
+    first, *rows = (f"| {' | '.join(map(escape, cells))} |" for cells in (table.columns, *table.rows))
+    note = ["", _paragraph(table.note)] if table.note else []
+    return "\n".join([*heading, first, ruler, *rows, *note])
+
+
+def _paragraph(text: str) -> str:
+    """Return an escaped text that begins no list and no underlined heading."""
+    return _LEADING.sub(r"\1\\\2", escape(text))
+
+
+def escape(text: str) -> str:
+    """Return `text` with Markdown and HTML markup, mentions and links escaped."""
+    return _LINKING.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))
+
+
+def render_latex(page: Page) -> str:
+    """Return a `table` for each, or the figures in a row; the first caption has decision, risk and warnings.
+
+    The evidence, such as judge, rule and price, stands before them as a comment, and does not show. The text needs no
+    package.
+    """
+    figures: dict[str, str] = {}
+    for one in page.facts:
+        figures |= one.value or {}
+    row = Table("", tuple(figures), (tuple(figures.values()),) if figures else ())
+    standing = [one for one in page.tables if one.section is Section.EVIDENCE]
+    first, *others = [*(standing or [row]), *(one for one in page.tables if one not in standing)]
+    warnings = [f"{WARNING} {one.text}" for one in page.facts if one.section is Section.WARNING]
+    title = f"{first.heading}." if first.heading else ""
+    caption = " ".join([*_sentences(page), *warnings, title, first.note])
+    named = [(first, caption), *((one, f"{one.heading}. {one.note}") for one in others)]
+    comments = (
+        one for one in page.facts if one.label and one.key not in IN_CAPTION and one.section is not Section.AGAIN
+    )
+    said = "".join(f"{' '.join(f'% {one.label}: {one.text}'.split())}\n" for one in comments)
+    return said + "\n".join(_latex_table(*one) for one in named)
+
+
+def _sentences(page: Page) -> Iterable[str]:
+    """Yield the facts of a caption, each as a sentence."""
+    for one in page.facts:
+        if one.key in IN_CAPTION:
+            text = f"{one.label.capitalize()}: {one.text}" if one.label else one.text
+            yield text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _latex_table(table: Table, caption: str) -> str:
+    form = "".join("r" if figure else "l" for figure in table.figures)
+    lines = (f"{' & '.join(map(escaped, cells))} \\\\" for cells in table.rows)
+    head = f"{' & '.join(map(escaped, table.columns))} \\\\"
+    inside = "\n".join([r"\hline", head, r"\hline", *lines, r"\hline"])
+    whole = f"\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}"
+    return f"\\begin{{table}}\n\\caption{{{escaped(' '.join(caption.split()))}}}\n{whole}\n\\end{{table}}\n"
+
+
+def escaped(text: str) -> str:
+    r"""Return a text as LaTeX shows it; what stands between backticks in the type of a typewriter.
+
+    >>> escaped("a_b: 5 % {x}"), escaped("by `risk=5`")
+    ('a\\_b: 5 \\% \\{x\\}', 'by \\texttt{risk=5}')
+    """
+    shown = "".join(ESCAPED.get(sign, sign) for sign in text)
+    return re.sub(r"`([^`]+)`", r"\\texttt{\1}", shown)
+
+
+def render_junit(result: RunResult) -> str:
+    """Return a test suite: a test named by what is asked of the systems, and one for each condition.
+
+    A judge that failed and a run that was interrupted are errors. Another winner than the required
+    one, no winner, and a condition that does not hold are failures. The text of the result is the output of the first
+    test, and its warnings are the errors that it wrote; unseen characters are escaped, as XML does not allow them.
+    Where only a condition fails, a line before that text says so.
+    """
+    answer, *conditions = result.conditions
+    beside = "" if answer.outcome.exit_code or not result.exit_code else BESIDE
+    said = (one.message for one in result.warnings)
+    own = (answer.name, answer.outcome.exit_code, result.page.headline, f"{beside}{render(result.page)}", said)
+    return _suite(result.job, _ended(*own), *(_ended(one.name, one.outcome.exit_code, one.said) for one in conditions))
+
+
+def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]], skipped: str = "") -> str:
+    """Return a test suite with a test for each end: a name, an exit code, a sentence and warnings.
+
+    If something was `skipped`, a last test says what.
+    """
+    more = [Case("absent", "skipped", skipped, "", {})] if skipped else []
+    return _suite(question, *(_ended(name, code, text, warnings=said) for name, code, text, said in ends), *more)
+
+
+def render_unfinished(question: str, message: str, exit_code: int) -> str:
+    """Return a test suite whose test is an error, for a command without a result.
+
+    `exit_code` is 0 as long as the command may still end otherwise.
+    """
+    why = _exit(exit_code) if exit_code else ""
+    return _suite(question, Case("result", "error", message, why, {}))
+
+
+class Case(NamedTuple):
+    """A test: `kind` is the element that says why it did not pass, empty if it passed."""
+
+    name: str
+    kind: str
+    message: str
+    why: str
+    said: Mapping[str, str]
+
+
+def _ended(name: str, code: int, message: str, text: str = "", warnings: Iterable[str] = ()) -> Case:
+    return Case(name, _kind(code), message, _exit(code), _said(text or visible(message), warnings))
+
+
+def _said(text: str, warnings: Iterable[str]) -> dict[str, str]:
+    errors = "\n".join(f"{WARNING} {visible(one)}" for one in warnings)
+    return {"system-out": text} | ({"system-err": errors} if errors else {})
+
+
+def _kind(exit_code: int) -> str:
+    return ("error" if exit_code in BROKEN else "failure") if exit_code else ""
+
+
+def _exit(code: int) -> str:
+    return f"exit code {code}"
+
+
+def _suite(question: str, *cases: Case) -> str:
+    """Return a suite with these tests."""
+    kinds = [case.kind for case in cases]
+    counts = {"tests": len(cases), "failures": kinds.count("failure"), "errors": kinds.count("error")} | (
+        {"skipped": kinds.count("skipped")} if "skipped" in kinds else {}
+    )
+    numbers = {name: str(number) for name, number in counts.items()}
+    suite = ET.Element("testsuite", {"name": "judgeloop"} | numbers)
+    for one in cases:
+        where = {"classname": f"judgeloop.{question}", "name": visible(one.name)}
+        case = ET.SubElement(suite, "testcase", where)
+        if one.kind:
+            why = {"type": one.why} if one.why else {}
+            ET.SubElement(case, one.kind, {"message": visible(one.message)} | why)
+        for stream, text in one.said.items():
+            ET.SubElement(case, stream).text = text
+    ET.indent(suite)
+    return f"{HEAD}{ET.tostring(suite, encoding='unicode')}\n"

@@ -1,0 +1,82 @@
+"""Renders what a result says for a terminal or a log: facts in columns, what is to be seen first above the rest."""
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable
+
+from judgeloop.report.facts import TITLES, Fact, Page, Section, Table
+from judgeloop.report.words import WIDTH, shortened
+
+INDENT = 2
+TOGETHER = "\N{NO-BREAK SPACE}"
+NARROW = 3  # a column of names takes at most this part of the width
+WARNING = "Warning:"  # how a line begins that warns
+Paint = Callable[[str, bool], str]  # colours a text, which is a warning or a decision
+
+
+def _plain(text: str, _: bool) -> str:  # noqa: FBT001 - as `Paint`
+    return text
+
+
+def render(
+    page: Page, files: str | None = None, width: int = WIDTH, paint: Paint = _plain, *, short: bool = False
+) -> str:
+    """Return the text, wrapped at words to `width` columns; if `short`, only what is shown first.
+
+    `files` are the folder of the result's files, and files of its own. `paint` colours the decision and the warnings.
+    """
+    if files is not None:
+        page = page.with_facts(Fact("files", Section.DATA, "files", files))
+    first = [one for one in page.facts if one.first]
+    head = [paint(wrapped(page.headline, width), False)] if page.headline else []
+    head += [wrapped(one.text, width) for one in first if not one.label and one.section is Section.DECISION][1:]
+    rows = list(columns([one for one in first if one.label], width))
+    warned = [f"{WARNING} {one.text}" for one in first if one.section is Section.WARNING]
+    said = [paint(wrapped(line, width), True) for line in warned]
+    parts = ["\n".join(head), "\n".join(rows), "\n".join(said)]
+    for section, facts, tables in () if short else page.parts():
+        if section is not Section.AGAIN:
+            parts += [_table(table, width) for table in tables]
+            parts.append("\n".join([*filter(None, [TITLES[section]] * bool(facts)), *columns(facts, width)]))
+    return "\n\n".join(filter(None, parts))
+
+
+def columns(facts: Iterable[Fact], width: int) -> Iterable[str]:
+    """Yield facts with their names in a column."""
+    rows = [(one.label, one.text) for one in facts]
+    longest = max((len(label) for label, _ in rows), default=0)
+    column = min(longest, width // NARROW)
+    indent = " " * INDENT
+    for label, text in rows:
+        before = f"{indent}{label:<{column}}{indent}" if longest else indent
+        yield wrapped(text, width, before, " " * (2 * INDENT + column) if longest else indent)
+
+
+def _table(table: Table, width: int) -> str:
+    """Return a table; a name is cut where the figures leave no room for it."""
+    rows = (table.columns, *table.rows)
+    longest, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
+    room = width - INDENT - sum(INDENT + size for size in sizes)
+    longest = min(longest, max(room, width // NARROW))
+    forms = [f"{'>' if figure else '<'}{size}" for figure, size in zip(table.figures[1:], sizes, strict=True)]
+    indent = " " * INDENT
+    lines = [wrapped(table.heading, width)] if table.heading else []
+    for name, *cells in rows:
+        more = (f"{indent}{cell:{form}}" for cell, form in zip(cells, forms, strict=True))
+        lines.append(f"{indent}{shortened(name, longest):<{longest}}{''.join(more)}".rstrip())
+    return "\n".join([*lines, *([wrapped(table.note, width, indent, indent)] if table.note else [])])
+
+
+def wrapped(text: str, width: int, before: str = "", after: str = "") -> str:
+    """Return `text` wrapped at words, with `before` on the first line and `after` on the others.
+
+    A word that is longer than a line is not broken: it may be a path or a command. Nor is "5 %".
+    """
+    return textwrap.fill(
+        re.sub(r"(?<=\d) (?=%)", TOGETHER, text),
+        width,
+        initial_indent=before,
+        subsequent_indent=after,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ).replace(TOGETHER, " ")
