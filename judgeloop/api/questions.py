@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from judgeloop.api.arguments import CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.api.calling import Caller
-from judgeloop.questions.question import COMPARE, ESTIMATE, SELECT
+from judgeloop.questions.catalogue import COMPARE, ESTIMATE, SELECT
 from judgeloop.report.terminal import render
 from judgeloop.settings.run_settings import SECOND
 
