@@ -106,6 +106,7 @@ class Asking(Generic[C, P, R]):
         """
         from judgeloop.cli.files import check_outputs, render_json, unfinished
         from judgeloop.ledger.opening import is_ledger
+        from judgeloop.run.anew import said_anew
         from judgeloop.settings.run_settings import CEILING
 
         read: Read = click.get_current_context().obj
@@ -130,6 +131,8 @@ class Asking(Generic[C, P, R]):
                 say(f"{CEILING} lowers the budget to {show_usd(ready.config.budget_p or 0)}")
             watched = not quiet and (logs_json() or not json)
             result = self.whole(ready, self._run(ready, watched=watched), read)
+            if ready.booked and not (json or quiet) and (anew := said_anew(ready)):
+                say(visible(anew))
             text = render_json(result, read.files) if json else _text(result, output, short=quiet)
             self._show(ready, result, "" if result.answer.broke_off and not json else text, output)
             raise click.exceptions.Exit(result.exit_code)
