@@ -10,7 +10,7 @@ from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.own_files import HOME
+from judgeloop.formats.own_files import LEDGER
 from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import JudgeSettings
@@ -53,7 +53,7 @@ class DoctorConfig(JudgeSettings):
 class LedgerConfig(Configuration):
     """The settings of every command that only reads a ledger."""
 
-    ledger: shared.Ledger = HOME / "ledger.sqlite"
+    ledger: shared.Ledger = LEDGER
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from judgeloop.core.choices import Order, Population, Shown, Vote
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.own_files import HOME
+from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.endpoint import TIERS
@@ -50,7 +50,7 @@ class MoneySettings(Configuration):
         adds=True,
         example=("nightly",),
     ).field(())
-    ledger: shared.Ledger = HOME / "ledger.sqlite"
+    ledger: shared.Ledger = LEDGER
     ledger_must_exist: bool = shared.place_setting(
         "Refuse to run without a ledger, in place of making one.", file_only=True
     ).field(False)

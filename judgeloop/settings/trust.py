@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.own_files import outside
+from judgeloop.formats.own_files import LEDGER, outside
 from judgeloop.judges.catalogue import JudgeRow, parse_spec
 from judgeloop.settings.setting import Declared, Source
 from judgeloop.settings.written import amount, listed
@@ -61,11 +61,11 @@ class FoundFile:
             return NotTaken.LIMIT
         reason = refusal(field, value, self.folder, self.working)
         if reason is not None:
-            self.refuse(where, reason, field.variable)
+            self.refuse(where, reason, field.variable, "" if field.setting.file_only else f" (--{field.key})")
         return located(field, value, self.folder, self.working)
 
-    def refuse(self, where: str, reason: str, name: str) -> NoReturn:
-        """Refuse what stands at `where`; the caller may set the variable `name`.
+    def refuse(self, where: str, reason: str, name: str, flag: str = "") -> NoReturn:
+        """Refuse what stands at `where`; the caller may set the variable `name`, or give the `flag`.
 
         Raises:
             DataError: always.
@@ -78,7 +78,7 @@ class FoundFile:
         raise DataError(
             self.path,
             f"{where}: {reason}, because this file {why}; set it "
-            f"on the command line, or as {name} in the environment{trusted}",
+            f"on the command line{flag}, or as {name} in the environment{trusted}",
         )
 
 
@@ -112,6 +112,11 @@ def searched(working: Path) -> list[Path]:
         if os.path.lexists(folder / REPOSITORY):
             return folders
     return [working]
+
+
+def default_ledger(working: Path) -> Path:
+    """Return where the ledger lies that nobody named: for all folders of a repository it is one."""
+    return Path(os.path.relpath(searched(working)[-1] / LEDGER, working))
 
 
 def _check_owner(file: Path) -> None:

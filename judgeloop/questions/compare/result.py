@@ -32,7 +32,7 @@ from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
 from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
-from judgeloop.methods.stopping.by_group import Finding
+from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points
 from judgeloop.report.facts import GROUP, ended, of_the_run
 from judgeloop.report.groups import GroupRow, counted, group_rows
@@ -483,7 +483,7 @@ def result_of(
     risk_beyond: float | None = None,
     before: Sequence[RunNote] = (),
     searched: int = 0,
-    findings: Mapping[str | None, Finding] | None = None,
+    findings: Mapping[str | None, GroupFinding] | None = None,
 ) -> Comparison:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
