@@ -12,14 +12,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import NO_TOKENS, Output, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 
-NOTHING = 0  # in the place of the number of a text
 KEY_VARIABLE = "JUDGELOOP_LEDGER_KEY"
 NO_KEY = (
     f"{KEY_VARIABLE}: a ledger is signed no longer. It is a file that one trusts or not, like code: let a gate read a "
@@ -159,25 +155,6 @@ class RecordedAttempt:
     began_at: str
     ended_at: str | None
     ingredients: KeyIngredients | None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class RecordedVerdicts:
-    """n verdicts in the order of their attempts, with what their keys are made of.
-
-    `numbers`, shape (n, 7), are numbers of `texts` (JSON values; of outputs only those that were looked
-    for): of the run, the judge, the place, the systems and the digests of their outputs, as shown.
-    `NOTHING` is in the place of a second system where one is rated, and of all in a verdict whose
-    ingredients are not known. `scores` and `costs_p` have the shape (n,).
-    """
-
-    texts: Mapping[str, int]
-    numbers: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    costs_p: NDArray[np.int64]
-
-
-NO_VERDICTS = RecordedVerdicts({}, np.empty((0, 7), dtype=np.int32), np.empty(0), np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 HOME = Path(".judgeloop")  # holds the ledger and the cache by default
+LEDGER = HOME / "ledger.sqlite"
 LONGEST = 100  # characters of a file's name in the name of its draft, which the system limits
 
 
@@ -112,14 +113,14 @@ def read_own(path: Path) -> str:
 
 
 def check_place(path: Path) -> None:
-    """Refuse a default place in the working folder that is a link, or below one.
+    """Refuse a default place in the working folder, or in one above it, that is a link, or below one.
 
     A path that the caller chose may be a link: it does not begin with `HOME`.
 
     Raises:
         InputError: names the link.
     """
-    if path.parts[:1] != HOME.parts:
+    if [part for part in path.parts if part != os.pardir][:1] != [*HOME.parts]:
         return
     for part in (*reversed(path.parents), path):
         if part.is_symlink():

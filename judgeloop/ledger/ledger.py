@@ -140,6 +140,7 @@ SPENT = f"""SELECT {SUM.format("charged_p", "opener = :opener AND rehearsed = 0"
     count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 AND rehearsed = 0
         AND ended NOT IN ('{End.RECONCILED}', '{End.PRUNED}')) AS replies_without_usage
     FROM attempts WHERE run = :run"""
+RUN_P = "SELECT charged_p FROM runs WHERE id = :run"
 ANSWERS = """SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) AS answers_p, count(DISTINCT key) AS answers
     FROM attempts WHERE key = ANY(:keys) AND state = 'settled' AND charged_p > 0"""
 
@@ -392,16 +393,25 @@ class Ledger:
         await self._do(Batch([(closing, values)], closed))
 
     async def spend(self, run: str, budget_p: int | None, answers: Collection[str] = ()) -> Spend:
-        """Return what `run` has cost so far, how much of it through this object, and the cost of `answers`, by key."""
+        """Return what `run` has cost so far, how much of it through this object, and the cost of `answers`, by key.
+
+        Raises:
+            DamagedLedgerError: the run was not charged what its attempts were.
+        """
         values = {"run": run, "opener": self._opener, "keys": list(answers), "charge_to": self._charge_to}
 
         def read(found: Sequence[Found]) -> Spend:
-            _, spent, answered, drawn = found
+            _, spent, answered, drawn, own = found
             self._check_budgets(drawn)
+            if own.rows and own.rows[0][0] != spent.rows[0]["run_p"] + spent.rows[0]["rehearsed_p"]:
+                raise DamagedLedgerError(
+                    f"{self._writer.place}: the run {run} is not charged the sum of its attempts; restore the ledger from "
+                    "a copy, or name another (`ledger`): `judgeloop ledger verify` says what is wrong"
+                )
             left_p = min((max(0, row["limit_p"] - row["charged_p"]) for row in drawn.rows), default=None)
             return Spend(**dict(spent.rows[0]), **dict(answered.rows[0]), budget_p=budget_p, ledger_left_p=left_p)
 
-        return await self._do(Batch([(one, values) for one in (ROLL, SPENT, ANSWERS, BUDGETS)], read))
+        return await self._do(Batch([(one, values) for one in (ROLL, SPENT, ANSWERS, BUDGETS, RUN_P)], read))
 
     async def recover(self, run: str) -> tuple[int, int]:
         """Close what dead processes left open of `run`, which must be locked (`only_run`).

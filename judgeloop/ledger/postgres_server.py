@@ -3,7 +3,9 @@
 Returns connections of psycopg with the settings that a ledger needs. Reads and writes no other rows.
 """
 
+import os
 import re
+import socket
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +18,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
-from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.ledger.postgres_address import VERIFIED, PostgresAddress, is_loopback
 from judgeloop.ledger.schema import FUNCTIONS, ROLES, VERSION, for_postgres
 from judgeloop.ledger.sqlite import now, other_version
 
@@ -116,6 +118,7 @@ def opened(address: PostgresAddress, name: str) -> Raw:
     told = make_conninfo(application_name=name, **CONNECTING, **address.parameters)
     raw: Raw = psycopg.connect(told, autocommit=True)
     try:
+        _check_way(raw, address)
         for statement in SETTINGS:
             raw.execute(statement)
         _check_server(raw, str(address))
@@ -123,6 +126,14 @@ def opened(address: PostgresAddress, name: str) -> Raw:
         raw.close()
         raise
     return raw
+
+
+def _check_way(raw: Raw, address: PostgresAddress) -> None:
+    """Check that a connection to a server that was not verified stays on this machine."""
+    with socket.socket(fileno=os.dup(raw.fileno())) as way:
+        far = way.family in {socket.AF_INET, socket.AF_INET6} and not is_loopback(way.getpeername()[0])
+        if far and address.parameters["sslmode"] != VERIFIED:
+            raise LedgerError(f"{address} leads to {way.getpeername()[0]}, which was not verified ({VERIFIED})")
 
 
 def _check_server(raw: Raw, place: str) -> None:

@@ -159,10 +159,3 @@ class LedgerReader:
         for judge, model in self._rows(MODELS, {"run": run}):
             found.setdefault(judge, []).append(model)
         return found
-
-    def history(
-        self, run: str | None, of_runs: Collection[str] = (), outputs: Collection[str] = (), *, only_on: bool = False
-    ) -> ledger.RecordedVerdicts:
-        """Return no verdicts: what read them goes."""
-        del run, of_runs, outputs, only_on
-        return ledger.NO_VERDICTS

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.settings.setting import Declared, declared
+from judgeloop.settings.sources import default_ledger
 from judgeloop.settings.values import per_cent
 from judgeloop.systems.catalogue import system_row
 
@@ -65,6 +66,8 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
         for name, value in given.items()
         if declared(config)[name].setting.many and not isinstance(value, list | tuple)
     }
+    if "ledger" in declared(config):
+        given.setdefault("ledger", default_ledger(Path.cwd()))
     try:
         found: C = _adapter_of(config).validate_python(config.completed(given))
     except ValidationError as error:

@@ -153,8 +153,8 @@ def _address(value: object) -> object:
 Ledger = Annotated[
     Path | PostgresAddress,
     place_setting(
-        "Record of paid verdicts and spending: a file (SQLite), or postgresql://USER@HOST/DATABASE.",
-        may_set=inside,
+        "Record of paid verdicts and spending: a file (SQLite), or postgresql://USER@HOST/DATABASE. The default lies "
+        "in the root of the repository (the folder with .git); outside of one, in the working folder.",
         metavar="PATH|ADDRESS",
     ),
     Parse(_address, {"type": "string"}),

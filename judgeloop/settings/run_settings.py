@@ -18,7 +18,7 @@ from judgeloop.core.choices import Order, Population, Shown, Vote
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.own_files import HOME
+from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.endpoint import TIERS
@@ -33,7 +33,6 @@ from judgeloop.systems.options import KEYS
 REFERENCES = "the references"  # whose answers controls show, if no system's
 SECOND = "B"  # the second of two systems, as a required winner
 _OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")  # what is said of a live system, in `doctor`
-LEDGER = HOME / "ledger.sqlite"
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
 

@@ -239,14 +239,14 @@ class FoundFile:
         try:
             return field.setting.may_set(field, value, self)
         except ValueError as reason:
-            self.refuse(where, str(reason), field.variable)
+            self.refuse(where, str(reason), field.variable, "" if field.setting.file_only else f" (--{field.key})")
 
     def located(self, path: str) -> str:
         """A path of this file, from the working folder."""
         return path if self.folder == self.working else os.path.relpath((self.folder / path).resolve(), self.working)
 
-    def refuse(self, where: str, reason: str, name: str) -> NoReturn:
-        """Refuse what stands at `where`; the caller may set the variable `name`.
+    def refuse(self, where: str, reason: str, name: str, flag: str = "") -> NoReturn:
+        """Refuse what stands at `where`; the caller may set the variable `name`, or give the `flag`.
 
         Raises:
             DataError: always.
@@ -259,7 +259,7 @@ class FoundFile:
         raise DataError(
             self.path,
             f"{where}: {reason}, because this file {why}; set it "
-            f"on the command line, or as {name} in the environment{trusted}",
+            f"on the command line{flag}, or as {name} in the environment{trusted}",
         )
 
 

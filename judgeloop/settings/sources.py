@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
-from judgeloop.formats.own_files import outside
+from judgeloop.formats.own_files import LEDGER, outside
 from judgeloop.judges.catalogue import JUDGES, parse_spec
 from judgeloop.settings.setting import (
     COMMAND_LINE,
@@ -204,6 +204,11 @@ def searched(working: Path) -> list[Path]:
         if os.path.lexists(folder / REPOSITORY):
             return folders
     return [working]
+
+
+def default_ledger(working: Path) -> Path:
+    """Where the ledger lies that nobody named: for all folders of a repository it is one."""
+    return Path(os.path.relpath(searched(working)[-1] / LEDGER, working))
 
 
 def _check_owner(file: Path) -> None:

@@ -56,7 +56,7 @@ METRIC = ["--judge", "metric:rouge1"]
         ('rubric = "/proc/self/environ"', "outside"),
         ('prompt = "../prompt.md"', "outside"),
         ('items = "/etc/passwd"', "outside"),
-        ('ledger = "../ledger.sqlite"', "outside"),
+        ('ledger = "ledger.sqlite"', "only the caller"),
         ('cache-dir = "../cache"', "outside"),
         ('output = "../x.json"', "outside"),
         ('rubric = ".env"', "hidden"),
@@ -221,10 +221,16 @@ def test_a_ledger_that_lost_attempts_is_refused_before_anything_is_asked(
     judgeloop("compare", *files, *judged_by(chat_server))
     before = len(chat_server.requests)
     with closing(sqlite3.connect(".judgeloop/ledger.sqlite")) as connection:
-        connection.executescript("DELETE FROM verdicts; DELETE FROM attempts")
-
+        connection.executescript("DELETE FROM verdicts; UPDATE runs SET charged_p = charged_p + 1")
     result = judgeloop("compare", *files, *judged_by(chat_server))
-
     assert result.exit_code == 1
-    assert "does not hold the sum" in result.stderr
+    assert "is not charged the sum of its attempts" in result.stderr
     assert len(chat_server.requests) == before > 0
+
+
+def test_a_ledger_without_its_triggers_is_refused(files: list[str]) -> None:
+    judgeloop("compare", *files, *METRIC)
+    with closing(sqlite3.connect(".judgeloop/ledger.sqlite")) as connection:
+        connection.executescript("DROP TRIGGER charge_delete; DELETE FROM verdicts; DELETE FROM attempts")
+    result = judgeloop("compare", *files, *METRIC)
+    assert (result.exit_code, "not as judgeloop makes a ledger" in result.stderr) == (2, True)

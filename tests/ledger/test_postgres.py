@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import subprocess
 import sys
+import threading
 from contextlib import closing
 
 import psycopg
@@ -370,6 +373,8 @@ def test_an_address_is_shown_as_it_can_be_read_again(text, shown):
         ("postgresql://db.example/evals?sslmode=require", "does not verify the server"),
         ("postgresql://db.example:port/evals", "is no number"),
         ("postgresql://db.example/evals?dbname=other", "names its dbname twice"),
+        ("postgresql:///evals?host=/nonexistent,db.example&user=me", "found a list of them .host="),
+        ("postgresql://one.example,two.example/evals", "found a list of them .host="),
     ],
 )
 def test_a_wrong_address_is_refused_without_its_secret(text, message):
@@ -390,6 +395,77 @@ def test_a_wrong_address_is_refused_without_its_secret(text, message):
 )
 def test_a_distant_server_has_to_show_its_certificate(host, mode):
     assert PostgresAddress.of(f"postgresql://{host}/evals").parameters["sslmode"] == mode
+
+
+SERVICE = "[team]\nhost=db.example\n"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"PGHOST": "db.example"},
+        {"PGHOSTADDR": "10.0.0.1"},
+        {"PGHOST": "localhost", "PGHOSTADDR": "10.0.0.1"},
+        {"PGSERVICE": "team"},
+    ],
+)
+def test_a_server_that_the_environment_names_has_to_show_its_certificate(tmp_path, monkeypatch, environment):
+    (tmp_path / "services").write_text(SERVICE)
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    address = PostgresAddress.of("postgresql://me@/evals")
+    assert address.parameters["sslmode"] == "verify-full"
+    with pytest.raises(InputError, match="does not verify the server"):
+        PostgresAddress.of("postgresql://me@/evals?sslmode=prefer")
+    monkeypatch.delenv("PGSERVICE", raising=False)
+    monkeypatch.setenv("PGHOST", "/run/pg,db.example")
+    with pytest.raises(InputError, match="found a list of them"):
+        PostgresAddress.of("postgresql://me@/evals")
+
+
+@pytest.mark.parametrize(
+    "environment", [{}, {"PGHOST": "/run/pg"}, {"PGHOST": "localhost"}, {"PGHOST": "db.example", "PGHOSTADDR": "::1"}]
+)
+def test_a_server_of_this_machine_needs_none(monkeypatch, environment):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert PostgresAddress.of("postgresql://me@/evals").parameters["sslmode"] == "prefer"
+
+
+class FalseServer:
+    """Says that it has no TLS, asks for the password in clear text, and keeps what it is told."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.told = []
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                way, _ = self.socket.accept()
+                with way:
+                    way.settimeout(PATIENCE_S)
+                    if len(way.recv(8)) == 8:  # SSLRequest, or the beginning of a start-up
+                        way.sendall(b"N")
+                        if way.recv(4096):
+                            way.sendall(b"R" + (8).to_bytes(4, "big") + (3).to_bytes(4, "big"))
+                            self.told.append(way.recv(4096))
+
+
+@pytest.mark.parametrize("hosts", ["db.example", "/nonexistent,db.example"])
+def test_the_password_goes_to_nobody_whom_the_environment_names_instead(monkeypatch, hosts):
+    """The false server is at an address of this machine that is said to be another one's."""
+    server = FalseServer()
+    monkeypatch.setattr("judgeloop.ledger.postgres_address.is_loopback", lambda address: False)
+    for name, value in {"PGHOST": hosts, "PGHOSTADDR": "127.0.0.1", "PGPASSWORD": "secret"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises((InputError, LedgerError)):
+        open_ledger(f"postgresql://me@/evals?port={server.port}")
+    server.socket.close()
+    assert server.told == []
 
 
 @pytest.mark.parametrize("file", ["judgeloop.toml", ".env"])

@@ -82,7 +82,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ("sstems = 1", "[pairs.x] has no key 'sstems' (did you mean systems?)"),
         ('qestion = "select"', "(did you mean question?)"),
         ("quiet = true", "for all pairs together"),
-        ('ledger = "other.sqlite"', "for all pairs together"),
+        ('ledger = "other.sqlite"', "only the caller"),
         ("concurrency = 3", "for all pairs together"),
         ('judge = "python:evil:judge"', "runs code"),
         ('judge-base-url = "http://elsewhere"', "only the caller"),
@@ -234,7 +234,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
         "prompt", "rubric", "proxy", "confidence",
         # pace, money and files
         "judge_timeout", "deadline", "concurrency", "lookahead", "rpm", "tpm", "budget", "charge_to", "tier",
-        "ledger", "cache_dir", "report_texts",
+        "cache_dir", "report_texts",
     }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
-from judgeloop.methods.stopping.by_group import Finding
+from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.questions.compare.result import CompareOptions, Comparison, ScoreFigures
 from judgeloop.report.groups import group_rows
 from judgeloop.report.labels import label_rows
@@ -34,7 +34,7 @@ def result_of(
     risk_beyond: float | None = None,
     before: Sequence[RunNote] = (),
     searched: int = 0,
-    findings: Mapping[str | None, Finding] | None = None,
+    findings: Mapping[str | None, GroupFinding] | None = None,
 ) -> Comparison:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
