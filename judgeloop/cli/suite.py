@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from judgeloop.run.dry_run import DryRun
     from judgeloop.run.prepared import Prepared
     from judgeloop.settings.sources import Read
-    from judgeloop.suite.run import Ended
+    from judgeloop.suite.night import Ended
     from judgeloop.suite.settings import Layer, Pair, SuiteSettings
     from judgeloop.suite.summary import Line, Summary
 
@@ -246,7 +246,7 @@ def _figures(forecasts: Sequence[DryRun]) -> tuple[str, ...]:
 
 def _offline(pair: Pair, config: SuiteSettings, read: Read) -> Prepared[Any] | JudgeloopError:
     """Return a pair that is ready for a forecast, or why it cannot be asked."""
-    from judgeloop.suite.run import prepared
+    from judgeloop.suite.night import prepared
 
     try:
         return prepared(pair, config, read.environment, offline=True)
@@ -266,7 +266,7 @@ def _run(
     from judgeloop.engine.state import unobserved
     from judgeloop.ledger.opening import open_ledger
     from judgeloop.questions.stored import kept_of
-    from judgeloop.suite.run import alone, run_suite
+    from judgeloop.suite.night import alone, run_suite
 
     told: dict[str, str] = {}  # the first pair with each error
     outages = Outages()
