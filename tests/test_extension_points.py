@@ -349,7 +349,7 @@ OF_SETTINGS = ("runs/test_identity.py", "api/test_signatures.py", "cli/test_flag
 
 def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
     copy.insert("questions/compare/settings.py", "\n    @classmethod\n    def completed", SETTING)
-    copy.insert("api/arguments.py", "    max_flips: ", "    colour: str | None\n")
+    copy.insert("api/questions.py", "    max_flips: ", "    colour: str | None\n")
     assert "--colour" in copy.run("compare", "--help-all")
     schema = "import make_schema; print(make_schema.schema())"
     path = os.pathsep.join(map(str, (copy.folder, ROOT / "docs")))

@@ -113,7 +113,7 @@ def _grid(most: int) -> list[int]:
 
 def _replay_estimate(config: ReplayEstimateSettings, *, quiet: bool) -> Tables:
     """Estimate every system repeatedly; print each selector's error."""
-    from judgeloop.replay.estimate_inputs import EVERY, check
+    from judgeloop.replay.estimate import EVERY, check
     from judgeloop.replay.run import replay_estimate
     from judgeloop.replay.tables import areas, by_share, headlines
 

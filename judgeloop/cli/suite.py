@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from judgeloop.runs.forecast import Forecast
     from judgeloop.runs.prepared import Prepared
     from judgeloop.settings.sources import Read
-    from judgeloop.suite.run import Ended
+    from judgeloop.suite.night import Ended
     from judgeloop.suite.settings import Layer, Pair, SuiteSettings
     from judgeloop.suite.summary import Line, Summary
 
@@ -245,7 +245,7 @@ def _figures(forecasts: Sequence[Forecast]) -> tuple[str, ...]:
 
 def _offline(pair: Pair, config: SuiteSettings, read: Read) -> Prepared[Any] | JudgeloopError:
     """Return a pair that is ready for a forecast, or why it cannot be asked."""
-    from judgeloop.suite.run import prepared
+    from judgeloop.suite.night import prepared
 
     try:
         return prepared(pair, config, read.environment, offline=True)
@@ -265,7 +265,7 @@ def _run(
     from judgeloop.engine.state import unobserved
     from judgeloop.ledger.opening import open_ledger
     from judgeloop.questions.kept import keep
-    from judgeloop.suite.run import alone, run_suite
+    from judgeloop.suite.night import alone, run_suite
 
     told: dict[str, str] = {}  # the first pair with each error
     outages = Outages()

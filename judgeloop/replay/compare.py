@@ -25,7 +25,7 @@ from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.papers.vectors import embed
-from judgeloop.replay.recorded_files import read_recorded, vectors_of
+from judgeloop.replay.data import read_recorded, vectors_of
 from judgeloop.replay.settings import ReplayCompareSettings
 
 QUESTION = "compare"

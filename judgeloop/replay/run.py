@@ -16,8 +16,7 @@ from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.replay import cluster
 from judgeloop.replay.cluster import Call
 from judgeloop.replay.compare import Row, recordings_for, run_pair
-from judgeloop.replay.estimate import parts_of, run_part
-from judgeloop.replay.estimate_inputs import read_systems
+from judgeloop.replay.estimate import parts_of, read_systems, run_part
 from judgeloop.replay.select import completed, field_for, realise
 from judgeloop.replay.settings import (
     ReplayCompareSettings,

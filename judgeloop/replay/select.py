@@ -22,7 +22,7 @@ from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM, Floats
 from judgeloop.papers.llm_selector.information import choose_epsilons
 from judgeloop.questions.select.settings import QUESTION
 from judgeloop.replay.compare import Row
-from judgeloop.replay.recorded_files import Recorded, read_recorded, takes
+from judgeloop.replay.data import Recorded, read_recorded, takes
 from judgeloop.replay.settings import ReplaySelectSettings
 
 QUERIES_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import judgeloop
-from judgeloop.api.arguments import NO_SETTINGS, CallArguments, CompareArguments, EstimateArguments, SelectArguments
+from judgeloop.api.calling import NO_SETTINGS
 from judgeloop.api.in_memory import holds_data
+from judgeloop.api.questions import CallArguments, CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.core.errors import InputError
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.estimate.settings import EstimateSettings
