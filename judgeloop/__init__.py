@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from judgeloop.api.questions import select as select
     from judgeloop.api.questions import select_async as select_async
     from judgeloop.api.questions import select_dry_run as select_dry_run
-    from judgeloop.api.spending import spent_usd as spent_usd
+    from judgeloop.api.questions import spent_usd as spent_usd
     from judgeloop.core.errors import ErrorKind as ErrorKind
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
@@ -57,7 +57,7 @@ _HOMES = {
     "select": "api.questions",
     "select_async": "api.questions",
     "select_dry_run": "api.questions",
-    "spent_usd": "api.spending",
+    "spent_usd": "api.questions",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - made from the dictionary, so that they cannot differ

@@ -148,14 +148,14 @@ SYSTEM_ROW = """
 """
 
 SETTING = """
-    colour: str = shared.run_setting("Colour of the result.", shared.STOPPING).field("blue")
+    colour: str = fields.run_setting("Colour of the result.", fields.STOPPING).field("blue")
 """
 
 QUESTION_ROW = """
 def _passes_settings() -> Any:
-    from judgeloop.questions.passes.config import PassesConfig
+    from judgeloop.questions.passes.settings import PassesSettings
 
-    return PassesConfig
+    return PassesSettings
 
 
 def _passes() -> Any:
@@ -170,16 +170,16 @@ PASSES: QuestionRow[Any, Any] = QuestionRow(
 """
 QUESTION = {
     "__init__": '"""Does one system pass?"""\n',
-    "config": '''
+    "settings": '''
 """The settings: those of an estimate."""
 
 from dataclasses import dataclass
 
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.estimate.settings import EstimateSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class PassesConfig(EstimateConfig):
+class PassesSettings(EstimateSettings):
     pass
 ''',
     "question": '''
@@ -348,8 +348,8 @@ OF_SETTINGS = ("runs/test_identity.py", "api/test_signatures.py", "cli/test_flag
 
 
 def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
-    copy.insert("questions/compare/config.py", "\n    @classmethod\n    def completed", SETTING)
-    copy.insert("api/arguments.py", "    max_flips: ", "    colour: str | None\n")
+    copy.insert("questions/compare/settings.py", "\n    @classmethod\n    def completed", SETTING)
+    copy.insert("api/questions.py", "    max_flips: ", "    colour: str | None\n")
     assert "--colour" in copy.run("compare", "--help-all")
     schema = "import make_schema; print(make_schema.schema())"
     path = os.pathsep.join(map(str, (copy.folder, ROOT / "docs")))
@@ -391,7 +391,7 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
         text=True,
     )
     assert done.returncode == 0, done.stdout
-    assert "CompareConfig-colour" in done.stdout
+    assert "CompareSettings-colour" in done.stdout
 
 
 def test_a_question_is_its_folder_and_its_row(copy: Copy, incidents: Path) -> None:

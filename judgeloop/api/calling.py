@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
-from judgeloop.api.arguments import places_of, signature_of
 from judgeloop.api.in_memory import of_lists, settings_of
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
@@ -29,6 +29,7 @@ from judgeloop.questions.question import Question
 from judgeloop.report.naming import as_python
 from judgeloop.runs.drive import called, masked, opened, repeatable
 from judgeloop.runs.forecast import Forecast
+from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
     from judgeloop.report.result import RunResult
@@ -41,6 +42,8 @@ A = ParamSpec("A")
 F = TypeVar("F", bound=Callable[..., Any])
 ProgressCallback = Callable[[Progress[Any]], object]
 
+# The defaults of the parameters that are no settings.
+NO_SETTINGS = {"environment": None, "progress": None, "version": None, "raise_on_failure": False}
 LONGEST_NAME = 40  # characters
 GOES_ON = "what was paid for is kept; the same call goes on"
 MANY = "; the best of several systems: `select([…], …)`"
@@ -286,3 +289,37 @@ class _InThread(Generic[T]):
         if self._task is not None:
             with suppress(RuntimeError):  # the loop was closed just now
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+
+
+def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.Signature:
+    """Return the signature of a call: data by position, all else by keyword with defaults."""
+    fields = declared(config)
+    defaults = NO_SETTINGS | {name: field.default for name, field in fields.items()}
+    keywords = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if defaults[name] is MISSING else defaults[name],
+            annotation=_written(hint),
+        )
+        for name, hint in arguments.__annotations__.items()
+    ]
+    places = [
+        inspect.Parameter(
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Several" if fields[name].repeated else "Data"
+        )
+        for name in places_of(config)
+    ]
+    return inspect.Signature([*places, *keywords], return_annotation=returns)
+
+
+def places_of(config: type[Any]) -> tuple[str, ...]:
+    """Return the names of the settings that are given by position."""
+    fields = declared(config).values()
+    return tuple(field.name for field in fields if field.setting and field.setting.argument)
+
+
+def _written(hint: Any) -> str:
+    """Return the annotation of a parameter as it is written in `questions.py`."""
+    text = str(getattr(hint, "__forward_arg__", hint))
+    return text.removeprefix("Required[").removesuffix("]") if text.startswith("Required") else text

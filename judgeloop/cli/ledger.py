@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
 from json import dumps
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
+from judgeloop.cli.options import CONTEXT, JSON, PanelArgument, settings_command
+from judgeloop.cli.output import as_flags
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd, to_pico, to_usd
-from judgeloop.diagnostics.config import (
-    CreateConfig,
-    LedgerConfig,
-    MergeConfig,
-    PruneConfig,
-    SettleConfig,
-    ShowLedgerConfig,
-)
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import count
+from judgeloop.settings import fields
+from judgeloop.settings.run_settings import LedgerSettings
+from judgeloop.settings.setting import DOLLARS_FORM, Parse
+from judgeloop.settings.values import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +40,68 @@ STATES = {
     "reserved": "not sent yet; charged at its maximum cost",
     "sent": "waiting for the reply; charged at its maximum cost",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowLedgerSettings(LedgerSettings):
+    """The settings of `ledger show`."""
+
+    unknown: bool = fields.money_setting("List the calls of unknown cost instead, which may be settled.").field(False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateSettings(LedgerSettings):
+    """The settings of `ledger create`."""
+
+    writer: str | None = fields.place_setting(
+        "Role of the server that may book in the new ledger, and change no budget.", metavar="ROLE"
+    ).field(None)
+    reader: str | None = fields.place_setting("Role of the server that may read the new ledger.", metavar="ROLE").field(
+        None
+    )
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The roles that are given, by what they may do."""
+        given = {"writer": self.writer, "reader": self.reader}
+        return {kind: name for kind, name in given.items() if name}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeSettings(LedgerSettings):
+    """The settings of `ledger merge`."""
+
+    own: bool = fields.place_setting("Count what the other ledgers spent for the runs and budgets of this one.").field(
+        False
+    )
+    prefer: str | None = fields.place_setting(
+        "Ledger whose verdict is used where two differ. Default: neither is.", metavar="PATH|ADDRESS"
+    ).field(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruneSettings(LedgerSettings):
+    """The settings of `ledger prune`."""
+
+    older_than: str = fields.place_setting(
+        "Delete what began before: a number of days, or a date such as 2026-01-31.", metavar="DAYS|DATE"
+    ).field()
+    verdicts: bool = fields.place_setting("Also delete verdicts. They are paid for again if they are needed.").field(
+        False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettleSettings(LedgerSettings):
+    """The settings of `ledger settle`."""
+
+    file: Path | None = fields.money_setting(
+        "CSV, JSON or JSON lines with attempt or request_id, and cost, such as a provider's export of requests."
+    ).field(None)
+    others: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = fields.money_setting(
+        "What the calls cost that are not in the file. 0 says that it has every request of their time.",
+        metavar="DOLLARS",
+    ).field(None)
 
 
 def ledger() -> click.Command:
@@ -64,10 +124,27 @@ def ledger() -> click.Command:
     )
     dollars = PanelArgument(["dollars"], metavar="DOLLARS", required=False, help="What it cost; 0: it was not billed.")
     arguments = {_create: (address,), _merge: (sources,), _settle: (attempt, dollars)}
-    callbacks: tuple[Callable[..., None], ...] = (_show, _export, _create, _verify, _merge, _prune, _settle)
+    callbacks: dict[Callable[..., None], type[LedgerSettings]] = {
+        _show: ShowLedgerSettings,
+        _export: LedgerSettings,
+        _create: CreateSettings,
+        _verify: LedgerSettings,
+        _merge: MergeSettings,
+        _prune: PruneSettings,
+        _settle: SettleSettings,
+    }
     return click.Group(
         "ledger",
-        commands=[settings_command(f"ledger {one.__name__[1:]}", one, *arguments.get(one, ())) for one in callbacks],
+        commands=[
+            settings_command(
+                f"ledger {one.__name__[1:]}",
+                one,
+                config,
+                switches=(JSON,) if one is _show else (),
+                arguments=arguments.get(one, ()),
+            )
+            for one, config in callbacks.items()
+        ],
         no_args_is_help=True,
         help="Show charges, check the ledger, merge others into it, and settle calls of unknown cost.",
         context_settings=CONTEXT,
@@ -81,7 +158,7 @@ def _show(*, json: bool, **given: Any) -> None:
     """
     from judgeloop.ledger.opening import open_reader
 
-    config = ShowLedgerConfig.of(**given)
+    config = ShowLedgerSettings.of(**given)
     if config.unknown:
         _show_unknown(config, json=json)
         return
@@ -108,7 +185,7 @@ def _show(*, json: bool, **given: Any) -> None:
     print("\n".join(map(visible, _spent(found, names | ASKED))))
 
 
-def _show_unknown(config: ShowLedgerConfig, *, json: bool) -> None:
+def _show_unknown(config: ShowLedgerSettings, *, json: bool) -> None:
     from judgeloop.diagnostics.settling import unknown
 
     found = unknown(config.ledger)
@@ -140,7 +217,7 @@ def _export(**given: Any) -> None:
     from judgeloop.ledger.opening import open_reader
     from judgeloop.report.labels import csv_line
 
-    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+    with open_reader(LedgerSettings.of(**given).ledger) as reader:
         notes = {run.id: run.note for run in reader.runs()}
         rows = reader.requests()
         first = list(islice(rows, 1))  # an error comes before the heading
@@ -198,7 +275,7 @@ def _create(*, address: str | None, **given: Any) -> None:
     """
     from judgeloop.ledger.opening import create_ledger
 
-    config = CreateConfig.of(**given | ({} if address is None else {"ledger": address}))
+    config = CreateSettings.of(**given | ({} if address is None else {"ledger": address}))
     create_ledger(config.ledger, config.roles)
     print(f"the new ledger is {visible(str(config.ledger))}")
 
@@ -210,7 +287,7 @@ def _verify(**given: Any) -> None:
     """
     from judgeloop.ledger.upkeep import verify
 
-    config = LedgerConfig.of(**given)
+    config = LedgerSettings.of(**given)
     found = verify(config.ledger)
     for problem in found.problems:
         print(visible(as_flags(problem)))
@@ -229,7 +306,7 @@ def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
     """
     from judgeloop.ledger.merging import merge
 
-    config = MergeConfig.of(**given)
+    config = MergeSettings.of(**given)
     every = merge(config.ledger, sources, own=config.own, prefer=config.prefer)
     _print_taken(every, own=config.own)
     if any(found.disputed for found in every):
@@ -258,7 +335,7 @@ def _prune(**given: Any) -> None:
     """
     from judgeloop.ledger.upkeep import day_before, prune
 
-    config = PruneConfig.of(**given)
+    config = PruneSettings.of(**given)
     before = day_before(config.older_than, datetime.now(UTC).date())
     found = prune(config.ledger, before, verdicts=config.verdicts)
     print(
@@ -276,7 +353,7 @@ def _settle(*, attempt: str | None, dollars: str | None, **given: Any) -> None:
     """
     from judgeloop.diagnostics.settling import settle, settle_file
 
-    config = SettleConfig.of(**given)
+    config = SettleSettings.of(**given)
     if (attempt is None) == (config.file is None) or (attempt is not None and dollars is None):
         raise InputError("expected ATTEMPT and DOLLARS, or `file`")
     if attempt is None:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from judgeloop.cli.naming import TYPED, as_flags
-from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show, typed
+from judgeloop.cli.options import OF_RUNS, settings_command
+from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
@@ -26,6 +25,8 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.facts import Fact, Section
 from judgeloop.report.terminal import render
 from judgeloop.report.words import count, shortened
+from judgeloop.settings.setting import COMMAND_LINE
+from judgeloop.settings.sources import RESULT_FILE
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
@@ -55,7 +56,9 @@ GATES = {
 
 def command_of(question: QuestionRow[Any, Any]) -> click.Command:
     """Return the command of a question."""
-    return settings_command(question.name, Asking(question).invoked, text=_help(question))
+    return settings_command(
+        question.name, Asking(question).invoked, question.settings(), switches=OF_RUNS, text=_help(question)
+    )
 
 
 def _help(question: QuestionRow[Any, Any]) -> str:
@@ -77,17 +80,17 @@ class Asking(Generic[R]):
         labels = tuple(
             one if one.score is not None else replace(one, reason=_advised(one.reason)) for one in result.labels
         )
-        if (files := read.sentence(typed())) is not None:
-            page = page.with_facts(Fact("settings", Section.DATA, "settings", files))
+        if read.sentence is not None:
+            page = page.with_facts(Fact("settings", Section.DATA, "settings", read.sentence))
         return replace(result, page=page, labels=labels)
 
     def whole(self, ready: Prepared[Any], result: R, read: Read) -> R:
         """Return a result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.providers.redaction import MASK
         from judgeloop.runs.drive import masked, repeatable
-        from judgeloop.settings.secret import names_a_secret
         from judgeloop.settings.setting import PREFIX
         from judgeloop.settings.sources import OF_TESTS
+        from judgeloop.settings.values import names_a_secret
 
         result = self.shown(result, read)
         if ready.booked:
@@ -106,8 +109,11 @@ class Asking(Generic[R]):
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
+        import asyncio
+
         from judgeloop.cli.files import check_outputs, render_json, unfinished
         from judgeloop.ledger.opening import is_ledger
+        from judgeloop.runs.anew import said_anew
         from judgeloop.runs.drive import opened
         from judgeloop.settings.run_settings import CEILING
 
@@ -136,6 +142,8 @@ class Asking(Generic[R]):
                 warn_of_place(config.ledger)
             with opened(ready) as begun:
                 result = self.whole(begun, self._run(begun, watched=watched), read)
+                if begun.booked and not (json or quiet) and (anew := asyncio.run(said_anew(begun))):
+                    say(visible(anew))
                 text = render_json(result, read.files) if json else _text(result, output, short=quiet)
                 self._show(begun, result, "" if result.answer.broke_off and not json else text, output)
             raise click.exceptions.Exit(result.exit_code)
@@ -181,7 +189,7 @@ class Asking(Generic[R]):
     def _forecast(self, ready: Prepared[Any], read: Read, *, as_json: bool) -> None:
         from judgeloop.cli.files import json_text
 
-        found = self.foreseen(ready, read, read.sentence(typed()) or "")
+        found = self.foreseen(ready, read, read.sentence or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:
@@ -221,8 +229,8 @@ def check_dry_run() -> None:
     Raises:
         InputError: says what to do instead.
     """
-    source = click.get_current_context().get_parameter_source("output")
-    if source is click.core.ParameterSource.COMMANDLINE:
+    read: Read = click.get_current_context().obj
+    if read.origins.get(RESULT_FILE) == COMMAND_LINE:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -12,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.commands import FIELDS, SETTINGS
-from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.streams import columns, logs_json, paint, say, show
+from judgeloop.cli.options import OF_RUNS, settings_command
+from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.escaping import visible
 from judgeloop.report.facts import Fact, Page, Section, Table, decided, named
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import per_cent
+from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
     from judgeloop.runs.forecast import Forecast
     from judgeloop.runs.prepared import Prepared
     from judgeloop.settings.sources import Read
-    from judgeloop.suite.config import SuiteConfig
-    from judgeloop.suite.pairs import Layer, Pair
-    from judgeloop.suite.run import Ended
+    from judgeloop.suite.night import Ended
+    from judgeloop.suite.settings import Layer, Pair, SuiteSettings
     from judgeloop.suite.summary import Line, Summary
 
 LONGEST = 80  # characters of the name of a file
@@ -58,7 +56,10 @@ Exit codes: the worst of the pairs, 130 interrupted, 2 usage, 1 error, 4 the jud
 
 def suite() -> click.Command:
     """Return the command `suite`."""
-    return settings_command("suite", _suite, text=HELP)
+    from judgeloop.suite.settings import SuiteSettings
+
+    configs = (SuiteSettings, *(one.settings() for one in QUESTIONS))
+    return settings_command("suite", _suite, *configs, switches=OF_RUNS, text=HELP)
 
 
 def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
@@ -110,7 +111,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
         raise click.exceptions.Exit(found.exit_code)
 
 
-def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfig]:
+def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSettings]:
     """Return the pairs and the settings of the suite: the caller's over those of its file.
 
     Raises:
@@ -119,18 +120,17 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
     from judgeloop.runs.inputs import check_ledger
     from judgeloop.settings.run_settings import within_ceiling
     from judgeloop.settings.setting import declared
-    from judgeloop.settings.written import today
-    from judgeloop.suite.config import SuiteConfig
-    from judgeloop.suite.pairs import in_order, pairs_of, read_suite
+    from judgeloop.settings.values import today
+    from judgeloop.suite.settings import SuiteSettings, in_order, pairs_of, read_suite
 
     base, flags = _layers(given, read)
     file = Path(given["file"])
     named = read.named is not None and file.resolve() == read.named.resolve()
-    suite = read_suite(file, FIELDS, trusted=named)
+    suite = read_suite(file, click.get_current_context().meta[EVERY], trusted=named)
     values: dict[str, Any] = {"file": file, "night": str(today())}
     for layer in in_order((base, suite.common, flags)):
-        values |= {name: layer.values[name] for name in layer.values.keys() & declared(SuiteConfig)}
-    config = SuiteConfig.of(**values)
+        values |= {name: layer.values[name] for name in layer.values.keys() & declared(SuiteSettings)}
+    config = SuiteSettings.of(**values)
     if "budget" not in values or config.budget is None:
         raise InputError(
             "`budget`: expected dollars for all pairs together, found none; give it on the command line, or "
@@ -142,21 +142,16 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
 
 def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
     """Return what settings files say, and what the command line and the environment say."""
-    from judgeloop.suite.pairs import CALLER, Layer
+    from judgeloop.suite.settings import CALLER, Layer
 
-    context = click.get_current_context()
-    settings = context.meta[SETTINGS]
-    typed = click.core.ParameterSource.COMMANDLINE
-    files: dict[str, Any] = {}
-    flags: dict[str, Any] = {}
-    for name, value in given.items():
-        own = context.get_parameter_source(name) is typed or os.environ.get(settings[name].variable)
-        if value is not None:
-            (flags if own else files)[name] = value
+    own = {ENVIRONMENT, COMMAND_LINE}
+    said = {name: value for name, value in given.items() if value is not None}
+    flags = {name: value for name, value in said.items() if read.origins.get(name, COMMAND_LINE) in own}
+    files = {name: value for name, value in said.items() if name not in flags}
     return Layer(" and ".join(read.files), files, read.named is not None), Layer(CALLER, flags)
 
 
-def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bool) -> None:
+def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: bool) -> None:
     """Print the forecast of each pair within its share of the budget, and what all may cost together."""
     from judgeloop.cli.files import json_text
     from judgeloop.cli.questions import Asking
@@ -248,9 +243,9 @@ def _figures(forecasts: Sequence[Forecast]) -> tuple[str, ...]:
     return most, show_usd(expected_p), show_usd(worst_p)
 
 
-def _offline(pair: Pair, config: SuiteConfig, read: Read) -> Prepared[Any] | JudgeloopError:
+def _offline(pair: Pair, config: SuiteSettings, read: Read) -> Prepared[Any] | JudgeloopError:
     """Return a pair that is ready for a forecast, or why it cannot be asked."""
-    from judgeloop.suite.run import prepared
+    from judgeloop.suite.night import prepared
 
     try:
         return prepared(pair, config, read.environment, offline=True)
@@ -259,7 +254,7 @@ def _offline(pair: Pair, config: SuiteConfig, read: Read) -> Prepared[Any] | Jud
 
 
 def _run(
-    pairs: list[Pair], config: SuiteConfig, night: str, read: Read, results: dict[str, RunResult], *, quiet: bool
+    pairs: list[Pair], config: SuiteSettings, night: str, read: Read, results: dict[str, RunResult], *, quiet: bool
 ) -> tuple[list[Ended], int]:
     """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does.
 
@@ -270,7 +265,7 @@ def _run(
     from judgeloop.engine.state import unobserved
     from judgeloop.ledger.opening import open_ledger
     from judgeloop.questions.kept import keep
-    from judgeloop.suite.run import alone, run_suite
+    from judgeloop.suite.night import alone, run_suite
 
     told: dict[str, str] = {}  # the first pair with each error
     outages = Outages()

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.config import CompareConfig
     from judgeloop.questions.compare.question import Compare
     from judgeloop.questions.compare.result import Comparison
-    from judgeloop.questions.estimate.config import EstimateConfig
+    from judgeloop.questions.compare.settings import CompareSettings
     from judgeloop.questions.estimate.question import Estimate
     from judgeloop.questions.estimate.result import Estimation
+    from judgeloop.questions.estimate.settings import EstimateSettings
     from judgeloop.questions.question import Question
-    from judgeloop.questions.select.config import SelectConfig
     from judgeloop.questions.select.question import Select
     from judgeloop.questions.select.result import Selection
+    from judgeloop.questions.select.settings import SelectSettings
     from judgeloop.report.result import RunResult
     from judgeloop.settings.run_settings import RunSettings
 
@@ -39,10 +39,10 @@ class QuestionRow(Generic[S, R]):
     load: Callable[[], Question[S, Any, R]]
 
 
-def _compare_settings() -> type[CompareConfig]:
-    from judgeloop.questions.compare.config import CompareConfig
+def _compare_settings() -> type[CompareSettings]:
+    from judgeloop.questions.compare.settings import CompareSettings
 
-    return CompareConfig
+    return CompareSettings
 
 
 def _compare() -> Compare:
@@ -51,10 +51,10 @@ def _compare() -> Compare:
     return Compare()
 
 
-def _select_settings() -> type[SelectConfig]:
-    from judgeloop.questions.select.config import SelectConfig
+def _select_settings() -> type[SelectSettings]:
+    from judgeloop.questions.select.settings import SelectSettings
 
-    return SelectConfig
+    return SelectSettings
 
 
 def _select() -> Select:
@@ -63,10 +63,10 @@ def _select() -> Select:
     return Select()
 
 
-def _estimate_settings() -> type[EstimateConfig]:
-    from judgeloop.questions.estimate.config import EstimateConfig
+def _estimate_settings() -> type[EstimateSettings]:
+    from judgeloop.questions.estimate.settings import EstimateSettings
 
-    return EstimateConfig
+    return EstimateSettings
 
 
 def _estimate() -> Estimate:
@@ -75,21 +75,21 @@ def _estimate() -> Estimate:
     return Estimate()
 
 
-COMPARE: QuestionRow[CompareConfig, Comparison] = QuestionRow(
+COMPARE: QuestionRow[CompareSettings, Comparison] = QuestionRow(
     "compare",
     "Find the better of two systems.",
     "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
     _compare_settings,
     _compare,
 )
-SELECT: QuestionRow[SelectConfig, Selection] = QuestionRow(
+SELECT: QuestionRow[SelectSettings, Selection] = QuestionRow(
     "select",
     "Find the best of many systems by comparing each with a baseline among them.",
     "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
     _select_settings,
     _select,
 )
-ESTIMATE: QuestionRow[EstimateConfig, Estimation] = QuestionRow(
+ESTIMATE: QuestionRow[EstimateSettings, Estimation] = QuestionRow(
     "estimate",
     "Estimate a system's mean score over all items from a few judged items.",
     "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",

@@ -1,7 +1,7 @@
 """The names of settings in texts: as Python writes them, or as a caller of these functions says them.
 
 Texts put the name of a setting between backticks, alone or with a value, as in `selector=random`.
-`cli/naming.py` has the form for the command line.
+`cli/output.py` has the form for the command line.
 """
 
 import json

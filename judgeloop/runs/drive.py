@@ -35,9 +35,9 @@ from judgeloop.report.records import DataNotes, Setup
 from judgeloop.report.result import RunResult
 from judgeloop.runs.inputs import required_winner, since_of
 from judgeloop.runs.prepared import LENGTH, Prepared
+from judgeloop.settings.fields import ABSTAIN
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.secret import secrets_of
-from judgeloop.settings.shared import ABSTAIN
+from judgeloop.settings.values import secrets_of
 
 R = TypeVar("R", bound=RunResult)
 P = TypeVar("P", bound=Prepared[Any])

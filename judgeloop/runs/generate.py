@@ -33,9 +33,8 @@ from judgeloop.report.result import SCHEMA_VERSION
 from judgeloop.runs.drive import asked, opened, systems_of, terms_of
 from judgeloop.runs.inputs import Inputs, check_ledger, live_systems, with_live
 from judgeloop.runs.prepared import Parts, Prepared, ids_of
-from judgeloop.settings.generate_settings import Answerer, GenerateConfig
-from judgeloop.settings.run_settings import RunSettings, within_ceiling
-from judgeloop.settings.shared import JUDGES
+from judgeloop.settings.fields import JUDGES
+from judgeloop.settings.run_settings import Answerer, GenerateSettings, RunSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS
 
 # How a command ends that asked for less than it should.
@@ -102,7 +101,9 @@ class Gathered:
         }
 
 
-def prepare(config: GenerateConfig, environment: Mapping[str, str], *, offline: bool = False) -> Prepared[RunOfOutputs]:
+def prepare(
+    config: GenerateSettings, environment: Mapping[str, str], *, offline: bool = False
+) -> Prepared[RunOfOutputs]:
     """Read and check everything; spends nothing.
 
     Raises:

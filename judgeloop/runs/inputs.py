@@ -67,7 +67,7 @@ from judgeloop.settings.run_settings import (
     named,
 )
 from judgeloop.settings.setting import alternatives, declared
-from judgeloop.settings.written import night_began
+from judgeloop.settings.values import night_began
 from judgeloop.systems.catalogue import FORMS, described, make_system
 from judgeloop.systems.options import options_of
 

@@ -32,7 +32,7 @@ from judgeloop.report.result import RunResult
 from judgeloop.runs.earlier import noted_questions
 from judgeloop.runs.inputs import Inputs, identities, since_of
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
-from judgeloop.settings.setting import Part, alternatives, declared
+from judgeloop.settings.setting import Role, alternatives, declared
 
 NONE = "none"  # a value that switches a setting off, so it may be given to any selector or rule
 
@@ -262,7 +262,7 @@ def settings_in_id(config: Any) -> dict[str, Any]:
     return {
         name: plain(getattr(config, name))
         for name, field in declared(type(config)).items()
-        if field.setting is not None and field.setting.part is Part.RUN
+        if field.setting is not None and field.setting.role is Role.RUN
     }
 
 

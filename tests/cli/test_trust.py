@@ -65,8 +65,9 @@ METRIC = ["--judge", "metric:rouge1"]
         ('judge = "replay:.env"', "hidden"),
         ('items = ".env"', "hidden"),
         ('output = ".git/x.json"', "hidden"),
-        ('represent = "minilm:model"', "name a model"),
+        ('represent = "minilm:model"', "only the caller"),
         ("budget = 50", "not raise"),
+        ('budget = "none"', "not raise"),
         ('names = ["b", "a"]', "only the caller"),  # a gate would let the other pass
         ('judge-name = "lab"', "only the caller"),
     ],
@@ -155,18 +156,14 @@ def test_what_harms_nobody_is_set_and_the_result_says_so(files: list[str]) -> No
     assert json.loads(shown.stdout)["settings_files"]["judgeloop.toml"][0] == "judge"
 
 
-def test_the_budget_stays_when_a_found_file_says_none(files: list[str]) -> None:
-    found('budget = "none"')
-    Path(".env").write_text("JUDGELOOP_BUDGET=none\n")
-    result = judgeloop("compare", *files, *METRIC, "--json")
-    values = json.loads(result.stdout)
-    assert values["budget_usd"] == 5
-    said = "budget (not taken: only the caller may remove it)"
-    assert values["settings_files"] == {"judgeloop.toml": [said], ".env": [said]}
-
-
 @pytest.mark.parametrize(
-    "line", ["JUDGELOOP_JUDGE=python:evil:judge", "JUDGELOOP_RUBRIC=/proc/self/environ", "JUDGELOOP_BUDGET=100"]
+    "line",
+    [
+        "JUDGELOOP_JUDGE=python:evil:judge",
+        "JUDGELOOP_RUBRIC=/proc/self/environ",
+        "JUDGELOOP_BUDGET=100",
+        "JUDGELOOP_BUDGET=none",
+    ],
 )
 def test_an_env_file_cannot_set_what_harms(line: str, files: list[str]) -> None:
     """What only the caller may set is in `docs/test_environment.py`."""

@@ -16,8 +16,8 @@ from judgeloop.core.errors import DataError
 from judgeloop.diagnostics import doctor
 from judgeloop.providers import pricing
 from judgeloop.providers.pricing import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
-from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.question import Compare
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.runs import drive
 
 
@@ -84,7 +84,7 @@ def test_a_price_of_ones_own_is_as_old_as_its_file_says(tmp_path):
 
 
 def config(incidents, **more):
-    return CompareConfig.of(
+    return CompareSettings.of(
         first=incidents / "lead.jsonl",
         second=incidents / "central.jsonl",
         items=incidents / "items.jsonl",

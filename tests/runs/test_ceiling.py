@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.settings.run_settings import CEILING, within_ceiling
 
 
 def budget(ceiling: str | None, **given: Any) -> Decimal | None:
-    config = CompareConfig.of(first="a.jsonl", second="b.jsonl", judge="human", **given)
+    config = CompareSettings.of(first="a.jsonl", second="b.jsonl", judge="human", **given)
     environment = {} if ceiling is None else {CEILING: ceiling}
     return within_ceiling(config, environment).budget
 

@@ -16,22 +16,22 @@ from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
-from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.question import Compare
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.estimate.question import Estimate
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.estimate.settings import EstimateSettings
 from judgeloop.questions.select.question import Select
-from judgeloop.replay.config import CONFIGS
+from judgeloop.questions.select.settings import SelectSettings
+from judgeloop.replay.settings import CONFIGS
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.setting import Part, declared
+from judgeloop.settings.setting import Role, declared
 
 QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {
-    CompareConfig: Compare().prepare,
-    SelectConfig: Select().prepare,
-    EstimateConfig: Estimate().prepare,
+    CompareSettings: Compare().prepare,
+    SelectSettings: Select().prepare,
+    EstimateSettings: Estimate().prepare,
 }
-IN_THE_ID = {Part.RUN, Part.CONTENT, Part.KEY}
+IN_THE_ID = {Role.RUN, Role.CONTENT, Role.KEY}
 ENVIRONMENT = {"OPENAI_API_KEY": "none"}
 
 # Another value of a setting, and what else it takes for the setting to be looked at.
@@ -79,7 +79,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "confidence_by": {"selector": "stratified-confidence", "confidence_by": "first-token"},
 }
 OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
-    CompareConfig: {
+    CompareSettings: {
         "selector": {"selector": "max-norm", "rule": "tie-aware"},
         "max_flips": {"max_flips": 0.2, "controls": "off"},
         "system": {
@@ -88,7 +88,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
             "system": ("openai/gpt-5-mini.max-tokens=99",),
         },
     },
-    SelectConfig: {
+    SelectSettings: {
         "selector": {"selector": "random"},
         "rule": {"rule": "fixed-budget", "selector": "random"},
         "outputs": {"outputs": ("a.jsonl", "b.jsonl", "d.jsonl")},
@@ -99,7 +99,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
             "system": ("openai/gpt-5-mini.max-tokens=99",),
         },
     },
-    EstimateConfig: {
+    EstimateSettings: {
         "selector": {"selector": "stratified"},
         "outputs": {"outputs": "c.jsonl"},
         "names": {"names": ("another",)},
@@ -114,7 +114,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
 OF_OTHERS = {"system", "proxy"}  # parts of the keys of outputs, and of the proxy's verdicts
 NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
 # To look at vectors or layers.
-TAKES_A_MODEL = {CompareConfig: {"represent"}, EstimateConfig: {"represent", "layer"}}
+TAKES_A_MODEL = {CompareSettings: {"represent"}, EstimateSettings: {"represent", "layer"}}
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 
@@ -154,9 +154,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def given(question: type[RunSettings]) -> dict[str, Any]:
     """The least that a question has to be told."""
     files: dict[type[RunSettings], dict[str, Any]] = {
-        CompareConfig: {"first": "a.jsonl", "second": "b.jsonl"},
-        SelectConfig: {"outputs": ("a.jsonl", "b.jsonl", "c.jsonl"), "baseline": "a"},
-        EstimateConfig: {"outputs": "a.jsonl"},
+        CompareSettings: {"first": "a.jsonl", "second": "b.jsonl"},
+        SelectSettings: {"outputs": ("a.jsonl", "b.jsonl", "c.jsonl"), "baseline": "a"},
+        EstimateSettings: {"outputs": "a.jsonl"},
     }
     return {"judge": ("openai/gpt-4.1-mini",), **files[question]}
 
@@ -219,18 +219,18 @@ def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
         ledger.set_budget("nightly", 1, "total", MIDNIGHT)
     differ = run_of(question, before) != run_of(question, changed)
 
-    assert differ == (field.setting.part in IN_THE_ID)
+    assert differ == (field.setting.role in IN_THE_ID)
     differ = verdicts_of(question, before) != verdicts_of(question, changed)
-    assert differ == (field.setting.part is Part.KEY and field.name not in OF_OTHERS)
+    assert differ == (field.setting.role is Role.KEY and field.name not in OF_OTHERS)
 
 
 def test_leaving_items_out_changes_the_id_by_the_items_alone(here: Path) -> None:
-    whole = run_of(CompareConfig, {})
-    shorter = run_of(CompareConfig, {"second": "short.jsonl", "allow_partial": True})
+    whole = run_of(CompareSettings, {})
+    shorter = run_of(CompareSettings, {"second": "short.jsonl", "allow_partial": True})
     (here / "short.jsonl").write_text((here / "b.jsonl").read_text())
 
-    assert run_of(CompareConfig, {"allow_partial": True}) == whole
-    assert len({whole, shorter, run_of(CompareConfig, {"second": "short.jsonl"})}) == 3
+    assert run_of(CompareSettings, {"allow_partial": True}) == whole
+    assert len({whole, shorter, run_of(CompareSettings, {"second": "short.jsonl"})}) == 3
 
 
 def test_a_map_changes_the_id_by_the_texts_that_it_chooses_alone(here: Path) -> None:
@@ -243,10 +243,12 @@ def test_a_map_changes_the_id_by_the_texts_that_it_chooses_alone(here: Path) -> 
     (here / "folder" / "b.jsonl").write_text((here / "renamed.jsonl").read_text())
     chosen = {"map": "output=reply"}
 
-    mapped = run_of(CompareConfig, {"second": "folder/b.jsonl", **chosen})
+    mapped = run_of(CompareSettings, {"second": "folder/b.jsonl", **chosen})
 
-    assert mapped == run_of(CompareConfig, {})
-    assert run_of(CompareConfig, {"second": "both.jsonl", **chosen}) != run_of(CompareConfig, {"second": "both.jsonl"})
+    assert mapped == run_of(CompareSettings, {})
+    assert run_of(CompareSettings, {"second": "both.jsonl", **chosen}) != run_of(
+        CompareSettings, {"second": "both.jsonl"}
+    )
 
 
 def test_an_epoch_changes_the_id_by_the_answers_that_it_chooses_alone(here: Path) -> None:
@@ -264,7 +266,7 @@ def test_an_epoch_changes_the_id_by_the_answers_that_it_chooses_alone(here: Path
     log = {"status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}
     (here / "log.json").write_text(json.dumps(log))
 
-    first, second, third = (run_of(CompareConfig, {"second": "log.json", "epoch": str(epoch)}) for epoch in (1, 2, 3))
+    first, second, third = (run_of(CompareSettings, {"second": "log.json", "epoch": str(epoch)}) for epoch in (1, 2, 3))
 
     assert first == second != third
 
@@ -272,10 +274,10 @@ def test_an_epoch_changes_the_id_by_the_answers_that_it_chooses_alone(here: Path
 def test_how_confidence_is_measured_is_in_the_id_as_other_items_are_judged(here: Path) -> None:
     actracer = {"selector": "actracer", "judge": ("metric:exact",), "items": "items.jsonl"}
     means = {"confidence_by": "geometric-mean"}, {"confidence_by": "first-token"}
-    ids = [run_of(EstimateConfig, actracer | measure) for measure in means]
+    ids = [run_of(EstimateSettings, actracer | measure) for measure in means]
     assert len(set(ids)) == 2
 
 
 def test_the_tie_margin_is_in_the_id_whoever_judges(here: Path) -> None:
-    ids = [run_of(CompareConfig, {"tie_margin": margin}) for margin in (0.0, 0.1)]
+    ids = [run_of(CompareSettings, {"tie_margin": margin}) for margin in (0.0, 0.1)]
     assert len(set(ids)) == 2

@@ -12,11 +12,11 @@ from support.outputs import write_good_and_poor
 from judgeloop import function_judge
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
-from judgeloop.diagnostics.config import DoctorConfig
 from judgeloop.judges import human
-from judgeloop.questions.compare.config import CompareConfig
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.questions.estimate.settings import EstimateSettings
 from judgeloop.runs.inputs import judge_options, read_inputs
+from judgeloop.settings.run_settings import DoctorSettings
 
 SHORTER, LONGER = "Prefer the shorter answer.", "Prefer the longer answer."
 LIVE = {"OPENAI_API_KEY": "sk-none"}
@@ -58,17 +58,17 @@ def test_what_no_judge_reads_is_refused(name, value):
     panels = [("metric:exact",), (own,), ("metric:exact", own), *([("human",)] if name != "rubric" else [])]
     for judges in panels:
         with pytest.raises(InputError, match=f"`{name}={value}` has no effect"):
-            read_inputs(CompareConfig.of(first="a.jsonl", second="b.jsonl", judge=judges, **{name: value}), {})
+            read_inputs(CompareSettings.of(first="a.jsonl", second="b.jsonl", judge=judges, **{name: value}), {})
 
 
 def test_one_judge_of_a_panel_that_reads_it_is_enough():
     for judges in (("metric:exact", "openai/gpt-4.1"), ("openai/gpt-4.1",)):
-        config = CompareConfig.of(first="a.jsonl", second="b.jsonl", judge=judges, rubric=SHORTER)
+        config = CompareSettings.of(first="a.jsonl", second="b.jsonl", judge=judges, rubric=SHORTER)
         assert read_inputs(config, LIVE).rubric == SHORTER
-    rated = EstimateConfig.of(outputs="a.jsonl", judge="metric:exact", proxy="openai/gpt-4.1", rubric=SHORTER)
+    rated = EstimateSettings.of(outputs="a.jsonl", judge="metric:exact", proxy="openai/gpt-4.1", rubric=SHORTER)
     assert read_inputs(rated, LIVE).rubric == SHORTER
 
 
 def test_doctor_refuses_it_too():
     with pytest.raises(InputError, match="`rubric="):
-        judge_options(DoctorConfig.of(judge=("metric:exact",), rubric=SHORTER), {})
+        judge_options(DoctorSettings.of(judge=("metric:exact",), rubric=SHORTER), {})

@@ -11,12 +11,12 @@ from support.code import command, function
 from support.live import ITEMS, write_items, write_outputs
 
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.question import Compare
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.estimate.question import Estimate
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.estimate.settings import EstimateSettings
 from judgeloop.questions.select.question import Select
+from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.runs.inputs import live_systems
 
 LIVE, FILE = "openai/better", "candidate.toml"
@@ -43,7 +43,7 @@ def prepared(second=LIVE, *system, first="old.jsonl", **more):
     """A comparison that is ready; `system` are options of the second system, without its name."""
     entries = [f"{second}.{one}" for one in system]
     given = GIVEN | {"system": entries, "judge_base_url": URL, "allow_plugins": True} | more
-    return Compare().prepare(CompareConfig.of(first=first, second=second, **given), ENVIRONMENT)
+    return Compare().prepare(CompareSettings.of(first=first, second=second, **given), ENVIRONMENT)
 
 
 def refused(said, *given, **more):
@@ -143,7 +143,7 @@ def test_a_ledger_on_a_server_needs_a_version_of_what_says_nothing_itself():
     given = GIVEN | {"ledger": SERVER, "allow_plugins": True, "budget": None}
 
     def live(*more):
-        config = CompareConfig.of(first="old.jsonl", second="command:cat", system=(*entries, *more), **given)
+        config = CompareSettings.of(first="old.jsonl", second="command:cat", system=(*entries, *more), **given)
         return live_systems(config, ENVIRONMENT, offline=False)
 
     with pytest.raises(InputError, match=r"a ledger on a server needs `system=command:cat\.version"):
@@ -241,7 +241,7 @@ def test_two_descriptions_of_the_same_are_refused():
 
 def test_selecting_by_all_outputs_is_refused_and_names_generate():
     given = {"selector": "llm-selector", "baseline": "old", "rule": "fixed-budget"}
-    config = SelectConfig.of(
+    config = SelectSettings.of(
         outputs=("old.jsonl", LIVE, "openai/plain"), judge_base_url=URL, **GIVEN, **given,
         system=[f"{name}.price=1,1" for name in (LIVE, "openai/plain")],
     )  # fmt: skip
@@ -251,6 +251,6 @@ def test_selecting_by_all_outputs_is_refused_and_names_generate():
 
 @pytest.mark.parametrize("more", [{"proxy": "metric:rouge2"}, {"selector": "stratified"}])
 def test_an_estimate_by_all_outputs_is_refused(more):
-    config = EstimateConfig.of(outputs=LIVE, judge_base_url=URL, system=[f"{LIVE}.price=1,1"], **GIVEN, **more)
+    config = EstimateSettings.of(outputs=LIVE, judge_base_url=URL, system=[f"{LIVE}.price=1,1"], **GIVEN, **more)
     with pytest.raises(InputError, match="looks at the outputs of all items"):
         Estimate().prepare(config, ENVIRONMENT)

@@ -8,15 +8,15 @@ import pytest
 
 from judgeloop.core.choices import Order
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.config import CompareConfig
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.settings.setting import declared
 
 LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}
 
 
 def config(**values):
-    return CompareConfig.of(**(LEAST | values))
+    return CompareSettings.of(**(LEAST | values))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_budget_of_none_is_no_limit(budget):
 
 
 def test_a_value_of_none_counts_as_not_given():
-    assert config(**dict.fromkeys(declared(CompareConfig).keys() - LEAST.keys())) == config()
+    assert config(**dict.fromkeys(declared(CompareSettings).keys() - LEAST.keys())) == config()
 
 
 def test_a_configuration_cannot_be_changed():
@@ -124,10 +124,10 @@ def test_a_refusal_says_what_was_expected(name, value, said):
 
 def test_a_missing_value_is_named():
     with pytest.raises(InputError, match=r"^`judge`: expected a value, found none$"):
-        SelectConfig.of(outputs="a,b", baseline="a")
+        SelectSettings.of(outputs="a,b", baseline="a")
 
 
 def test_a_comparison_needs_no_judge_and_the_other_questions_one():
-    assert CompareConfig.of(first="a", second="b").judge == ()
+    assert CompareSettings.of(first="a", second="b").judge == ()
     with pytest.raises(InputError, match=r"^`judge`: "):
-        SelectConfig.of(outputs="a,b", baseline="a", judge=())
+        SelectSettings.of(outputs="a,b", baseline="a", judge=())

@@ -33,8 +33,8 @@ from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.questions.compare import page
-from judgeloop.questions.compare.config import QUESTION, RULES, CompareConfig
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
+from judgeloop.questions.compare.settings import QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.facts import Page
 from judgeloop.runs.drive import data_notes, setup_of
@@ -42,7 +42,7 @@ from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
-from judgeloop.settings.setting import Part, alternatives, declared
+from judgeloop.settings.setting import Role, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
 USED = {
@@ -56,7 +56,7 @@ OTHER_QUESTIONS = {
         "require_winner": "`not_worse` alone fails if the second system is worse",
     },
 }
-OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
+OF_THE_OUTCOME = {Role.RUN, Role.KEY, Role.CONTENT}
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
 # a system is not worse expects no lead.
 ASSUMED_TIES = 30
@@ -65,12 +65,12 @@ TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 BEYOND = 100  # times the items of a set
 
 
-class Compare(Question[CompareConfig, Tally, Comparison]):
+class Compare(Question[CompareSettings, Tally, Comparison]):
     """Which of two systems is better?"""
 
     name, result = QUESTION, Comparison
 
-    def check(self, config: CompareConfig) -> None:
+    def check(self, config: CompareSettings) -> None:
         """Refuse a comparison without a judge, and settings that do not go with recorded scores or with a gap."""
         if not config.judge:
             raise InputError(f"{NO_JUDGE}{_scores_in(config) or EXAMPLES}")
@@ -103,7 +103,7 @@ class Compare(Question[CompareConfig, Tally, Comparison]):
                 "others; use `selector=random`"
             )
 
-    def inputs(self, config: CompareConfig, environment: Mapping[str, str], *, offline: bool) -> Inputs:
+    def inputs(self, config: CompareSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read; of two finished runs, the scores, and the judge that compares them."""
         if not config.recorded:
             return read_inputs(config, environment, offline=offline)
@@ -120,11 +120,11 @@ class Compare(Question[CompareConfig, Tally, Comparison]):
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
-    def identity(self, config: CompareConfig, inputs: Inputs) -> dict[str, Any]:
+    def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
         """The groups of all items, if each is tested."""
         return {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
 
-    def parts(self, config: CompareConfig, inputs: Inputs) -> Parts[Tally]:
+    def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
         _check_inputs(config, inputs)
         draft = Draft(
@@ -147,7 +147,7 @@ class Compare(Question[CompareConfig, Tally, Comparison]):
             None if config.by_group is None else ByGroup(groups, config.risk, sampled=draft.sampled),
         )
 
-    def notice(self, run: Prepared[CompareConfig]) -> str | None:
+    def notice(self, run: Prepared[CompareSettings]) -> str | None:
         """That an equal system would seldom pass; None if it would, or the ledger has a result."""
         if run.config.not_worse is None:
             return None
@@ -158,7 +158,7 @@ class Compare(Question[CompareConfig, Tally, Comparison]):
         ties = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
         return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
 
-    def left(self, ran: Ran[CompareConfig, Tally]) -> Left:
+    def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
         run, outcome, rule, groups = ran.run, ran.finished.outcome, _rule(ran.parts), ran.parts.further
         config, pool = run.config, run.pool
@@ -183,7 +183,7 @@ class Compare(Question[CompareConfig, Tally, Comparison]):
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
 
-    def result_of(self, ran: Ran[CompareConfig, Tally]) -> Comparison:
+    def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, outcome = run.config, finished.outcome
@@ -229,7 +229,7 @@ class Compare(Question[CompareConfig, Tally, Comparison]):
         )
         return replace(result, course=page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1])))
 
-    async def with_others(self, ran: Ran[CompareConfig, Tally], result: Comparison) -> Comparison:
+    async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
         """Note the last decision on the same outputs with another seed, if it was another one."""
         # Verdicts are remembered, so another seed draws another sample of known ones: its risk is as stated, but it is
         # no new evidence. It is warned of, and not prevented.
@@ -250,14 +250,14 @@ def _rule(parts: Parts[Tally]) -> Rule:
     return cast("Rule", parts.rule)  # as the rules of comparisons are
 
 
-def _before(ran: Ran[CompareConfig, Tally]) -> list[RecordedRun]:
+def _before(ran: Ran[CompareSettings, Tally]) -> list[RecordedRun]:
     """The earlier runs with the same baseline, each test once."""
     run = ran.run
     test = (run.question, run.config.seed) if run.question else None
     return runs_before(ran.runs, run.run_id, run.asked, test)
 
 
-def _finished(config: CompareConfig) -> list[Source]:
+def _finished(config: CompareSettings) -> list[Source]:
     """The two finished runs.
 
     Raises:
@@ -269,7 +269,7 @@ def _finished(config: CompareConfig) -> list[Source]:
     return [one for one in config.output_files if not isinstance(one, str)]
 
 
-def _scores_in(config: CompareConfig) -> str:
+def _scores_in(config: CompareSettings) -> str:
     """How to compare the scores that both files hold, as the end of a message; else ""."""
     try:
         first, second = (scorers_of(table_of(one).rows) for one in _finished(config))
@@ -279,11 +279,11 @@ def _scores_in(config: CompareConfig) -> str:
     return f"; to compare the scores that the files hold: {alternatives(both)}" if both else ""
 
 
-def _check_without_effect(config: CompareConfig) -> None:
+def _check_without_effect(config: CompareSettings) -> None:
     """Refuse settings that count with a judge, and would do nothing for recorded scores."""
-    plain = CompareConfig.of(first=config.first, second=config.second, judge=config.judge)
-    for name, field in declared(CompareConfig).items():
-        counts = field.setting is not None and field.setting.part in OF_THE_OUTCOME
+    plain = CompareSettings.of(first=config.first, second=config.second, judge=config.judge)
+    for name, field in declared(CompareSettings).items():
+        counts = field.setting is not None and field.setting.role in OF_THE_OUTCOME
         if counts and name not in USED and getattr(config, name) != getattr(plain, name):
             raise InputError(
                 f"`{name}` has no effect with `judge={config.judge[0]}`, which compares the recorded "
@@ -291,7 +291,7 @@ def _check_without_effect(config: CompareConfig) -> None:
             )
 
 
-def _check_gap(config: CompareConfig, row: RuleRow, gap: float) -> None:
+def _check_gap(config: CompareSettings, row: RuleRow, gap: float) -> None:
     """Refuse what does not go with a question about a gap: another question, or its rule."""
     asked = f"`{row.asked_by}={gap:g}`"
     if config.risk >= MOST_RISK:
@@ -306,7 +306,7 @@ def _check_gap(config: CompareConfig, row: RuleRow, gap: float) -> None:
         )
 
 
-def _check_inputs(config: CompareConfig, inputs: Inputs) -> None:
+def _check_inputs(config: CompareSettings, inputs: Inputs) -> None:
     """Refuse what the orders, the judges, the systems or the groups of these items do not allow."""
     if config.proves and config.about == Population.THESE_ITEMS and inputs.population is not None:
         raise InputError(

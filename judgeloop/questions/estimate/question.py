@@ -32,8 +32,8 @@ from judgeloop.methods.stats.intervals import interval_at_once, interval_wheneve
 from judgeloop.methods.stats.strata import Floats, Moments, Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate import page
-from judgeloop.questions.estimate.config import BY_CONFIDENCE, QUESTION, EstimateConfig
 from judgeloop.questions.estimate.result import EstimateOptions, Estimation, estimated_of
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.facts import Page
 from judgeloop.runs.drive import asked, data_notes, setup_of
@@ -54,15 +54,15 @@ LUCKY = 0.1  # the chance that the variance is as small as the low case takes it
 ASSUMED_MEAN = 0.5  # an interval is widest there
 
 
-class Estimate(Question[EstimateConfig, Ratings, Estimation]):
+class Estimate(Question[EstimateSettings, Ratings, Estimation]):
     """How good is this system?"""
 
     name, result = QUESTION, Estimation
 
-    def check(self, config: EstimateConfig) -> None:
+    def check(self, config: EstimateSettings) -> None:
         """Refuse a selector, vectors, a proxy and an interval that do not go together."""
         row = config.selector_row
-        if not config.looks_at_confidence and config.confidence != declared(EstimateConfig)["confidence"].default:
+        if not config.looks_at_confidence and config.confidence != declared(EstimateSettings)["confidence"].default:
             raise InputError(
                 f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
                 "`proxy=confidence`, or a selector that does"
@@ -72,7 +72,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimation]):
         settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
         check_idle_settings(config, QUESTION, replace(row, takes=row.takes | settled | {"layer"}))
         for name in ("half_width", "require_score", "interval", "proxy") if row.draws is Draws.PICKED else ():
-            if getattr(config, name) != declared(EstimateConfig)[name].default:
+            if getattr(config, name) != declared(EstimateSettings)[name].default:
                 raise InputError(
                     f"`{name}`: `selector={config.selector}` picks its items, so no interval can be stated; "
                     "use `selector=random` or `selector=stratified`"
@@ -87,7 +87,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimation]):
             chosen = f"proxy={config.proxy}" if config.proxy else f"selector={config.selector}"
             raise looks_at_all(chosen, config.outputs, "`selector=random` without a `proxy`")
 
-    def inputs(self, config: EstimateConfig, environment: Mapping[str, str], *, offline: bool) -> Inputs:
+    def inputs(self, config: EstimateSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read, with the system's confidence and the proxy if they are used."""
         inputs = read_inputs(config, environment, offline=offline)
         confidence = None
@@ -96,7 +96,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimation]):
             confidence = config.confidences(config.outputs, inputs.pool.items)
         return replace(inputs, confidence=confidence, proxy=_proxy(config, inputs, environment, offline=offline))
 
-    def identity(self, config: EstimateConfig, inputs: Inputs) -> dict[str, Any]:
+    def identity(self, config: EstimateSettings, inputs: Inputs) -> dict[str, Any]:
         """The proxy and the confidences."""
         proxy, confidence = inputs.proxy, inputs.confidence
         return {
@@ -104,7 +104,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimation]):
             "confidence": None if confidence is None else confidence.tolist(),
         }
 
-    def parts(self, config: EstimateConfig, inputs: Inputs) -> Parts[Ratings]:
+    def parts(self, config: EstimateSettings, inputs: Inputs) -> Parts[Ratings]:
         """Selector, mean by its strata, rule; a proxy's scores come later."""
         items, row, any_look = len(inputs.pool), config.selector_row, INTERVALS[config.interval]
         rule = Precise(
@@ -122,7 +122,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimation]):
 
     async def ask(
         self,
-        run: Prepared[EstimateConfig],
+        run: Prepared[EstimateSettings],
         terms: Terms,
         interruption: Interruption | None = None,
         observe: Observe[Ratings] = unobserved,
@@ -163,7 +163,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimation]):
             terms = replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
         return parts, await asked(run.session(parts), run, terms, interruption=interruption, observe=observe)
 
-    def left(self, ran: Ran[EstimateConfig, Ratings]) -> Left:
+    def left(self, ran: Ran[EstimateSettings, Ratings]) -> Left:
         """The items without a verdict, and how many of them the interval is likely to take."""
         run, outcome, rule = ran.run, ran.finished.outcome, _rule(ran.parts)
         pool, prompt, proxy = run.pool, run.inputs.prompt, run.inputs.proxy
@@ -180,7 +180,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimation]):
             first=() if proxy is None or _proxy_scores(ran.parts) is not None else (proxy,),
         )
 
-    def result_of(self, ran: Ran[EstimateConfig, Ratings]) -> Estimation:
+    def result_of(self, ran: Ran[EstimateSettings, Ratings]) -> Estimation:
         """The mean with its interval, and how many further judgments would make it narrow enough."""
         run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
         config, items = run.config, len(run.pool)
@@ -214,7 +214,7 @@ class Estimate(Question[EstimateConfig, Ratings, Estimation]):
         return page.so_far(tally, systems, longest)
 
 
-def draft_of(config: EstimateConfig, pool: Pool, confidence: Floats | None) -> Draft:
+def draft_of(config: EstimateSettings, pool: Pool, confidence: Floats | None) -> Draft:
     """What the selector is made of."""
     limit = min(config.max_judgments, len(pool))
     return Draft(
@@ -239,7 +239,7 @@ def _proxy_scores(parts: Parts[Ratings]) -> Floats | None:
     return cast("MeanScore", parts.estimator).proxy
 
 
-def _check_layer(config: EstimateConfig) -> None:
+def _check_layer(config: EstimateSettings) -> None:
     """Refuse a layer if the vectors have none, or if the selector's paper prescribes another."""
     takers = [row.name for row in selectors_of(QUESTION) if "layer" in row.takes]
     if config.selector not in takers:
@@ -251,7 +251,7 @@ def _check_layer(config: EstimateConfig) -> None:
         raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
 
 
-def _proxy(config: EstimateConfig, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:
+def _proxy(config: EstimateSettings, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:
     """The judge that rates every item; None if the proxy is not a judge.
 
     The address and a price in the settings are the judge's and are not used for the proxy; a file

@@ -21,8 +21,8 @@ from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.question import Question, Ran
 from judgeloop.questions.select import page
-from judgeloop.questions.select.config import QUESTION, SELECTORS, SelectConfig
 from judgeloop.questions.select.result import Selection, SelectOptions, selected_of
+from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.facts import Page
 from judgeloop.report.words import count
 from judgeloop.runs.drive import data_notes, setup_of
@@ -68,12 +68,12 @@ ASSUMED = (
 USUAL_GAP, OPEN_GAP, VERY_MANY = LEVELS_FROM, 0.05, 24
 
 
-class Select(Question[SelectConfig, Standings, Selection]):
+class Select(Question[SelectSettings, Standings, Selection]):
     """Which of many systems is best?"""
 
     name, result = QUESTION, Selection
 
-    def check(self, config: SelectConfig) -> None:
+    def check(self, config: SelectSettings) -> None:
         """Refuse a single system, and a selector, a rule and a baseline that do not go together."""
         if len(config.outputs) < FEWEST_SYSTEMS:
             raise InputError(
@@ -104,7 +104,7 @@ class Select(Question[SelectConfig, Standings, Selection]):
             )
         check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
 
-    def parts(self, config: SelectConfig, inputs: Inputs) -> Parts[Standings]:
+    def parts(self, config: SelectSettings, inputs: Inputs) -> Parts[Standings]:
         """Selector, win rates, rule."""
         _check_inputs(config, inputs)
         pool = inputs.pool
@@ -124,12 +124,12 @@ class Select(Question[SelectConfig, Standings, Selection]):
         estimator = WinRates(draft.systems, draft.baseline, rule.level, draft.sampled, draft.gap)
         return Parts(config.selector_row.make(draft), estimator, rule)
 
-    def notice(self, run: Prepared[SelectConfig]) -> str | None:
+    def notice(self, run: Prepared[SelectSettings]) -> str | None:
         """That the search may well name no system."""
         close = may_stay_open(len(run.pool.systems), run.config.min_gap or 0.0)
         return _names_none(run) if run.sampled and close and _rule(run.parts).level is not None else None
 
-    def left(self, ran: Ran[SelectConfig, Standings]) -> Left:
+    def left(self, ran: Ran[SelectSettings, Standings]) -> Left:
         """The comparisons without a verdict, and how many of them it is likely to take to name the best."""
         run, outcome, notice = ran.run, ran.finished.outcome, self.notice(ran.run)
         pool, usual, over = run.pool, _usual(run), outcome.stop.kind is not StopKind.DRY_RUN
@@ -150,7 +150,7 @@ class Select(Question[SelectConfig, Standings, Selection]):
         stays_open = f"{stays_open}." if stays_open else ""
         return Left(found.judgments, found.assumed, left, every - len(left), stays_open)
 
-    def result_of(self, ran: Ran[SelectConfig, Standings]) -> Selection:
+    def result_of(self, ran: Ran[SelectSettings, Standings]) -> Selection:
         """Where each system stands, and how many further judgments would name the best."""
         run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
         config, pool = run.config, run.pool
@@ -182,7 +182,7 @@ class Select(Question[SelectConfig, Standings, Selection]):
             result, course=page.course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(pool))
         )
 
-    async def with_others(self, ran: Ran[SelectConfig, Standings], result: Selection) -> Selection:
+    async def with_others(self, ran: Ran[SelectSettings, Standings], result: Selection) -> Selection:
         """Note the last search of the same outputs that ended otherwise, with another seed or another baseline."""
         run = ran.run
         before = itertools.takewhile(lambda one: one.id != run.run_id, ran.runs)
@@ -208,13 +208,13 @@ def _rule(parts: Parts[Standings]) -> BestRule:
     return cast("BestRule", parts.rule)  # as the rules of searches are
 
 
-def _baseline(config: SelectConfig, inputs: Inputs) -> int | None:
+def _baseline(config: SelectSettings, inputs: Inputs) -> int | None:
     """The number of the system that all others are compared with; None if the run chooses it."""
     against = config.against(inputs.pool.systems)
     return None if against is None else inputs.pool.systems.index(against)
 
 
-def _usual(run: Prepared[SelectConfig]) -> int | None:
+def _usual(run: Prepared[SelectSettings]) -> int | None:
     """How many calls such a search usually takes to its end; None if it uses up its limit."""
     config, pool = run.config, run.pool
     if _rule(run.parts).level is None or config.selector != SELECTORS[0]:
@@ -222,11 +222,11 @@ def _usual(run: Prepared[SelectConfig]) -> int | None:
     return usual_calls(len(pool.systems), len(pool), config.min_gap or 0.0, config.risk, sampled=run.sampled)
 
 
-def _names_none(run: Prepared[SelectConfig]) -> str:
+def _names_none(run: Prepared[SelectSettings]) -> str:
     return no_winner(run.most_judgments, len(run.pool.systems), gap=run.config.min_gap or 0.0)
 
 
-def _check_inputs(config: SelectConfig, inputs: Inputs) -> None:
+def _check_inputs(config: SelectSettings, inputs: Inputs) -> None:
     """Refuse systems that no judge can tell apart, a limit within the first item, and outputs that are to come."""
     pool, against = inputs.pool, config.against(inputs.pool.systems)
     first: dict[tuple[str, ...], str] = {}

@@ -9,8 +9,9 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.settings.setting import DURATION_FORM, Parse, Part, Setting, Source, alternatives, like, matching
-from judgeloop.settings.written import night_name, seconds
+from judgeloop.settings.setting import DURATION_FORM, Parse, Role, Setting, alternatives, anybody, like, matching
+from judgeloop.settings.sources import harmless_judge, inside
+from judgeloop.settings.values import night_name, seconds
 from judgeloop.systems.catalogue import SYSTEMS
 from judgeloop.systems.options import KEYS
 
@@ -22,18 +23,15 @@ PANELS = (DATA, ITEMS, JUDGE, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, O
 
 Count = Annotated[int, Ge(1)]
 Share = Annotated[float, Gt(0), Lt(1)]
-Found, Inside, Lower = Source.FOUND, Source.INSIDE, Source.LOWER
-Vectors, OfJudge = Source.VECTORS, Source.SPEC
-
 
 # Settings of one kind; each also takes what else `Setting` does.
-run_setting = partial(Setting, part=Part.RUN, source=Found)  # what the outcome depends on
-report_setting = partial(Setting, part=Part.REPORT, source=Found)
-items_setting = partial(Setting, panel=ITEMS, part=Part.CONTENT)
-judge_setting = partial(Setting, panel=JUDGE, part=Part.KEY)
-money_setting = partial(Setting, panel=MONEY, part=Part.MONEY)
-pace_setting = partial(Setting, panel=MONEY, part=Part.PACE, source=Found)
-place_setting = partial(Setting, panel=OUTPUT, part=Part.PLACE)
+run_setting = partial(Setting, role=Role.RUN, may_set=anybody)  # what the outcome depends on
+report_setting = partial(Setting, role=Role.REPORT, may_set=anybody)
+items_setting = partial(Setting, panel=ITEMS, role=Role.CONTENT)
+judge_setting = partial(Setting, panel=JUDGE, role=Role.KEY)
+money_setting = partial(Setting, panel=MONEY, role=Role.MONEY)
+pace_setting = partial(Setting, panel=MONEY, role=Role.PACE, may_set=anybody)
+place_setting = partial(Setting, panel=OUTPUT, role=Role.PLACE)
 
 
 def _map_text(value: object) -> object:
@@ -48,7 +46,7 @@ ColumnMap = Annotated[
     Parse(_map_text, matching(".+=.+", 'text such as "prompt=question"')),
     items_setting(
         "Columns of the files, where they are not found by name: prompt=question,output=answer.",
-        source=Found,
+        may_set=anybody,
         metavar="FIELD=COLUMN,...",
         many=True,
     ),
@@ -56,7 +54,7 @@ ColumnMap = Annotated[
 EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
 WHICH_EPOCH = items_setting(
     "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
-    source=Found,
+    may_set=anybody,
     metavar="NUMBER",
 )
 Epoch = Annotated[str | None, EPOCH, WHICH_EPOCH]
@@ -67,7 +65,7 @@ LiveSystems = Annotated[
     Setting(
         f"Setting of a system that answers live ({', '.join(row.form for row in SYSTEMS)}): {', '.join(KEYS)}.",
         ITEMS,
-        Part.KEY,
+        Role.KEY,
         metavar="NAME.KEY=VALUE",
         many=True,
         adds=True,
@@ -90,14 +88,14 @@ MinGap = Annotated[
         example=0.1,
     ),
 ]
-# Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
+# Role.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
 REPORT_TEXTS = report_setting(
     "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the candidate) or none.",
     OUTPUT,
     file_only=True,
 )
 AllowPlugins = Annotated[
-    bool, Setting("Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Part.PLACE)
+    bool, Setting("Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Role.PLACE)
 ]
 MaxAbstentions = Annotated[
     float,
@@ -127,7 +125,7 @@ NIGHT = Setting(
     "Night of the run, a date (for a suite today's): a part of the seed. Outputs of live systems from "
     "before it do not count.",
     SELECTION,
-    Part.RUN,
+    Role.RUN,
     metavar="DATE",
     file_only=True,
 )
@@ -135,11 +133,12 @@ Night = Annotated[str | None, Parse(night_name), NIGHT]
 NightOfSuite = Annotated[str | None, Parse(night_name), replace(NIGHT, file_only=False, common=True)]
 JUDGES = judge_setting(
     f"Who judges: {alternatives([row.form for row in PROVIDERS])}. Several form a panel.",
-    source=OfJudge,
+    may_set=harmless_judge,
     common=True,
     example=("openai/gpt-4.1-mini",),
     many=True,
 )
+CacheDir = Annotated[Path, place_setting("Folder for vectors and other caches.", may_set=inside, file_only=True)]
 
 
 def _address(value: object) -> object:

@@ -1,7 +1,7 @@
-"""Reads the pairs of a suite: which question about which systems, with which settings and conditions.
+"""The settings of a suite, and its pairs: which question about which systems, with which settings and conditions.
 
 A suite's file has the tables of a settings file, `[suite]` and `[shared]`, for all pairs, and a table
-`[pairs.NAME]` for each. It is data, as a settings file that was merely found (`settings/trust.py`), unless the
+`[pairs.NAME]` for each. It is data, as a settings file that was merely found (`settings/sources.py`), unless the
 caller also names it by --config. What the caller says wins over it. An error in a pair's table is that pair's
 alone. Reads no outputs and asks no judge.
 """
@@ -10,16 +10,18 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.formats.own_files import outside
 from judgeloop.questions.catalogue import QUESTIONS, QuestionRow
-from judgeloop.settings.setting import Declared, Gate, alternatives, declared, key
-from judgeloop.settings.sources import PAIRS, SYSTEM, Commands, parsed, tables_for
-from judgeloop.settings.trust import FoundFile, NotTaken
-from judgeloop.suite.config import SuiteConfig
+from judgeloop.settings import fields
+from judgeloop.settings.run_settings import MoneySettings
+from judgeloop.settings.setting import DOLLARS_FORM, Declared, FoundFile, Gate, Parse, alternatives, declared, key
+from judgeloop.settings.sources import PAIRS, SYSTEM, Commands, of_tables, parsed
+from judgeloop.settings.values import amount
 from judgeloop.systems.catalogue import system_row
 
 Asked = QuestionRow[Any, Any]
@@ -27,7 +29,28 @@ CALLER = "the caller"
 OFF = (False, "off")  # values that take a condition away
 NIGHT = "{night}"
 OWN = ("question", "systems")  # keys of a pair's table beside its settings
-WHOLE = declared(SuiteConfig).keys() - {"budget"}  # what is set for all pairs together
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteSettings(MoneySettings):
+    """What is set once for all pairs; each pair has the settings of its question beside them."""
+
+    file: Path = fields.items_setting(
+        "The pairs: a TOML file with a table [pairs.NAME] for each.", argument="FILE"
+    ).field()
+    # The default is that of a run, which a found file may lower; a suite has to be given one.
+    budget: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = replace(
+        declared(MoneySettings)["budget"].setting,
+        help="Limit of dollars for all pairs of a night together. Default: that of FILE; one is required.",
+    ).field(Decimal("5.00"))
+    night: fields.NightOfSuite = None
+    concurrency: fields.Concurrency = 8
+    rpm: fields.CallsAMinute = None
+    tpm: fields.TokensAMinute = None
+    deadline: fields.Deadline = None
+
+
+WHOLE = declared(SuiteSettings).keys() - {"budget"}  # what is set for all pairs together
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +109,8 @@ def read_suite(path: Path, commands: Commands, *, trusted: bool) -> SuiteFile:
     pairs = tables.get(PAIRS)
     if not isinstance(pairs, dict) or not pairs:
         raise DataError(path, f"expected a table [{PAIRS}.NAME] for each pair, found none")
-    values = _taken(tables_for(commands, ("suite",), path, tables, found))
-    known = {*declared(SuiteConfig), *(name for one in QUESTIONS for name in declared(one.settings()))}
+    values = {one.name: value for one, value in of_tables(commands, ("suite",), path, tables, found)}
+    known = {*declared(SuiteSettings), *(name for one in QUESTIONS for name in declared(one.settings()))}
     if others := values.keys() - known:
         raise DataError(path, f"[suite] {key(min(others))}: give it on the command line")
     return SuiteFile(path, commands, Layer(path.name, values, trusted), pairs, found)
@@ -159,15 +182,12 @@ def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question:
     for wrong in sorted(rest.keys() - known):
         nearest = did_you_mean(wrong, known)
         raise DataError(suite.path, f"[{PAIRS}.{pair}] has no key {wrong!r}{nearest}")
-    values = _taken(tables_for(suite.commands, place, suite.path, {question.name: rest}, suite.found))
+    said = of_tables(suite.commands, place, suite.path, {question.name: rest}, suite.found)
+    values = {one.name: value for one, value in said}
     for name in values:
         if name in WHOLE or name not in _fields(question):
             raise DataError(suite.path, f"{key(name)}: it is set for all pairs together, in [suite] or by {CALLER}")
     return values
-
-
-def _taken(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: one for name, one in values.items() if not isinstance(one, NotTaken)}
 
 
 def _merged(layers: Sequence[Layer], question: Asked) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
@@ -273,9 +293,9 @@ def _asked(question: Asked, places: Sequence[tuple[bool, list[Path | str]]]) -> 
     Raises:
         InputError: there is another number of systems.
     """
-    fields = _fields(question)
-    names = [name for name, one in fields.items() if one.setting.argument]
-    if fields[names[0]].repeated:
+    known = _fields(question)
+    names = [name for name, one in known.items() if one.setting.argument]
+    if known[names[0]].repeated:
         yield "", {names[0]: tuple(dict.fromkeys(_flat(one for _, one in places)))}
         return
     if len(places) != len(names) or any(len(one) > 1 for _, one in places[:-1]):

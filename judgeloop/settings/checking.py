@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.formats.own_files import default_ledger
 from judgeloop.settings.setting import Declared, declared
-from judgeloop.settings.trust import default_ledger
-from judgeloop.settings.written import per_cent
+from judgeloop.settings.values import per_cent
 from judgeloop.systems.catalogue import system_row
 
 C = TypeVar("C", bound="Configuration")

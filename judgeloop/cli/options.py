@@ -8,21 +8,23 @@ and variables, and the configurations check the values.
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING
+from dataclasses import MISSING, dataclass, replace
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
-from judgeloop.cli.commands import DRY_RUN, FIELDS, LOG_FORMAT, SETTINGS, command_at
+from judgeloop.cli.output import EVERY, LOG, SETTINGS
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import LOG
 from judgeloop.core.errors import JudgeloopError
-from judgeloop.settings import shared
-from judgeloop.settings.setting import Declared, Source, key
+from judgeloop.settings import fields
+from judgeloop.settings.fields import OUTPUT
+from judgeloop.settings.setting import Declared, declared, key, one_of
+from judgeloop.settings.sources import RESULT_FILE, Read, inside, read_settings, several
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -34,40 +36,94 @@ CONTEXT: Final = {
 }
 ARGUMENTS, OTHER = "Arguments", "Other"
 ALL = "help_all"  # the option that lists all options, and the mark that it was given
-RESULT_FILE = "output"  # the setting that names what is written
 WITHOUT_RESULT = ("dry_run", "help", ALL)  # options of a command that writes no result
 FEW = 15  # options that the short help lists, whether common or not
 METAVARS = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
-# Read before all others: it says where they are read from.
-CONFIG = Declared(
-    "config",
-    Annotated[
-        Path | None,
-        shared.place_setting(
-            "Settings file to trust, in place of a judgeloop.toml found in the working folder or "
-            "above; none to read neither that nor .env."
-        ),
-    ],
-    None,
-)
+
+
+@dataclass(frozen=True)
+class _Switches:
+    """What commands have beside the settings of their configurations."""
+
+    json: bool = fields.report_setting("Print JSON only.", OUTPUT, common=True).field(False)
+    quiet: bool = fields.report_setting(
+        "Show no progress, and of a result only decision, cost and warnings.", OUTPUT, short="-q"
+    ).field(False)
+    dry_run: bool = fields.report_setting(
+        "Print a forecast of judgments, calls and cost; spend nothing.", fields.MONEY, common=True
+    ).field(False)
+    log_format: Annotated[str, one_of(("text", "json"))] = fields.report_setting(
+        "Form of what goes to standard error: text, or json (an object a line).", OUTPUT
+    ).field("text")
+    output: tuple[Path, ...] = fields.place_setting(
+        "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex, .xml. May be given several times.",
+        may_set=inside,
+        short="-o",
+        common=True,
+        example=("result.html", "result.json"),
+        many=True,
+        adds=True,
+    ).field(())
+    # Read before all others: it says where they are read from.
+    config: Path | None = fields.place_setting(
+        "Settings file to trust, in place of a judgeloop.toml found in the working folder or "
+        "above; none to read neither that nor .env."
+    ).field(None)
+
+
+@dataclass(frozen=True)
+class _RowsFile:
+    output: Path = fields.place_setting("File to write, as JSON lines.", may_set=inside, short="-o").field()
+
+
+JSON, QUIET, DRY_RUN, LOG_FORMAT, RESULT_FILES, CONFIG = declared(_Switches).values()
+(ROWS_FILE,) = declared(_RowsFile).values()
+OF_RUNS: Final = (DRY_RUN, JSON, QUIET, LOG_FORMAT, RESULT_FILES)  # of commands that ask judges
 
 
 def settings_command(
-    path: str, callback: Callable[..., None], *arguments: click.Parameter, text: str = ""
-) -> PanelCommand:
-    """Return the command at `path`, such as `ledger show`, with its settings as options.
+    path: str,
+    callback: Callable[..., None],
+    *configs: Any,
+    switches: Sequence[Declared] = (),
+    arguments: Sequence[click.Parameter] = (),
+    text: str = "",
+) -> SettingsCommand:
+    """Return the command at `path`, such as `ledger show`, with the settings of `configs` as options.
 
-    `callback` takes them by name, None for what is not given, and the `arguments`. Its docstring is
-    the help, unless there is a `text`.
+    `callback` takes the settings and switches by name, None for what is not given, and the `arguments`. Its docstring
+    is the help, unless there is a `text`. Arguments that are settings are those of the first of `configs`.
     """
     paragraphs = cleandoc(callback.__doc__ or "").split("\n\n")
-    return PanelCommand(
+    return SettingsCommand(
         tuple(path.split()),
+        configs,
+        switches,
         callback=callback,
         params=list(arguments),
         help=text or "\n\n".join(" ".join(one.split()) for one in paragraphs),
         context_settings=CONTEXT,
     )
+
+
+def settings_of(configs: Sequence[Any], switches: Sequence[Declared] = ()) -> dict[str, Declared]:
+    """The settings of a command, by name: those of its configurations, and its switches.
+
+    Of a setting that several configurations have, the help is that of the first. Where their defaults differ, none
+    holds for the command, and it requires only what all of them do.
+    """
+    found: dict[str, Declared] = {}
+    for table in map(declared, configs):
+        for name, one in table.items():
+            known = found.setdefault(name, one)
+            if known.default != one.default:
+                found[name] = replace(known, default=None)
+    for name, one in found.items():
+        if one.required and not all(name in declared(config) for config in configs):
+            found[name] = replace(one, default=None)
+    own = declared(configs[0]) if configs else {}
+    found = {name: one for name, one in found.items() if not one.setting.argument or name in own}
+    return found | {one.name: one for one in switches}
 
 
 class DefaultGroup(click.Group):
@@ -138,15 +194,27 @@ class PanelArgument(click.Argument):
         return completions(self.declared, incomplete)
 
 
-class PanelCommand(click.Command):
-    """A command of the table in `commands.py`, which reads its settings from all sources."""
+class SettingsCommand(click.Command):
+    """A command that reads its settings from all sources.
 
-    def __init__(self, path: tuple[str, ...], *, params: Sequence[click.Parameter] = (), **kwargs: Any) -> None:
+    `settings` are all that it has, by name; `fields` those with a key in a settings file, by key.
+    """
+
+    def __init__(
+        self,
+        path: tuple[str, ...],
+        configs: Sequence[Any],
+        switches: Sequence[Declared],
+        *,
+        params: Sequence[click.Parameter] = (),
+        **kwargs: Any,
+    ) -> None:
         """As `click.Command`, with the settings of the command as parameters."""
-        self.path, self.row = path, command_at(path)
-        self.settings = self.row.settings()
+        self.path, self.configs, self.switches = path, configs, switches
+        self.settings = settings_of(configs, switches)
+        self.fields = {one.key: one for one in self.settings.values() if not one.setting.argument}
         places = [_argument(one) for one in self.settings.values() if one.setting.argument]
-        shown = [one for one in FIELDS[path].values() if not one.setting.file_only]
+        shown = [one for one in self.fields.values() if not one.setting.file_only]
         options = [PanelOption(one) for one in (*shown, CONFIG)]
         super().__init__(path[-1], params=[*params, *places, *options, _help_all()], **kwargs)
 
@@ -155,13 +223,14 @@ class PanelCommand(click.Command):
         ctx.meta[SETTINGS] = self.settings
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
+        ctx.obj = Read()
         with explained():
             try:
                 return self._parsed(ctx, [*args])
             except (click.UsageError, JudgeloopError):
                 from judgeloop.cli.files import unfinished
 
-                with unfinished(self._results(args), self.path[-1]):
+                with unfinished(self._stale(ctx, args), self.path[-1]):
                     raise
 
     def _parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -169,7 +238,7 @@ class PanelCommand(click.Command):
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             option = error.option_name
-            if field := FIELDS[self.path].get(option.removeprefix("--")):
+            if field := self.fields.get(option.removeprefix("--")):
                 ctx.fail(f"No such option: {option}. Set {field.key} in judgeloop.toml, or {field.variable}.")
             if option == f"--no-{CONFIG.key}":
                 ctx.fail(f"No such option: {option}. Did you mean --{CONFIG.key} none?")
@@ -187,42 +256,45 @@ class PanelCommand(click.Command):
 
     def _settle(self, ctx: click.Context) -> None:
         """Put the value of each setting into the context, and what was read."""
-        from judgeloop.settings.sources import read_settings
-        from judgeloop.settings.validation import checked_value
+        from judgeloop.settings.checking import checked_value
 
         typed = {name: value for name, value in ctx.params.items() if value not in {None, ()}}
         if RESULT_FILE in typed and not self.settings[RESULT_FILE].setting.many:
-            typed[RESULT_FILE] = _only(typed[RESULT_FILE])
-        ctx.obj = read_settings(FIELDS, self.path, _config(typed))
-        values = ctx.obj.values | typed
-        for name in typed.keys() & ctx.obj.values.keys():
-            if self.settings[name].setting.adds:
-                more = (one for one in _several(ctx.obj.values[name]) if one not in typed[name])
-                values[name] = (*more, *typed[name])
-        for field in self.row.switches:
+            if len(typed[RESULT_FILE]) > 1:  # the last would win unseen
+                raise click.UsageError(f"-o: expected one, found {len(typed[RESULT_FILE])}")
+            (typed[RESULT_FILE],) = typed[RESULT_FILE]
+        self._read(ctx, typed)
+        values = typed | ctx.obj.values
+        for field in self.switches:
             values[field.name] = checked_value(field, values.get(field.name))
         ctx.meta[LOG] = values.get(LOG_FORMAT.name)
         names, own = dict.fromkeys((*ctx.params, *self.settings)), {CONFIG.name, LOG_FORMAT.name}
         ctx.params = {name: values.get(name) for name in names if name not in own}
 
-    def _results(self, args: Sequence[str]) -> list[Path]:
-        """Return the files of the result of a question or a suite that is wrong: typed, in variables and in files."""
-        from judgeloop.settings.sources import read_settings
+    def _read(self, ctx: click.Context, typed: Mapping[str, Any]) -> None:
+        named = typed.get(CONFIG.name) or os.environ.get(CONFIG.variable)
+        every = ChainMap(
+            {self.path: self.fields}, ctx.meta.get(EVERY, {})
+        )  # the others' are made if a name is none of these
+        read_settings(every, self.path, Path(named) if named else None, typed, into=ctx.obj)
 
+    def _stale(self, ctx: click.Context, args: Sequence[str]) -> list[Path]:
+        """The files of the result of a command that is wrong: what is typed, in variables and in files."""
+        # Click takes nothing of a line in which it finds an unknown option.
         lenient = click.Context(self, ignore_unknown_options=True, resilient_parsing=True)
         typed, _, _ = self.make_parser(lenient).parse_args([*args])
         if not {RESULT_FILE, DRY_RUN.name} <= self.settings.keys() or any(map(typed.get, WITHOUT_RESULT)):
             return []
-        found = [*typed.get(RESULT_FILE, ())]
+        if not ctx.obj.values:
+            with suppress(JudgeloopError):
+                self._read(ctx, {CONFIG.name: typed.get(CONFIG.name)})
+        found = [*typed.get(RESULT_FILE, ()), *several(ctx.obj.values.get(RESULT_FILE, []))]
         found += os.environ.get(self.settings[RESULT_FILE].variable, "").splitlines()
-        with suppress(JudgeloopError):
-            read = read_settings(FIELDS, self.path, _config(typed), only=RESULT_FILE)
-            found += _several(read.values.get(RESULT_FILE))
         return [Path(one) for one in found if isinstance(one, str)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every panel that is not empty, under its heading."""
-        panels: dict[str, list[tuple[str, str]]] = {name: [] for name in (ARGUMENTS, *shared.PANELS, OTHER)}
+        panels: dict[str, list[tuple[str, str]]] = {name: [] for name in (ARGUMENTS, *fields.PANELS, OTHER)}
         shown, left_out = _shown_in_help(self.get_params(ctx), everything=bool(ctx.meta.get(ALL)))
         for parameter in shown:
             if isinstance(parameter, PanelArgument):
@@ -242,34 +314,9 @@ def completions(field: Declared, incomplete: str) -> list[CompletionItem]:
     """Return what can stand in place of `incomplete`: files, or the names that a value may have."""
     from click.shell_completion import CompletionItem
 
-    if field.is_path or field.setting.source is Source.INSIDE:
+    if field.is_path or field.setting.may_set is inside:
         return [CompletionItem(incomplete, type="file")]
     return [CompletionItem(name) for name in field.names if name.startswith(incomplete)]
-
-
-def _config(typed: Mapping[str, Any]) -> Path | None:
-    """Return the settings file that the caller names; None without one."""
-    named = typed.get(CONFIG.name) or os.environ.get(CONFIG.variable)
-    return Path(named) if named else None
-
-
-def _several(value: object) -> list[Any]:
-    """Return the values of a setting that may have several; one that is no list is refused later."""
-    from judgeloop.settings.written import listed
-
-    found = listed(value)
-    return found if isinstance(found, list) else [found]
-
-
-def _only(values: Sequence[Any]) -> Any:
-    """Return the only `-o` of a command that writes one file: the last would win unseen.
-
-    Raises:
-        click.UsageError: there are several.
-    """
-    if len(values) > 1:
-        raise click.UsageError(f"-o: expected one, found {len(values)}")
-    return values[0]
 
 
 def _shown_in_help(parameters: list[click.Parameter], *, everything: bool) -> tuple[list[click.Parameter], int]:

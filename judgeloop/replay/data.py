@@ -18,7 +18,7 @@ from judgeloop.formats.join import align
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.methods.stats.strata import Floats
-from judgeloop.replay.config import ReplaySettings
+from judgeloop.replay.settings import ReplaySettings
 
 Texts = Sequence[str | None]  # a system's outputs by item; None where it has none
 

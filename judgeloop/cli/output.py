@@ -1,7 +1,11 @@
-"""Prints on standard output and standard error, either of which may be closed.
+"""Prints on standard output and standard error, either of which may be closed, and names settings as a command does.
 
 A message or a progress line that cannot be written is dropped: a run that is paid for goes on. A
 result that cannot be written has its own exit code. No text on either holds a key of the environment.
+
+The other folders put the name of a setting between backticks, alone or with a value, as in `selector=random`. On the
+command line it becomes a flag, or its variable if it has none, as in JUDGELOOP_RPM=60. What a file or a variable gave
+is named as it was given. Users of the Python API see what Python writes (`report/naming.py`).
 """
 
 from __future__ import annotations
@@ -10,18 +14,23 @@ import errno
 import io
 import json
 import os
+import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 import click
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
 from judgeloop.report.escaping import visible
+from judgeloop.report.naming import NAMED
 from judgeloop.report.words import WIDTH
+from judgeloop.settings.setting import COMMAND_LINE, Declared
 
 if TYPE_CHECKING:
     from judgeloop.settings.sources import Read
@@ -29,7 +38,10 @@ if TYPE_CHECKING:
 NARROWEST, WIDEST = 40, 120  # columns of text
 PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, and have no colours
 BAD = ("FAILED", "BROKEN", "INTERRUPTED", "NOT SHOWN", "UNDECIDED")  # how a decision begins that fails
-LOG = "judgeloop.log"  # where a context says in which form a log is
+# Where a context says in which form a log is, what was typed, which settings its command has, by name, and which all
+# commands have (`commands.py`).
+LOG, TYPED, SETTINGS, EVERY = "judgeloop.log", "judgeloop.typed", "judgeloop.settings", "judgeloop.every"
+STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a shell
 CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 
 
@@ -54,7 +66,7 @@ def logged(text: str, event: str, **values: Any) -> str:
 
 def keyless(text: str) -> str:
     """Return a text without the keys of the environment, and of a .env that was read."""
-    from judgeloop.settings.secret import secrets_of
+    from judgeloop.settings.values import secrets_of
 
     context = click.get_current_context(silent=True)
     read = context.obj if context is not None else None
@@ -66,14 +78,6 @@ def keyless(text: str) -> str:
     return redact_own(text, secrets)
 
 
-def typed() -> set[str]:
-    """Return the settings that stand in the command, as keys of a file."""
-    context = click.get_current_context()
-    line = click.core.ParameterSource.COMMANDLINE
-    names = (name for name in context.params if context.get_parameter_source(name) is line)
-    return {name.replace("_", "-") for name in names}
-
-
 def logs_json() -> bool:
     """Return whether a line of a log is a JSON object."""
     context = click.get_current_context(silent=True)
@@ -82,8 +86,8 @@ def logs_json() -> bool:
 
 def say_settings(read: Read) -> None:
     """Print on standard error which files set something, if any does."""
-    if (files := read.sentence(typed())) is not None:
-        say(visible(files))
+    if read.sentence is not None:
+        say(visible(read.sentence))
 
 
 def columns(stream: TextIO | None = None) -> int:
@@ -216,3 +220,60 @@ class Guarded:
         except ValueError:  # it is closed
             if not self._drops:
                 raise
+
+
+def as_flags(text: str) -> str:
+    """Return `text` with the names of settings turned into flags."""
+    return NAMED.sub(_shown, text)
+
+
+def where_named(path: str) -> str:
+    """Return which settings file names a path that leads nowhere, and where it was looked for."""
+    for field in _here().values():
+        file, parts = _given(field) or ("", [])
+        if file and any(part.endswith(path) for part in parts):
+            return f"; {field.key} in {file} names it, and it was looked for in {Path(path).absolute().parent}"
+    return ""
+
+
+def _shown(match: re.Match[str]) -> str:
+    name, value = match["name"], match["value"]
+    context = click.get_current_context(silent=True)
+    meta = context.meta if context else {}
+    field = meta.get(SETTINGS, {}).get(name)  # it may differ from others' of the name
+    if field is None and EVERY in meta:
+        field = meta[EVERY].by_name.get(name)
+    if field is None:
+        return match[0]
+    file, parts = _given(field) or (None, [])
+    # A message that begins with a setting is about what was given; within one it may be a proposal.
+    if match.start() and (value not in parts if value is not None else not field.setting.file_only):
+        file = None
+    if file:
+        return f"{field.key}{'' if value is None else f'={value}'} in {file}"
+    shown, joint = field.setting.argument or f"--{field.key}", " "
+    if field.setting.file_only or file is not None:
+        shown, joint = field.variable, "="
+    return shown if value is None else f"{shown}{joint}{_quoted(value)}"
+
+
+def _given(field: Declared) -> tuple[str, list[str]] | None:
+    """Return which file gives a setting, "" for a variable, and the parts of the value; None if neither does."""
+    context = click.get_current_context(silent=True)
+    read: Read | None = context.obj if context else None
+    if read is None or read.origins.get(field.name, COMMAND_LINE) == COMMAND_LINE:
+        return None
+    value = read.values[field.name]
+    parts = value if isinstance(value, list) else str(value).split(",")
+    return read.file_of(field.name), [str(value), *map(str, parts)]
+
+
+def _quoted(value: str) -> str:
+    """Return a value quoted for a shell, if it needs quotes."""
+    return shlex.quote(value) if not value or STEERS & set(value) else value
+
+
+def _here() -> dict[str, Declared]:
+    """Return the settings of the command that runs, by name; they may differ from others'."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(SETTINGS, {}) if context else {}

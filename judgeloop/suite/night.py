@@ -1,6 +1,6 @@
 """Asks all pairs of a suite within one sum: in rounds, at the same time, through one open ledger.
 
-Takes the pairs and the suite's settings; returns how each pair ended. `shares.py` says what each may cost.
+Takes the pairs and the suite's settings; returns how each pair ended. `allot` says what each may cost.
 A pair that fails, whatever the reason, is an end like others. The ledger knows which runs a night has had, and a
 lock of it, which ends with its process, keeps a second start away. Prints nothing and writes no file.
 """
@@ -21,15 +21,94 @@ from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
 from judgeloop.runs.inputs import WITHOUT_LIMIT
 from judgeloop.runs.prepared import Prepared
-from judgeloop.suite.config import SuiteConfig
-from judgeloop.suite.pairs import Pair
-from judgeloop.suite.shares import Account, allot
+from judgeloop.suite.settings import Pair, SuiteSettings
 from judgeloop.suite.summary import DATE, Line, is_doubtful
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 NEXT_NIGHT = "The next night goes on within its own budget, if the outputs are the same."
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
+
+
+# How pairs share one sum.
+#
+# A pair's money is counted in the ledger under its run, and a run is never charged more than its budget.
+# So a suite shares its sum by the budgets that it gives, in rounds. In a round each open pair may be charged the
+# same amount in all, the level, but for a pair that was charged more before or has a limit of its own. The
+# level is the highest at which
+#
+#     sum of the budgets of open pairs  +  sum of what closed pairs were charged  <=  the sum.      (1)
+#
+# **Hard cap.** Budgets are set when no pair runs, and a pair is charged at most its budget until the next
+# round. So (1) holds at every moment, with charges in the place of budgets. A crash changes nothing: the
+# next start reads the charges from the ledger, and (1) begins with them. As for a single run, only a reply that is
+# dearer than its worst case could exceed it.
+#
+# **Fair.** A pair that is decided leaves the rest of its share, and the next round raises the level of the
+# others by equal parts. That is max-min fairness (Bertsekas and Gallager, Data Networks, 1992, section
+# 6.5.2): no pair could have more without taking it from one that has no more. When the level pays for no pair's
+# next query, the pair with the dearest one gives up its part, until one of the others is paid.
+#
+# Each round charges at least one query, or closes a pair. So the rounds end.
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What is known of a pair's money, in picodollars.
+
+    - `charged_p`: what its run has been charged, on all nights' starts together.
+    - `limit_p`: the limit of its own; None without one.
+    - `given_p`: its budget in the last round; None before its first.
+    - `need_p`: the worst case of its next query, which that budget did not cover; 0 if it is not known.
+    - `closed`: whether it has ended, and not for lack of its share.
+    """
+
+    charged_p: int = 0
+    limit_p: int | None = None
+    given_p: int | None = None
+    need_p: int = 0
+    closed: bool = False
+
+    def at(self, level_p: int) -> int:
+        """Return its budget at a level: at least what it was charged, at most its own limit."""
+        most_p = level_p if self.limit_p is None else min(level_p, self.limit_p)
+        return max(self.charged_p, most_p)
+
+    def goes_on(self, budget_p: int) -> bool:
+        """Return whether it can do more with a budget; in its first round it looks what is known."""
+        if self.given_p is None:
+            return True
+        return budget_p > self.given_p and budget_p >= self.charged_p + max(1, self.need_p)
+
+
+def allot(sum_p: int, accounts: Mapping[str, Account]) -> dict[str, int]:
+    """Return the budgets of the next round, by pair; empty once no pair can go on.
+
+    A pair that is not in it does not run, and is charged nothing.
+    """
+    open_ = {name: one for name, one in accounts.items() if not one.closed}
+    left_p = sum_p - sum(one.charged_p for one in accounts.values() if one.closed)
+    while open_:
+        level_p = _level(left_p, list(open_.values()))
+        budgets = {name: one.at(level_p) for name, one in open_.items()}
+        able = {name: p for name, p in budgets.items() if open_[name].goes_on(p)}
+        if able:
+            return able
+        dearest = max(open_, key=lambda name: open_[name].need_p)
+        left_p -= open_.pop(dearest).charged_p
+    return {}
+
+
+def _level(left_p: int, accounts: list[Account]) -> int:
+    """Return the highest level whose budgets are together at most `left_p`; 0 if there is none."""
+    low, high = 0, max(0, left_p)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(one.at(middle) for one in accounts) <= left_p:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +198,7 @@ def _judged_by(result: RunResult) -> str:
 
 
 def prepared(
-    pair: Pair, config: SuiteConfig, environment: Mapping[str, str], *, offline: bool = False
+    pair: Pair, config: SuiteSettings, environment: Mapping[str, str], *, offline: bool = False
 ) -> Prepared[Any]:
     """Return a pair that is ready to run, or for a forecast if `offline`.
 
@@ -157,7 +236,7 @@ def first_night(ready: Prepared[Any]) -> str | None:
 
 
 @contextmanager
-def alone(config: SuiteConfig, ledger: Ledger, night: str) -> Iterator[None]:
+def alone(config: SuiteSettings, ledger: Ledger, night: str) -> Iterator[None]:
     """Keep every other process from a night until the context ends.
 
     Raises:
@@ -180,7 +259,7 @@ def alone(config: SuiteConfig, ledger: Ledger, night: str) -> Iterator[None]:
 
 async def run_suite(
     pairs: Sequence[Pair],
-    config: SuiteConfig,
+    config: SuiteSettings,
     environment: Mapping[str, str],
     ledger: Ledger,
     night: str,
@@ -206,7 +285,7 @@ async def run_suite(
 class _Suite:
     """A suite that runs: what is known of each pair by its name."""
 
-    config: SuiteConfig
+    config: SuiteSettings
     environment: Mapping[str, str]
     ledger: Ledger
     night: str

@@ -26,12 +26,12 @@ from judgeloop.papers.settings import (
     RepresentOne,
     WeakJudges,
 )
-from judgeloop.questions.estimate.config import BY_CONFIDENCE
-from judgeloop.questions.select.config import MinGap
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE
+from judgeloop.questions.select.settings import MinGap
 from judgeloop.replay.cluster import scheduler
 from judgeloop.runs.prepared import plain
-from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
-from judgeloop.settings.shared import (
+from judgeloop.settings.checking import Configuration
+from judgeloop.settings.fields import (
     DATA,
     MANY,
     ONE,
@@ -39,6 +39,7 @@ from judgeloop.settings.shared import (
     PROTOCOL,
     SELECTION,
     STOPPING,
+    CacheDir,
     Count,
     MaxJudgments,
     MinJudgments,
@@ -46,15 +47,13 @@ from judgeloop.settings.shared import (
     Share,
     run_setting,
 )
-from judgeloop.settings.validation import Configuration
-from judgeloop.settings.written import listed, numbers
-
-Caller, Found, Vectors = Source.CALLER, Source.FOUND, Source.VECTORS
+from judgeloop.settings.setting import Parse, Role, Setting, anybody, one_of, some_of
+from judgeloop.settings.values import listed, numbers
 
 
 def _file(help_: str, panel: str = DATA, **more: Any) -> Setting:
     """Return the setting of a file or folder to read, which the caller alone names."""
-    return Setting(help_, panel, Part.CONTENT, Caller, **more)
+    return Setting(help_, panel, Role.CONTENT, **more)
 
 
 def _among(help_: str, names: Sequence[str], panel: str = SELECTION, **more: Any) -> Setting:
@@ -83,25 +82,20 @@ class ReplaySettings(Configuration):
         Parse(listed),
         run_setting("Systems to leave out, separated by commas.", DATA, metavar="NAME,..."),
     ] = ()
-    output: Annotated[Path, Setting("Folder for the tables and the journal.", OUTPUT, Part.PLACE, Caller, short="-o")]
-    jobs: Annotated[int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Found)] = -1
+    output: Annotated[Path, Setting("Folder for the tables and the journal.", OUTPUT, Role.PLACE, short="-o")]
+    jobs: Annotated[int, Setting("Number of processes; -1 for one per core.", OUTPUT, Role.PACE, anybody)] = -1
     engine: Annotated[
         str | None,
         Parse(scheduler),
         Setting(
             "Dask cluster on whose workers to run, in place of `jobs` processes here.",
             OUTPUT,
-            Part.PACE,
-            Caller,
+            Role.PACE,
             metavar="dask://HOST:PORT",
         ),
     ] = None
-    resume: Annotated[
-        bool, Setting("Continue an interrupted replay in the output folder.", OUTPUT, Part.PLACE, Caller)
-    ] = False
-    cache_dir: Annotated[
-        Path, Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Caller, file_only=True)
-    ] = HOME / "cache"
+    resume: Annotated[bool, Setting("Continue an interrupted replay in the output folder.", OUTPUT, Role.PLACE)] = False
+    cache_dir: CacheDir = HOME / "cache"
     seed: Seed = 0
 
     FEWEST: ClassVar[int] = 2  # systems
@@ -114,7 +108,7 @@ class ReplaySettings(Configuration):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayConfig(ReplaySettings):
+class ReplayCompareSettings(ReplaySettings):
     """All settings of a replay of comparisons."""
 
     QUESTION: ClassVar[str] = "compare"
@@ -136,8 +130,7 @@ class ReplayConfig(ReplaySettings):
         Setting(
             "How texts become vectors: lexical, minilm or minilm:FOLDER; for estimates also hidden:MODEL.",
             SELECTION,
-            Part.RUN,
-            Vectors,
+            Role.RUN,
         ),
     ] = "lexical"
     vectors: VectorsFile = None
@@ -187,7 +180,7 @@ class ReplayConfig(ReplaySettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplaySelectConfig(ReplaySettings):
+class ReplaySelectSettings(ReplaySettings):
     """All settings of a replay of searches for the best of many systems."""
 
     QUESTION: ClassVar[str] = "select"
@@ -210,7 +203,7 @@ class ReplaySelectConfig(ReplaySettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayEstimateConfig(ReplaySettings):
+class ReplayEstimateSettings(ReplaySettings):
     """All settings of a replay of estimates of single systems.
 
     Empty `selectors` mean all selectors whose data are in the files. `proxy` is used by the
@@ -231,8 +224,7 @@ class ReplayEstimateConfig(ReplaySettings):
             "How items become vectors: lexical, minilm, minilm:FOLDER or hidden:MODEL (diffuse, which "
             "clusters outputs, then uses lexical).",
             SELECTION,
-            Part.RUN,
-            Vectors,
+            Role.RUN,
         ),
     ] = "lexical"
     vectors: VectorsFile = None
@@ -268,5 +260,5 @@ class ReplayEstimateConfig(ReplaySettings):
 
 
 CONFIGS: dict[str, type[ReplaySettings]] = {
-    config.QUESTION: config for config in (ReplayConfig, ReplaySelectConfig, ReplayEstimateConfig)
+    config.QUESTION: config for config in (ReplayCompareSettings, ReplaySelectSettings, ReplayEstimateSettings)
 }

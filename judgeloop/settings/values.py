@@ -1,15 +1,19 @@
-"""Reads values as people write them: dollars, durations, shares in per cent, lists.
+"""Reads values as people write them: dollars, durations, shares in per cent, lists; and says which are secrets.
 
-Returns what is of another type as it is, for pydantic to check (`validation.py`).
+What is of another type is returned as it is, for pydantic to check (`checking.py`).
 """
 
+import os
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from os import PathLike
 
 from judgeloop.core.money import MOST_DOLLARS, to_pico
 from judgeloop.systems.options import duration
+
+_SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)  # in the name of a variable
 
 
 def amount(value: object) -> Decimal | None:
@@ -131,3 +135,18 @@ def price_text(given: object) -> object:
     if isinstance(given, PathLike):
         return str(given)
     return ",".join(map(str, given)) if isinstance(given, tuple | list) else given
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether the name of a variable speaks of a secret."""
+    return _SECRET.search(name) is not None
+
+
+def secrets_of(environment: Mapping[str, str]) -> list[str]:
+    """The values of variables whose names speak of a secret; the path of a file is none.
+
+    >>> secrets_of({"MY_KEY": "sk-1", "HOME_KEY_FILE": "/", "PAGER": "less"})
+    ['sk-1']
+    """
+    named = [value for name, value in environment.items() if names_a_secret(name)]
+    return [one for one in named if one and not (os.sep in one and os.path.exists(one))]  # noqa: PTH110 - it may be no path
