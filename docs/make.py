@@ -30,7 +30,7 @@ import judgeloop
 import judgeloop.parts
 from judgeloop.cli.commands import COMMANDS
 from judgeloop.cli.options import PanelArgument, PanelOption
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings.setting import Declared, Role, anybody, caller, declared
 from judgeloop.settings.sources import harmless_judge, inside, lower
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from judgeloop.questions.compare.result import Comparison as Comparison
     from judgeloop.questions.estimate.result import Estimation as Estimation
     from judgeloop.questions.select.result import Selection as Selection
-    from judgeloop.run.dry_run import DryRun as DryRun
+    from judgeloop.runs.forecast import Forecast as Forecast
 
 _HOMES = {
-    "DryRun": "run.dry_run",
+    "Forecast": "runs.forecast",
     "ErrorKind": "core.errors",
     "Estimation": "questions.estimate.result",
     "InputError": "core.errors",

@@ -151,9 +151,21 @@ SETTING = """
     colour: str = fields.run_setting("Colour of the result.", fields.STOPPING).field("blue")
 """
 
-QUESTION_ENTRY = """
-PASSES: Any = Question(
-    "passes", "Find out whether one system passes.", "", "PassesSettings", "Estimation"
+QUESTION_ROW = """
+def _passes_settings() -> Any:
+    from judgeloop.questions.passes.settings import PassesSettings
+
+    return PassesSettings
+
+
+def _passes() -> Any:
+    from judgeloop.questions.passes.question import Passes
+
+    return Passes()
+
+
+PASSES: QuestionRow[Any, Any] = QuestionRow(
+    "passes", "Find out whether one system passes.", "", _passes_settings, _passes
 )
 """
 QUESTION = {
@@ -170,10 +182,18 @@ from judgeloop.questions.estimate.settings import EstimateSettings
 class PassesSettings(EstimateSettings):
     pass
 ''',
-    "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
-    "result": "from judgeloop.questions.estimate.result import Estimation as Estimation\n",
-    "run": "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n",
-    "page": "def so_far(tally, systems, most): return ''\n",
+    "question": '''
+"""An estimate by another name."""
+
+from judgeloop.questions.estimate.question import Estimate
+
+
+class Passes(Estimate):
+    name = "passes"
+
+    def so_far(self, tally, systems, longest):
+        return ""
+''',
 }
 
 
@@ -324,7 +344,7 @@ def test_a_system_is_its_file_and_one_row(copy: Copy, incidents: Path) -> None:
 
 
 # Tests that go through all settings. What is made from the code is made anew by docs/make.py.
-OF_SETTINGS = ("run/test_identity.py", "api/test_signatures.py", "cli/test_flags.py", "cli/test_init.py")
+OF_SETTINGS = ("runs/test_identity.py", "api/test_signatures.py", "cli/test_flags.py", "cli/test_init.py")
 
 
 def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
@@ -341,9 +361,9 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\n"
-        "import judgeloop.questions.compare.prepare as prepare\n"
+        "from judgeloop.questions.compare.question import Compare\n"
         "from judgeloop.cli.app import app\n"
-        "prepare.prepare = lambda config, *_, **__: print(config.colour, file=sys.__stdout__)\n"
+        "Compare.prepare = lambda self, config, *_, **__: print(config.colour, file=sys.__stdout__)\n"
         "app(['compare', 'a', 'b', '--judge', 'human', *sys.argv[1:]], standalone_mode=False)\n"
     )
 
@@ -374,11 +394,11 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
     assert "CompareSettings-colour" in done.stdout
 
 
-def test_a_question_is_its_folder_and_its_entry(copy: Copy, incidents: Path) -> None:
+def test_a_question_is_its_folder_and_its_row(copy: Copy, incidents: Path) -> None:
     for module, text in QUESTION.items():
         copy.add(f"questions/passes/{module}.py", text)
-    copy.insert("questions/question.py", "QUESTIONS: tuple", QUESTION_ENTRY)
-    copy.insert("questions/question.py", "ESTIMATE)", "PASSES, ")
+    copy.insert("questions/catalogue.py", "QUESTIONS: tuple", QUESTION_ROW)
+    copy.insert("questions/catalogue.py", "ESTIMATE)", "PASSES, ")
 
     files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl"]
     assert "mean score" in copy.run("passes", *files, "--judge", "metric:rouge1")

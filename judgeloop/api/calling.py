@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 from judgeloop.api.in_memory import of_lists, settings_of
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
-from judgeloop.questions.question import Answering, Question
-from judgeloop.questions.stored import keep
+from judgeloop.questions.catalogue import QuestionRow
+from judgeloop.questions.kept import keep
+from judgeloop.questions.question import Question
 from judgeloop.report.naming import as_python
-from judgeloop.run.again import called, masked, repeatable
-from judgeloop.run.dry_run import DryRun, without_a_trace
+from judgeloop.runs.drive import called, masked, opened, repeatable
+from judgeloop.runs.forecast import Forecast
 from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ Raises:
 class Caller(Generic[R]):
     """A question as Python functions; `arguments` are its keywords, as a typed dictionary."""
 
-    question: Question[Any, Any, R]
+    question: QuestionRow[Any, R]
     arguments: type[Any]
 
     def answered(self, function: Callable[A, R]) -> Callable[A, R]:
@@ -93,17 +94,15 @@ class Caller(Generic[R]):
 
         return self._declared(call, function, "_async", AWAITED)
 
-    def dry_run(self, function: Callable[A, R]) -> Callable[A, DryRun]:
+    def dry_run(self, function: Callable[A, R]) -> Callable[A, Forecast]:
         """Return the form of a function that forecasts the run."""
 
         @_in_python()
-        def call(*data: A.args, **arguments: A.kwargs) -> DryRun:
+        def call(*data: A.args, **arguments: A.kwargs) -> Forecast:
             ready, _ = self._ready(data, arguments, offline=True)
-            with without_a_trace(ready) as asked:
-                plan, result = run_here(lambda: self._answering.forecast(asked))
-            return DryRun.of(ready, plan, result)
+            return run_here(lambda: self._answering.forecast(ready))
 
-        return self._declared(call, function, "_dry_run", DRY, returns="DryRun")
+        return self._declared(call, function, "_dry_run", DRY, returns="Forecast")
 
     def _declared(self, call: F, function: Callable[..., Any], form: str = "", doc: str = "", returns: str = "") -> F:
         """Return `call` as `function` is declared, with its parameters shown one by one."""
@@ -117,7 +116,7 @@ class Caller(Generic[R]):
         return call
 
     @property
-    def _answering(self) -> Answering[Any, Any, R]:
+    def _answering(self) -> Question[Any, Any, R]:
         return self.question.load()
 
     def _ready(
@@ -148,15 +147,16 @@ class Caller(Generic[R]):
         interruption, observe = reporter.interruption, reporter.observe
         so_far, systems = self._answering.so_far, ready.pool.systems
         reporter.leads_of = lambda tally: so_far(tally, systems, LONGEST_NAME)
-        running = self._answering.run(ready, interruption=interruption, observe=observe)
-        result, cancelled = await drained(running, interruption)
-        if reporter.failure is not None:
-            raise reporter.failure
-        result = replace(result, page=result.page.said(as_python))
-        result = await asyncio.to_thread(repeatable, ready, result, reporter.call)
-        shown: R = ready.with_texts(result)
-        if ready.booked:
-            await asyncio.to_thread(keep, ready, shown)
+        with opened(ready) as begun:
+            running = self._answering.run(begun, interruption=interruption, observe=observe)
+            result, cancelled = await drained(running, interruption)
+            if reporter.failure is not None:
+                raise reporter.failure
+            result = replace(result, page=result.page.said(as_python))
+            result = await asyncio.to_thread(repeatable, begun, result, reporter.call)
+            shown: R = begun.with_texts(result)
+            if begun.booked:
+                await asyncio.to_thread(keep, begun, shown)
         if cancelled is not None:
             cancelled.args = (GOES_ON,)
             raise cancelled

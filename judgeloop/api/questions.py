@@ -18,7 +18,7 @@ from judgeloop.api.calling import Caller
 from judgeloop.core.money import to_usd
 from judgeloop.core.protocols import Judge
 from judgeloop.engine.state import Progress
-from judgeloop.questions.question import COMPARE, ESTIMATE, SELECT
+from judgeloop.questions.catalogue import COMPARE, ESTIMATE, SELECT
 from judgeloop.report.terminal import render
 from judgeloop.settings.run_settings import SECOND, LedgerSettings
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.questions.question import QUESTIONS, Question
+from judgeloop.questions.catalogue import QUESTIONS, QuestionRow
+from judgeloop.settings.setting import Declared
 
 if TYPE_CHECKING:
     from judgeloop.cli.options import SettingsCommand
@@ -43,7 +44,7 @@ def _init() -> click.Command:
     return init
 
 
-def _asking(question: Question[Any, Any, Any]) -> Callable[[], click.Command]:
+def _asking(question: QuestionRow[Any, Any]) -> Callable[[], click.Command]:
     def make() -> click.Command:
         from judgeloop.cli.questions import command_of
 

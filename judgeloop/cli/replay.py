@@ -17,7 +17,7 @@ from judgeloop.cli.options import JSON, QUIET, settings_command
 from judgeloop.cli.output import as_flags
 from judgeloop.cli.progress import counting
 from judgeloop.core.errors import InputError
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings import fields
 from judgeloop.settings.setting import declared, one_of
 

@@ -129,7 +129,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...],
     """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
     from judgeloop.cli.files import check_outputs, json_text, write_outputs
     from judgeloop.diagnostics.past_runs import before, with_result
-    from judgeloop.questions.stored import result_of, stored
+    from judgeloop.questions.kept import result_of, stored
     from judgeloop.report.turned import turned_since
 
     config = ShowSettings.of(**given)
@@ -202,7 +202,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
     from judgeloop.diagnostics.past_runs import past_runs
     from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.compare.trend import Run
-    from judgeloop.questions.stored import result_of, stored
+    from judgeloop.questions.kept import result_of, stored
 
     found: list[Run] = []
     dated = ((run.recorded.note.night or run.recorded.began_at[:DAY], run) for run in past_runs(ledger))

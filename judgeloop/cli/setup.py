@@ -29,7 +29,8 @@ from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
     from judgeloop.questions.compare.result import Comparison
-    from judgeloop.run.generate import Gathered, Generation
+    from judgeloop.runs.generate import Gathered, RunOfOutputs
+    from judgeloop.runs.prepared import Prepared
 
 SCHEMA_FILE = "judgeloop.schema.json"
 WROTE = """\
@@ -277,7 +278,7 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
 
     from judgeloop.cli.convert import check_rows_file, write_rows
     from judgeloop.cli.files import json_text
-    from judgeloop.run.generate import gathered, prepare
+    from judgeloop.runs.generate import forecast, prepare
     from judgeloop.settings.run_settings import GenerateSettings
 
     read = click.get_current_context().obj
@@ -285,7 +286,7 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
     config = GenerateSettings.of(**given)
     check_rows_file(output, config.items)
     ready = prepare(config, read.environment, offline=dry_run)
-    found = asyncio.run(gathered(ready)) if dry_run else _run_generation(ready, watched=not (quiet or json))
+    found = asyncio.run(forecast(ready)) if dry_run else _run_generation(ready, watched=not (quiet or json))
     if not dry_run:
         write_rows(output, found.rows)
     place = "a dry run asks for nothing" if dry_run else output
@@ -296,22 +297,22 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
     raise click.exceptions.Exit(0 if dry_run else found.exit_code)
 
 
-def _run_generation(ready: Generation, *, watched: bool) -> Gathered:
+def _run_generation(ready: Prepared[RunOfOutputs], *, watched: bool) -> Gathered:
     from judgeloop.cli.progress import watching
     from judgeloop.cli.questions import driven, warn_of_place
     from judgeloop.engine.state import unobserved
-    from judgeloop.run.generate import run
+    from judgeloop.runs.generate import run
 
     config, most = ready.config, ready.limits.max_judgments
-    if not ready.export_only:
+    if not config.export_only:
         warn_of_place(config.ledger)
     opening = f"generate: {config.outputs}, {count(most, 'item')}"
-    shown = watched and not ready.export_only
+    shown = watched and not config.export_only
     watch = watching(opening, most, config.budget_p, lambda *_: "")
     return driven(partial(run, ready), watch if shown else nullcontext(unobserved))
 
 
-def _gathered(ready: Generation, found: Gathered) -> str:
+def _gathered(ready: Prepared[RunOfOutputs], found: Gathered) -> str:
     """Return in words what was written, what it cost, and what is missing."""
     parts = [f"{count(len(found.rows), 'output')} of {ready.config.outputs}"]
     if found.asked is not None and found.spend is not None:

@@ -15,7 +15,7 @@ from judgeloop.cli.options import OF_RUNS, settings_command
 from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.escaping import visible
 from judgeloop.report.facts import Fact, Page, Section, Table, decided, named
 from judgeloop.report.terminal import WARNING, render
@@ -25,8 +25,8 @@ from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
     from judgeloop.report.result import RunResult
-    from judgeloop.run.dry_run import DryRun
-    from judgeloop.run.prepared import Prepared
+    from judgeloop.runs.forecast import Forecast
+    from judgeloop.runs.prepared import Prepared
     from judgeloop.settings.sources import Read
     from judgeloop.suite.night import Ended
     from judgeloop.suite.settings import Layer, Pair, SuiteSettings
@@ -117,7 +117,7 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSetti
     Raises:
         InputError: a setting or the file is wrong, or there is no budget.
     """
-    from judgeloop.run.inputs import check_ledger
+    from judgeloop.runs.inputs import check_ledger
     from judgeloop.settings.run_settings import within_ceiling
     from judgeloop.settings.setting import declared
     from judgeloop.settings.values import today
@@ -155,7 +155,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
     """Print the forecast of each pair within its share of the budget, and what all may cost together."""
     from judgeloop.cli.files import json_text
     from judgeloop.cli.questions import Asking
-    from judgeloop.run.live import WITHOUT_LIMIT
+    from judgeloop.runs.inputs import WITHOUT_LIMIT
 
     budget_p = config.budget_p or 0
     made = {pair.name: _offline(pair, config, read) for pair in pairs}
@@ -165,7 +165,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         if isinstance(one, JudgeloopError)
     }
     share_p = budget_p // max(1, len(made) - len(wrong))
-    found: dict[str, DryRun] = {}
+    found: dict[str, Forecast] = {}
     for pair in pairs:
         if not isinstance(ready := made[pair.name], JudgeloopError):
             share = to_usd(share_p)
@@ -175,7 +175,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         values = {
             name: found[name].to_dict(as_flags) if name in found else {"error": as_flags(wrong[name])} for name in made
         }
-        worst = sum(one.plan.cost_p.worst for one in found.values())
+        worst = sum(one.cost_p.worst for one in found.values())
         known = bool(found) and all(one.priced for one in found.values())
         about = {"job": "suite", "dry_run": True, "budget_usd": float(to_usd(budget_p))}
         about |= {"worst_usd": float(to_usd(worst)) if known else None, "pairs": values}
@@ -186,18 +186,17 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         stops = f"The night stops at {show_usd(limit_p)}"
         why = f"; a pair begins with {show_usd(share_p)}."
         stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
-        if sum(one.plan.cost_p.expected for one in found.values()) > limit_p:
-            stops += UNKNOWN if any(one.plan.assumed for one in found.values() if not one.decided) else LESS
+        if sum(one.cost_p.expected for one in found.values()) > limit_p:
+            stops += UNKNOWN if any(one.assumed for one in found.values() if not one.decided) else LESS
         page = _forecast_page(found, wrong, stops).said(as_flags)
         print(render(page, width=columns(), paint=paint))
     if wrong:
         raise click.exceptions.Exit(EXIT_USAGE)
 
 
-def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops: str) -> Page:
+def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stops: str) -> Page:
     """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
-    from judgeloop.run.dry_run import OPENING
-    from judgeloop.run.plan import usual
+    from judgeloop.runs.forecast import OPENING, usual
     from judgeloop.suite.in_common import Rows, Said, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
@@ -205,7 +204,7 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
 
     lines = [(visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()]
     lines.append(("together", "", *_figures(list(found.values()))))
-    equal = [None if one.decided else usual(one.plan.equal) for one in found.values()]
+    equal = [None if one.decided else usual(one.equal) for one in found.values()]
     shown: tuple[str, ...] = FORECAST
     note = ""
     if any(equal):
@@ -234,12 +233,12 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
     )
 
 
-def _figures(forecasts: Sequence[DryRun]) -> tuple[str, ...]:
+def _figures(forecasts: Sequence[Forecast]) -> tuple[str, ...]:
     """Return the most calls, and the expected and the worst cost, of some forecasts together."""
-    most = f"{sum(one.plan.calls.worst for one in forecasts):,}"
+    most = f"{sum(one.calls.worst for one in forecasts):,}"
     if not all(one.priced for one in forecasts):
         return most, "not known", "not known"
-    costs = [one.plan.cost_p for one in forecasts]
+    costs = [one.cost_p for one in forecasts]
     expected_p, worst_p = sum(one.expected for one in costs), sum(one.worst for one in costs)
     return most, show_usd(expected_p), show_usd(worst_p)
 
@@ -265,7 +264,7 @@ def _run(
     from judgeloop.cli.questions import Asking, driven
     from judgeloop.engine.state import unobserved
     from judgeloop.ledger.opening import open_ledger
-    from judgeloop.questions.stored import kept_of
+    from judgeloop.questions.kept import keep
     from judgeloop.suite.night import alone, run_suite
 
     told: dict[str, str] = {}  # the first pair with each error
@@ -276,7 +275,7 @@ def _run(
         if end.result is not None:
             result = Asking(end.pair.question).whole(end.ran, end.result, read)
             if end.ran.booked:
-                ledger.keep(end.ran.run_id, kept_of(result))
+                keep(end.ran, result)
             results[end.pair.name] = result
         if line.exit_code or not quiet:  # a quiet night that passed has an empty log
             first = told.setdefault(line.headline, line.name) if end.error else line.name

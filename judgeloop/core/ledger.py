@@ -90,7 +90,7 @@ class RunNote:
     `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
     `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of `results`
     that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
-    some of its questions about a baseline (`run/earlier.py`). Runs of one `question` differ in the `seed`
+    some of its questions about a baseline (`runs/earlier.py`). Runs of one `question` differ in the `seed`
     alone; with the same one, as of an unchanged pair of several nights, they are one test. Of the verdicts of
     two systems, `decided` preferred one and `tied` were ties. `outputs` has a digest of each system's outputs,
     empty for one that answers live.

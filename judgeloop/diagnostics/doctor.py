@@ -30,7 +30,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.facts import tokens
 from judgeloop.report.terminal import wrapped
 from judgeloop.report.words import WIDTH
-from judgeloop.run.inputs import check_ledger, judge_options
+from judgeloop.runs.inputs import check_ledger, judge_options
 from judgeloop.settings.run_settings import DoctorSettings, JudgeSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS, make_system, source
 from judgeloop.systems.options import options_of

@@ -18,7 +18,30 @@ if TYPE_CHECKING:
 
 HOME = Path(".judgeloop")  # holds the ledger and the cache by default
 LEDGER = HOME / "ledger.sqlite"
+REPOSITORY = ".git"  # what the root of a repository holds
 LONGEST = 100  # characters of a file's name in the name of its draft, which the system limits
+
+
+def searched(working: Path) -> list[Path]:
+    """The folders to search, the nearest first: up to the root of the repository, the nearest folder with `.git`.
+
+    It is the working folder alone if that is in no repository, or if the repository's root lies
+    above the home folder.
+    """
+    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home() may raise
+    folders: list[Path] = []
+    for folder in (working, *working.parents):
+        if folder != working and folder in home.parents:
+            break
+        folders.append(folder)
+        if os.path.lexists(folder / REPOSITORY):
+            return folders
+    return [working]
+
+
+def default_ledger(working: Path) -> Path:
+    """Where the ledger lies that nobody named: for all folders of a repository it is one."""
+    return Path(os.path.relpath(searched(working)[-1] / LEDGER, working))
 
 
 def outside(path: str, folder: Path) -> str | None:

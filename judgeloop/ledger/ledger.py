@@ -534,6 +534,10 @@ class Ledger:
         """As `close`, awaited."""
         await asyncio.to_thread(self._writer.close)
 
+    async def read(self, find: Callable[[Connection], T]) -> T:
+        """What `find` reads through this ledger's own connection (`opening.look`)."""
+        return await self._do(find)
+
     async def _do(self, action: Batch[T] | Callable[[Connection], T]) -> T:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
         future = self._writer.asked(action)

@@ -7,12 +7,12 @@ but for those who look after one (`upkeep.py`, `merging.py`).
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean, install
 from judgeloop.core.ledger import KEY_VARIABLE, NO_KEY, Balance, RecordedRun
@@ -23,6 +23,8 @@ from judgeloop.ledger.postgres_address import SCHEMES, SHAPE, PostgresAddress
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.writer import Connection, Writer
 
+T = TypeVar("T")
+MEMORY = sqlite.MEMORY
 Address = Path | PostgresAddress | str
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
 
@@ -87,6 +89,11 @@ def open_reader(address: Address) -> Iterator[LedgerReader]:
     """
     with connected(address) as connection:
         yield LedgerReader(connection)
+
+
+async def look(ledger: Ledger, find: Callable[[LedgerReader], T]) -> T:
+    """What `find` reads of a ledger that is open for booking; a command opens its ledger once."""
+    return await ledger.read(lambda connection: find(LedgerReader(connection)))
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from judgeloop.papers.settings import (
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.questions.select.settings import MinGap
 from judgeloop.replay.cluster import scheduler
-from judgeloop.run.prepared import plain
+from judgeloop.runs.prepared import plain
 from judgeloop.settings.checking import Configuration
 from judgeloop.settings.fields import (
     DATA,

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.formats.own_files import default_ledger
 from judgeloop.settings.setting import Declared, declared
-from judgeloop.settings.sources import default_ledger
 from judgeloop.settings.values import per_cent
 from judgeloop.systems.catalogue import system_row
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
-from judgeloop.formats.own_files import LEDGER, outside
+from judgeloop.formats.own_files import outside, searched
 from judgeloop.judges.catalogue import JUDGES, parse_spec
 from judgeloop.settings.setting import (
     COMMAND_LINE,
@@ -29,7 +29,7 @@ from judgeloop.settings.setting import (
 )
 from judgeloop.settings.values import amount, listed
 
-ENV_FILE, REPOSITORY = ".env", ".git"
+ENV_FILE = ".env"
 SHARED = "shared"
 SYSTEM, SYSTEMS = "system", "systems"  # the setting of live systems, and their tables
 PAIRS = "pairs"  # the tables of a suite
@@ -187,28 +187,6 @@ def found_settings_file(working: Path) -> FoundFile | None:
                 _check_owner(file)
             return FoundFile(Path(os.path.relpath(file, working)), folder, working)
     return None
-
-
-def searched(working: Path) -> list[Path]:
-    """The folders to search, the nearest first: up to the root of the repository, the nearest folder with `.git`.
-
-    It is the working folder alone if that is in no repository, or if the repository's root lies
-    above the home folder.
-    """
-    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home() may raise
-    folders: list[Path] = []
-    for folder in (working, *working.parents):
-        if folder != working and folder in home.parents:
-            break
-        folders.append(folder)
-        if os.path.lexists(folder / REPOSITORY):
-            return folders
-    return [working]
-
-
-def default_ledger(working: Path) -> Path:
-    """Where the ledger lies that nobody named: for all folders of a repository it is one."""
-    return Path(os.path.relpath(searched(working)[-1] / LEDGER, working))
 
 
 def _check_owner(file: Path) -> None:

@@ -19,8 +19,8 @@ from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
-from judgeloop.run.live import WITHOUT_LIMIT
-from judgeloop.run.prepared import Prepared
+from judgeloop.runs.inputs import WITHOUT_LIMIT
+from judgeloop.runs.prepared import Prepared
 from judgeloop.suite.settings import Pair, SuiteSettings
 from judgeloop.suite.summary import DATE, Line, is_doubtful
 
@@ -215,7 +215,8 @@ def prepared(
     if first is None:
         return ready
     seed = pair.question.settings().of(**values | given | {"night": first}).seed
-    return replace(ready, config=replace(ready.config, seed=seed))
+    config_then = replace(ready.config, seed=seed)
+    return replace(ready, config=config_then, parts=pair.question.load().parts(config_then, ready.inputs))
 
 
 def first_night(ready: Prepared[Any]) -> str | None:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.formats.own_files import outside
-from judgeloop.questions.question import QUESTIONS, Question
+from judgeloop.questions.catalogue import QUESTIONS, QuestionRow
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import MoneySettings
 from judgeloop.settings.setting import DOLLARS_FORM, Declared, FoundFile, Gate, Parse, alternatives, declared, key
@@ -24,7 +24,7 @@ from judgeloop.settings.sources import PAIRS, SYSTEM, Commands, of_tables, parse
 from judgeloop.settings.values import amount
 from judgeloop.systems.catalogue import system_row
 
-Asked = Question[Any, Any, Any]
+Asked = QuestionRow[Any, Any]
 CALLER = "the caller"
 OFF = (False, "off")  # values that take a condition away
 NIGHT = "{night}"

@@ -550,7 +550,7 @@ def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("judgeloop.questions.compare.prepare.read_inputs", interrupted)
+    monkeypatch.setattr("judgeloop.questions.compare.question.read_inputs", interrupted)
     result = judgeloop("compare", *files[:2], "--judge", "metric:rouge2")
     assert result.exit_code == 130
     assert result.stderr == "judgeloop: interrupted; what was paid for is kept\n"

@@ -11,7 +11,8 @@ from support.commandline import judgeloop, result_of
 from support.outputs import write_outputs
 
 from judgeloop.core.errors import DataError
-from judgeloop.settings.sources import found_settings_file, searched
+from judgeloop.formats.own_files import searched
+from judgeloop.settings.sources import found_settings_file
 
 STRANGER = 4321  # a user id
 

@@ -9,7 +9,7 @@ import pytest
 from support.commandline import judgeloop
 
 from judgeloop.cli.commands import COMMANDS, FIELDS
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 
 MOST_OPTIONS, MOST_COMMON, MOST_LINES = 47, 15, 60
 

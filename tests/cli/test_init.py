@@ -15,7 +15,7 @@ from make_starter import OWN_FILE, address
 from support.commandline import judgeloop
 
 from judgeloop.cli.commands import FIELDS
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings.setting import caller, declared
 from judgeloop.settings.sources import read_settings
 

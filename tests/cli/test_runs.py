@@ -24,7 +24,7 @@ import judgeloop as judgeloop_api
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import End, KeptResult, Reservation, RunNote
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.questions.stored import result_of, stored
+from judgeloop.questions.kept import result_of, stored
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
 

@@ -16,7 +16,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.prepare import draft_of
+from judgeloop.questions.estimate.question import draft_of
 from judgeloop.questions.estimate.settings import EstimateSettings
 from judgeloop.replay.estimate import Subject, judgments, stratify, walk
 from judgeloop.replay.settings import ReplayEstimateSettings

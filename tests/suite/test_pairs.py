@@ -8,7 +8,7 @@ import pytest
 
 from judgeloop.cli.commands import FIELDS
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings.setting import caller, declared
 from judgeloop.suite.settings import CALLER, Layer, pairs_of, read_suite
 

@@ -13,7 +13,7 @@ from support.outputs import write_outputs
 
 import judgeloop
 from judgeloop.questions.compare.settings import CompareSettings
-from judgeloop.questions.stored import result_of, stored
+from judgeloop.questions.kept import result_of, stored
 
 ITEMS = 100
 NOT_WORSE, MIN_GAP = ("--not-worse", "0.2"), ("--min-gap", "0.2")

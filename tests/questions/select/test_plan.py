@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from judgeloop.engine.session import Limits
-from judgeloop.questions.select.plan import (
+from judgeloop.questions.select.question import (
     ASSUMED,
     GAPS,
     GAPS_LIKE_THESE,
@@ -20,7 +20,7 @@ from judgeloop.questions.select.plan import (
     usual_calls,
 )
 from judgeloop.questions.select.settings import MORE_EACH, USUAL, SelectSettings
-from judgeloop.run.plan import Range
+from judgeloop.runs.forecast import Range
 
 NO_LIMIT = Limits(1, 10**6, 1.0)
 EVERY = 53 * 400

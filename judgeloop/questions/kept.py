@@ -5,41 +5,36 @@ judged items stand in the document by their digests. Renders nothing.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic_core import to_json
 
 from judgeloop.core.choices import Shown
 from judgeloop.core.errors import DamagedLedgerError
-from judgeloop.core.ledger import KeptResult, RecordedRun
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.ledger import KeptResult
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import digest
-from judgeloop.ledger.opening import Address, open_ledger, open_reader
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.ledger.opening import Address, open_reader
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.labels import Texts
-from judgeloop.report.result import CUT_SHORT, RunResult
-from judgeloop.run.prepared import Prepared
+from judgeloop.report.result import RunResult
+from judgeloop.runs.prepared import Prepared
 
 
-def keep(ready: Prepared[Any], result: RunResult) -> None:
-    """Keep the result of a run in its ledger.
+def keep(run: Prepared[Any], result: RunResult) -> None:
+    """Keep the result of a run in its ledger, which is open.
 
     Raises:
         LedgerError: the ledger cannot be written.
     """
-    ledger = open_ledger(ready.config.ledger)
-    try:
-        ledger.keep(ready.run_id, kept_of(result))
-    finally:
-        ledger.close()
+    run.open_ledger.keep(run.run_id, kept_of(result))
 
 
 def stored(ledger: Address, run: str) -> KeptResult:
-    """Return what is kept of a run, of which the ledger has a result.
+    """What is kept of a run, of which the ledger has a result.
 
     Raises:
         LedgerError: the ledger cannot be read.
@@ -51,7 +46,7 @@ def stored(ledger: Address, run: str) -> KeptResult:
 
 
 def kept_of(result: RunResult) -> KeptResult:
-    """Return what a ledger keeps of a result."""
+    """What a ledger keeps of a result."""
     texts: dict[str, str] = {}
 
     def named(text: str) -> str:
@@ -70,7 +65,7 @@ def kept_of(result: RunResult) -> KeptResult:
 
 
 def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None) -> RunResult:
-    """Return a result that was kept, with or without the texts that were judged.
+    """A result that was kept, with or without the texts that were judged.
 
     `shown` says of which items a report shows them, by default those of the run's own settings.
 
@@ -93,34 +88,8 @@ def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None)
     return replace(result, texts=Texts(pool, Shown(shown or result.texts.shown)))
 
 
-R = TypeVar("R", bound=RunResult)
-
-
-def ended_otherwise(
-    ledger: Address, result: R, runs: Sequence[RecordedRun], decided: Callable[[R], object]
-) -> tuple[str, R] | None:
-    """Return the last of `runs` that `decided` something, and its result; None if that is what `result` decides.
-
-    A run that was cut short has decided nothing.
-    """
-    cut = {*CUT_SHORT, StopKind.BUDGET}
-    if result.stop_reason in cut:
-        return None
-    for run in (one.id for one in reversed(runs) if one.note.exit_code is not None):
-        last = result_of(stored(ledger, run), texts=False)
-        assert isinstance(last, type(result)), "it answers the same question"
-        if last.stop_reason not in cut:
-            return (run, last) if decided(last) != decided(result) else None
-    return None
-
-
-def said(run: str, result: RunResult) -> str:
-    """Return what a run decided, on how many judgments."""
-    return f"{run}, with {result.judged:,} judged: {result.page.headline}"
-
-
 def _with_texts(pool: Pool, other: Callable[[str], str]) -> Pool:
-    """Return a pool with another text in the place of each prompt, reference and output."""
+    """A pool with another text in the place of each prompt, reference and output."""
     items = (
         Item(item.id, other(item.prompt), None if item.reference is None else other(item.reference), item.group)
         for item in pool.items

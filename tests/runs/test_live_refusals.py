@@ -11,13 +11,13 @@ from support.code import command, function
 from support.live import ITEMS, write_items, write_outputs
 
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare import prepare as comparing
+from judgeloop.questions.compare.question import Compare
 from judgeloop.questions.compare.settings import CompareSettings
-from judgeloop.questions.estimate import prepare as estimating
+from judgeloop.questions.estimate.question import Estimate
 from judgeloop.questions.estimate.settings import EstimateSettings
-from judgeloop.questions.select import prepare as selecting
+from judgeloop.questions.select.question import Select
 from judgeloop.questions.select.settings import SelectSettings
-from judgeloop.run.live import live_systems
+from judgeloop.runs.inputs import live_systems
 
 LIVE, FILE = "openai/better", "candidate.toml"
 URL = "http://127.0.0.1:9/v1"
@@ -43,7 +43,7 @@ def prepared(second=LIVE, *system, first="old.jsonl", **more):
     """A comparison that is ready; `system` are options of the second system, without its name."""
     entries = [f"{second}.{one}" for one in system]
     given = GIVEN | {"system": entries, "judge_base_url": URL, "allow_plugins": True} | more
-    return comparing.prepare(CompareSettings.of(first=first, second=second, **given), ENVIRONMENT)
+    return Compare().prepare(CompareSettings.of(first=first, second=second, **given), ENVIRONMENT)
 
 
 def refused(said, *given, **more):
@@ -246,11 +246,11 @@ def test_selecting_by_all_outputs_is_refused_and_names_generate():
         system=[f"{name}.price=1,1" for name in (LIVE, "openai/plain")],
     )  # fmt: skip
     with pytest.raises(InputError, match=f"`selector=llm-selector` .* and {LIVE} answers live.*gener"):
-        selecting.prepare(config, ENVIRONMENT)
+        Select().prepare(config, ENVIRONMENT)
 
 
 @pytest.mark.parametrize("more", [{"proxy": "metric:rouge2"}, {"selector": "stratified"}])
 def test_an_estimate_by_all_outputs_is_refused(more):
     config = EstimateSettings.of(outputs=LIVE, judge_base_url=URL, system=[f"{LIVE}.price=1,1"], **GIVEN, **more)
     with pytest.raises(InputError, match="looks at the outputs of all items"):
-        estimating.prepare(config, ENVIRONMENT)
+        Estimate().prepare(config, ENVIRONMENT)

@@ -1,23 +1,29 @@
-"""Reads and checks the inputs that all questions share: systems joined on items, judges, controls.
+"""Reads and checks the inputs that all questions share: systems joined on items, live systems, judges, controls.
 
-Reads the files that the settings name, or takes the tables that they hold, and returns an `Inputs`.
-Errors in files and settings are reported here, before the first call; nothing is asked or
-spent. The question's own `prepare.py` reads what only this question needs.
+Reads the files that the settings name, or takes the tables that they hold, and returns an `Inputs`. Errors in files and
+settings are reported here, before the first call; nothing is asked or spent. The question reads what only it needs.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.core.choices import Population
 from judgeloop.core.errors import InputError, UnpricedError, did_you_mean, some
 from judgeloop.core.garbage import uncollected
+from judgeloop.core.money import show_usd
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Item, Query
+from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Recipe
@@ -35,7 +41,7 @@ from judgeloop.formats.columns import (
 )
 from judgeloop.formats.join import PROMPTS, Joined, join
 from judgeloop.formats.own_files import check_place
-from judgeloop.formats.rows import read_items, read_outputs, stem
+from judgeloop.formats.rows import Items, read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import (
@@ -50,7 +56,7 @@ from judgeloop.judges.catalogue import (
 )
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
-from judgeloop.run.live import WITHOUT_LIMIT, limit_of, live_systems, with_live
+from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.settings.run_settings import (
     REFERENCES,
     SECOND,
@@ -61,10 +67,16 @@ from judgeloop.settings.run_settings import (
     named,
 )
 from judgeloop.settings.setting import alternatives, declared
+from judgeloop.settings.values import night_began
+from judgeloop.systems.catalogue import FORMS, described, make_system
+from judgeloop.systems.options import options_of
+
+WITHOUT_LIMIT = " To run without any limit of money: `budget=none`"
+TURNS = ("user", "assistant")
 
 
 def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | None]:
-    """Return the name of each file's system; None where it is empty, or none is given.
+    """The name of each file's system; None where it is empty, or none is given.
 
     Raises:
         InputError: there are other than so many names, or two are the same.
@@ -92,7 +104,9 @@ class Inputs:
     `guessed` says which columns of the files were guessed; empty if none were. `prompt` is what the
     judges read, None if none of them reads a prompt, and `rubric` what models or people judge by; empty without one.
     `systems` are those that answer live, by their place. `controls` and `controls_of` are as in `Terms`. `most_usd`
-    is the most that the budget may be raised to.
+    is the most that the budget may be raised to. `proxy` is the judge that rates every item before the judges,
+    None if the proxy is not a judge. `confidence`, shape (items,), is the system's in its outputs, None if nothing uses
+    it.
     """
 
     joined: Joined
@@ -106,6 +120,8 @@ class Inputs:
     rubric: str = ""
     systems: Mapping[int, System] = field(default_factory=dict)
     most_usd: Decimal | None = None
+    proxy: Judge | None = None
+    confidence: NDArray[np.float64] | None = None
 
     @property
     def pool(self) -> Pool:
@@ -121,6 +137,11 @@ class Inputs:
     def by_hand(self) -> bool:
         """Whether a person judges."""
         return any(judge.by_hand for judge in self.judges)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the items are a sample of the population that the decision is about."""
+        return self.population is not None
 
 
 @uncollected()
@@ -204,7 +225,7 @@ def check_ledger(config: MoneySettings) -> None:
 
 
 def _with_columns(error: MissingFieldError, config: RunSettings, mapped: Map) -> InputError:
-    """Return an error about a missing field, with the columns to name if the files tell them."""
+    """The error about a missing field, with the columns to name if the files tell them."""
     try:
         tables = [
             [row.fields for row in along_paths(table_of(one).rows, mapped)]
@@ -229,7 +250,7 @@ def _with_columns(error: MissingFieldError, config: RunSettings, mapped: Map) ->
 
 
 def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
-    """Return the size of the population that the result is about; None if that is the pool.
+    """The size of the population that the result is about; None if that is the pool.
 
     Items like these are a population without end, of which the pool is a sample. If each item is
     judged in one order of two, the pool has been judged whole only when nothing is known of the
@@ -247,7 +268,7 @@ def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
 def checked_judge(
     spec: str | Judge, options: JudgeOptions, config: RunSettings, pool: Pool, *, proxy: bool = False
 ) -> Judge:
-    """Return the judge that `spec` names or is, checked for the systems of `pool`.
+    """The judge that `spec` names or is, checked for the systems of `pool`.
 
     `judge_price` is the judge's, not that of a `proxy`.
 
@@ -274,7 +295,7 @@ def checked_judge(
 def judge_options(
     config: JudgeSettings, environment: Mapping[str, str], *, rating: bool = False, offline: bool = False
 ) -> JudgeOptions:
-    """Return the judges' part of a configuration; with `rating` they see a single output a call.
+    """The judges' part of a configuration; with `rating` they see a single output a call.
 
     Raises:
         InputError: a setting is wrong, or no judge reads it.
@@ -336,7 +357,7 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
 def _controls(
     config: RunSettings, pool: Pool, judges: tuple[Judge, ...], systems: Mapping[int, System]
 ) -> tuple[tuple[tuple[Query, ...], ...], Recipe | None]:
-    """Return the controls of each judge, () for a judge that is no model; () if none are wanted.
+    """The controls of each judge, () for a judge that is no model; () if none are wanted.
 
     Those of a live system are supposed, and the recipe makes others once it has answered.
 
@@ -367,13 +388,13 @@ def _controls(
 
 
 def _supposed(pool: Pool, system: System) -> list[tuple[Item, str]]:
-    """Return the items with texts in place of a live system's outputs, which say what controls take."""
+    """The items with texts in place of a live system's outputs, which say what controls take."""
     texts = (f"{at:09} {'x' * system.likely_bytes}" for at in range(len(pool)))
     return list(zip(pool.items, texts, strict=True))
 
 
 def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
-    """Return the items with the answers of a system, but for short ones, or with their references."""
+    """The items with the answers of a system, but for short ones, or with their references."""
     if source == REFERENCES:
         return [(item, item.reference) for item in pool.items if item.reference]
     outputs = zip(pool.items, pool.outputs[pool.systems.index(source)], strict=True)
@@ -381,7 +402,7 @@ def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
 
 
 def required_winner(config: RunSettings, systems: tuple[str, ...]) -> str | None:
-    """Return the system that must win; B is the second of two, unless a system has this name."""
+    """The system that must win; B is the second of two, unless a system has this name."""
     by_place = config.require_winner == SECOND and SECOND not in systems and len(systems) == len("AB")
     return systems[1] if by_place else config.require_winner
 
@@ -398,3 +419,174 @@ def check_winner(config: RunSettings, pool: Pool) -> None:
             f"`require_winner`: expected one of {some(pool.systems)}, found {required!r}"
             f"{did_you_mean(stem(Path(required)), pool.systems)}"
         )
+
+
+def live_systems(config: RunSettings, environment: Mapping[str, str], *, offline: bool) -> dict[int, System]:
+    """The systems of a run that answer live, by their place among all systems.
+
+    Raises:
+        InputError: a system or an option of it is wrong, or the run cannot have one.
+        UnpricedError: the price of one is not known, and there is a budget.
+    """
+    for one in config.output_files:
+        if isinstance(one, Path) and not one.suffix[1:].isalpha() and not _exists(one):
+            raise InputError(f"{one}: there is no such file; expected a file or {FORMS}")
+    names = {place: one for place, one in enumerate(config.output_files) if isinstance(one, str)}
+    try:
+        options = options_of(
+            config.system, list(names.values()), environment, offline=offline, allow_plugins=config.allow_plugins
+        )
+        _check_items(config, names)
+        systems = {place: make_system(name, options[name]) for place, name in names.items()}
+        for place, system in systems.items():
+            _check_live(config, names[place], system)
+    except InputError as error:
+        both = [name for name in names.values() if not described(name) and Path(name).is_file()]
+        if not both:
+            raise
+        raise type(error)(f"{error}; for the file of this name, give ./{both[0]}") from None
+    return systems
+
+
+def _check_items(config: RunSettings, names: Mapping[int, str]) -> None:
+    if names and config.items is None:
+        raise InputError(
+            f"`items`: {next(iter(names.values()))} answers live, and needs the prompts to answer; "
+            "give the file of items with `items=FILE`"
+        )
+
+
+def _check_live(config: RunSettings, name: str, system: System) -> None:
+    """Refuse a system without a known price under a budget, or without a version in a ledger that others read."""
+    if not system.priced and limit_of(config) is not None:
+        raise UnpricedError(
+            f"`system {name}`: no price is known for this model, and without one no budget can be "
+            f"kept. Give it, in dollars per million tokens: `system={name}.price=IN,OUT` (a server of "
+            f"your own: `system={name}.price=0,0`).{WITHOUT_LIMIT}"
+        )
+    shared = isinstance(config.ledger, PostgresAddress)
+    if (shared or config.ledger_must_exist) and not system.lasts:
+        raise InputError(
+            f"`system {name}`: nothing says what is behind this name, so its outputs would serve this "
+            f"run alone; {'a ledger on a server' if shared else '`ledger_must_exist`'} needs "
+            f"`system={name}.version=TEXT`"
+        )
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is something; what may not be looked at is taken to be there."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
+
+
+def looks_at_all(what: str, live: str, instead: str = "`selector=random`") -> InputError:
+    """The error for a selector or a proxy that has to know the outputs before they are there."""
+    return InputError(
+        f"`{what}` looks at the outputs of all items, and {live} answers live; use {instead}, or write "
+        "its outputs to a file first: judgeloop generate"
+    )
+
+
+def limit_of(config: RunSettings) -> str | None:
+    """The budget that limits the run, in words; None if none does."""
+    if config.budget_p is not None:
+        return f"budget of {show_usd(config.budget_p)}"
+    return next((one.title for one in budgets_of(config.ledger, config.charge_to)), None)
+
+
+def with_live(
+    joined: Joined,
+    systems: Mapping[int, System],
+    sources: Sequence[object],
+    names: Sequence[str | None],
+    items: Items | None,
+) -> Joined:
+    """The joined files with live systems at their places, and what these are told of items.
+
+    `sources` holds each system as typed, and `names` its name if it was given another.
+
+    Raises:
+        InputError: two systems have the same name, or a conversation cannot be sent.
+    """
+    if not systems:
+        return joined
+    assert items is not None, "`live_systems` has refused systems without items"
+    pool = joined.pool
+    told = tuple(_as_told(item, items) for item in pool.items)
+    if len({digest(one) for _, one in identities(systems, told)}) < len(systems):
+        raise InputError(
+            f"{' and '.join(str(path) for path in sources)} are the same system; a system cannot be "
+            "compared with itself"
+        )
+    files = iter(zip(pool.systems, pool.outputs, strict=True))
+    nothing = ("",) * len(pool)
+    count = len(pool.systems) + len(systems)
+    both = [
+        (name or systems[place].label, nothing) if place in systems else next(files) for place, name in enumerate(names)
+    ]
+    if len({name for name, _ in both}) < count:
+        raise InputError(
+            f"two systems have the same name ({', '.join(name for name, _ in both)}); give other names "
+            "with `names=NAME,NAME`"
+        )
+    return replace(
+        joined,
+        pool=Pool(
+            items=told,
+            systems=tuple(name for name, _ in both),
+            outputs=tuple(texts for _, texts in both),
+            live=tuple(sorted(systems)),
+        ),
+    )
+
+
+def _as_told(item: Item, items: Items) -> Item:
+    """An item with its conversation and its other columns."""
+    messages = tuple(items.turns.get(item.prompt, ()))
+    spoken = messages[1:] if messages and messages[0][0] == "system" else messages
+    expected = [TURNS[place % 2] for place in range(len(spoken))]
+    if messages and (len(spoken) % 2 == 0 or [role for role, _ in spoken] != expected):
+        raise InputError(
+            f"the item {item.id!r}: expected a conversation that a live system can answer, of turns "
+            "of user and assistant that end with the user's, after at most one of system; found "
+            f"{', '.join(role for role, _ in messages)}"
+        )
+    told = items.told.get((item.id, item.prompt)) or items.told.get((None, item.prompt), {})
+    return replace(item, messages=messages, columns={name: _plain(told[name]) for name in told})
+
+
+def _plain(value: Any) -> object:
+    """A value of a column as a JSON value; what is none becomes its text."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return str(value)
+    return value
+
+
+def since_of(config: RunSettings) -> dict[int, str]:
+    """Since when remembered outputs count, by place of a live system for which it is said.
+
+    It is a day, or the beginning of the run's night.
+    """
+    names = {place: one for place, one in enumerate(config.output_files) if isinstance(one, str)}
+    options = options_of(config.system, list(names.values()), {})
+    night = config.night and night_began(config.night)
+    days = {place: options[name].outputs_since or night for place, name in names.items()}
+    return {place: day for place, day in days.items() if day is not None}
+
+
+def identities(systems: Mapping[int, System], items: Sequence[Item]) -> list[Any]:
+    """What of live systems is part of a run's id, in place of their outputs.
+
+    It is who answers, and what each is told of the items.
+
+    Raises:
+        InputError: a system needs what an item does not have.
+    """
+    return [
+        [place, output_note(system.identity, [system.sent(item) for item in items], "")]
+        for place, system in sorted(systems.items())
+    ]

@@ -8,7 +8,7 @@ from support.outputs import write_outputs
 
 import judgeloop
 from judgeloop.core.errors import InputError
-from judgeloop.run.inputs import names_for
+from judgeloop.runs.inputs import names_for
 
 
 @pytest.fixture

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from support.results import make_result, undecided
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.spend import Spend
-from judgeloop.run.dry_run import DryRun
-from judgeloop.run.plan import Plan, Range
-
-PLAN = Plan(
-    Range(5, 30, 1000),
-    Range(10, 60, 2000),
-    Range(10**9, 6 * 10**9, 2 * 10**11),
-    assumed="45 % to 25 % wins and 30 % ties",
-    affordable=None,
-)
+from judgeloop.runs.forecast import Forecast, Range
 
 
 def foreseen(**changes):
@@ -26,20 +15,24 @@ def foreseen(**changes):
     return undecided(StopKind.DRY_RUN, "a dry run", tally=Tally(items=100), more_judgments=None, **changes)
 
 
-def said(plan, result, *, priced=True):
-    return DryRun(plan, result, () if priced else ("openai/judge",)).text(10**6)
+def forecast(result=None, **changes):
+    cases = {
+        "judgments": Range(5, 30, 1000),
+        "calls": Range(10, 60, 2000),
+        "cost_p": Range(10**9, 6 * 10**9, 2 * 10**11),
+        "assumed": "45 % to 25 % wins and 30 % ties",
+    }
+    return Forecast(result or foreseen(), **cases | changes)
 
 
 def test_a_forecast_on_80_columns(snapshot):
     result = foreseen(asked=4, empty={"small": 2}, prices="$2.00 in", guessed="prompt from `question`")
-    plan = replace(PLAN, questions=100, unasked=12)
-    assert DryRun(plan, result).text(80) == snapshot
+    assert forecast(result, questions=100, unasked=12).text(80) == snapshot
 
 
 def test_a_forecast_without_price_budget_or_assumption(snapshot):
     result = foreseen(asked=4, spend=Spend())
-    plan = replace(PLAN, assumed=None)
-    assert DryRun(plan, result, unpriced=("openai/judge",)).text(80) == snapshot
+    assert forecast(result, assumed=None, unpriced=("openai/judge",)).text(80) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -53,24 +46,24 @@ def test_a_forecast_without_price_budget_or_assumption(snapshot):
     ],
 )
 def test_a_forecast_says_how_far_the_budget_goes(affordable, words):
-    text = said(replace(PLAN, affordable=affordable), foreseen())
+    text = forecast(affordable=affordable).text(10**6)
     assert text.endswith(f"\nThe budget of $5.00 {words}.")
 
 
 def test_what_the_ledger_decides_is_shown_as_the_decision():
     decided = make_result()
-    first, rest = said(PLAN, decided).split("\n\n", 1)
+    first, rest = forecast(decided).text(10**6).split("\n\n", 1)
     assert "already decide" in first
     assert "controls" in first
     assert rest.startswith(decided.page.headline)
-    nothing = said(replace(PLAN, calls=Range(0, 0, 0)), decided)
+    nothing = forecast(decided, calls=Range(0, 0, 0)).text(10**6)
     assert "controls" not in nothing.partition("\n\n")[0]
 
 
 def test_a_forecast_as_json_has_no_dollars_without_a_price():
-    values = DryRun(PLAN, foreseen()).to_dict()
+    values = forecast().to_dict()
     assert values["usd"] == {"low": 0.001, "expected": 0.006, "worst": 0.2}
-    unpriced = DryRun(PLAN, foreseen(), ("openai/judge",)).to_dict()
+    unpriced = forecast(unpriced=("openai/judge",)).to_dict()
     assert unpriced["usd"] is None
     assert unpriced["judgments"] == {"low": 5, "expected": 30, "worst": 1000}
     assert (unpriced["decided_by_ledger"], unpriced["dry_run"]) == (None, True)

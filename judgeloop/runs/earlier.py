@@ -8,24 +8,23 @@ also if all its verdicts were known and none was paid for. Decides nothing.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from heapq import nsmallest
+from itertools import takewhile
 
 from judgeloop.core.ledger import RecordedRun, RunNote
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import KeyedJudge, digest
-from judgeloop.ledger.opening import Address, runs_of
 
 NOTED = 16  # items of which a run notes its questions
 DIGITS = 8  # hexadecimal, of a judge with an item, and of an output
-SAME = (
-    0.75  # of two baselines' outputs to the same items, from which on they are one: short outputs may agree by chance
-)
+# Of two baselines' outputs to the same items, from which on they are one: short outputs may agree by chance.
+SAME = 0.75
 PAIR = 2  # systems
 
 
 def noted_questions(
     items: Sequence[Item], output: Callable[[int], object], judges: Iterable[KeyedJudge]
 ) -> tuple[str, ...]:
-    """Return some of a run's questions: a judge with an item, and a system's output to it.
+    """Some of a run's questions: a judge with an item, and a system's output to it.
 
     `output` gives what identifies the system's output to an item, by position. The items are those
     with the least hashes of their texts (Broder 1997, "On the resemblance and containment of documents").
@@ -39,7 +38,7 @@ def noted_questions(
 
 
 def searched(runs: Iterable[RunNote], both: Sequence[Sequence[str]]) -> int:
-    """Return among how many systems, both of these with them, one of the `runs` was a search; 0 for none.
+    """Among how many systems, both of these with them, one of the `runs` was a search; 0 for none.
 
     `both` are the questions about each of two systems, which another name does not hide.
     """
@@ -52,14 +51,14 @@ def searched(runs: Iterable[RunNote], both: Sequence[Sequence[str]]) -> int:
 
 
 def ties_of(runs: Iterable[RecordedRun]) -> tuple[int, int]:
-    """Return how many items were a tie, of how many, in those of `runs` that compared two systems."""
+    """How many items were a tie, of how many, in those of `runs` that compared two systems."""
     notes = [one.note for one in runs]
     tied = sum(note.tied for note in notes)
     return tied, tied + sum(note.decided for note in notes)
 
 
 def _texts(item: Item) -> tuple[str, str]:
-    """Return what an item asks, whatever its id is; the id of one that asks nothing."""
+    """What an item asks, whatever its id is; the id of one that asks nothing."""
     return item.prompt or item.id, item.reference or ""
 
 
@@ -67,30 +66,16 @@ def _hash(text: str) -> bytes:
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def has_result(ledger: Address, run: str) -> bool:
-    """Return whether the ledger has a result of `run`, which the same command goes on from.
-
-    Raises:
-        LedgerError: the ledger cannot be read.
-    """
-    return any(one.id == run and one.note.exit_code is not None for one in runs_of(ledger))
-
-
 def runs_before(
-    ledger: Address, run: str, asked: Sequence[str], test: tuple[str, int] | None = None
+    runs: Sequence[RecordedRun], run: str, asked: Sequence[str], test: tuple[str, int] | None = None
 ) -> list[RecordedRun]:
-    """Return each run before `run` that asked about the baseline of the questions `asked`.
+    """Each of `runs` before `run` that asked about the baseline of the questions `asked`.
 
     The order is that in which runs began; before a run that has not begun are all. Of the runs that are one
     `RunNote.test` only the first stands there, and none of the same `test`.
-
-    Raises:
-        LedgerError: the ledger cannot be read.
     """
-    runs = runs_of(ledger)
-    own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
     found, tests = list[RecordedRun](), {test}
-    for one in runs[:own]:
+    for one in takewhile(lambda one: one.id != run, runs):
         if one.note.test is not None and one.note.test in tests:
             continue
         if any(_same(asked, each) for each in _by_system(one.note)):
@@ -107,7 +92,7 @@ def _by_system(note: RunNote) -> Iterator[Sequence[str]]:
 
 
 def _same(asked: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether questions on the same items are about the same outputs, as far as some can tell."""
+    """Whether questions on the same items are about the same outputs, as far as some can tell."""
     known = {one[:DIGITS]: one for one in others}
     both = [known[one[:DIGITS]] == one for one in asked if one[:DIGITS] in known]
     return sum(both) >= SAME * max(1, len(both))

@@ -15,7 +15,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.judges import human
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.estimate.settings import EstimateSettings
-from judgeloop.run.inputs import judge_options, read_inputs
+from judgeloop.runs.inputs import judge_options, read_inputs
 from judgeloop.settings.run_settings import DoctorSettings
 
 SHORTER, LONGER = "Prefer the shorter answer.", "Prefer the longer answer."

@@ -15,14 +15,14 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, StopKind, StopReason
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import ONE_SYSTEM, Item, Output
+from judgeloop.core.records import ONE_SYSTEM
 from judgeloop.core.spend import Spend
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import UNFINISHED
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.formats.columns import check_map, parse_map
-from judgeloop.formats.join import Joined, join
+from judgeloop.formats.join import join
 from judgeloop.formats.rows import read_items
 from judgeloop.formats.tables import Source
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
@@ -30,10 +30,9 @@ from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.report.result import SCHEMA_VERSION
-from judgeloop.run.drive import drive_session, look_up, session_of, systems_of, terms_of
-from judgeloop.run.inputs import Inputs, check_ledger
-from judgeloop.run.live import live_systems, with_live
-from judgeloop.run.prepared import Prepared, run_id
+from judgeloop.runs.drive import asked, opened, systems_of, terms_of
+from judgeloop.runs.inputs import Inputs, check_ledger, live_systems, with_live
+from judgeloop.runs.prepared import Parts, Prepared, ids_of
 from judgeloop.settings.fields import JUDGES
 from judgeloop.settings.run_settings import Answerer, GenerateSettings, RunSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS
@@ -44,10 +43,11 @@ CODES = {StopKind.INTERRUPTED: EXIT_INTERRUPTED, StopKind.SYSTEM_FAILED: EXIT_JU
 
 @dataclass(frozen=True, kw_only=True)
 class RunOfOutputs(RunSettings):
-    """The settings of a run without judges."""
+    """The settings of a run without judges; nothing is asked with `export_only`."""
 
     judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
     outputs: Answerer
+    export_only: bool = False
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:
@@ -55,15 +55,8 @@ class RunOfOutputs(RunSettings):
         return (self.outputs,)
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return what is asked on an item: one output."""
+        """What is asked on an item: one output."""
         return [systems]
-
-
-@dataclass(frozen=True, slots=True)
-class Generation(Prepared[RunOfOutputs]):
-    """A run without judges that is ready to start; nothing is asked with `export_only`."""
-
-    export_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +86,7 @@ class Gathered:
         return cut if self.stop is None else CODES.get(self.stop.kind, EXIT_UNDECIDED)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as JSON values, without the rows; amounts in dollars."""
+        """What was found as JSON values, without the rows; amounts in dollars."""
         lacking = [float(to_usd(one_p)) for one_p in self.lacking_p or ()]
         return {
             "schema_version": SCHEMA_VERSION,
@@ -108,7 +101,9 @@ class Gathered:
         }
 
 
-def prepare(config: GenerateSettings, environment: Mapping[str, str], *, offline: bool = False) -> Generation:
+def prepare(
+    config: GenerateSettings, environment: Mapping[str, str], *, offline: bool = False
+) -> Prepared[RunOfOutputs]:
     """Read and check everything; spends nothing.
 
     Raises:
@@ -119,11 +114,11 @@ def prepare(config: GenerateSettings, environment: Mapping[str, str], *, offline
             f"SYSTEM {config.outputs}: expected a system that answers live: {FORMS}; a file has its outputs already"
         )
     shared = {one.name: getattr(config, one.name) for one in fields(config)}
-    first, export_only = shared.pop("first"), shared.pop("export_only")
+    first = shared.pop("first")
     run = within_ceiling(RunOfOutputs(**shared), environment)
     check_ledger(run)
-    systems = live_systems(run, environment, offline=offline or export_only)
-    if export_only and not systems[0].lasts:
+    systems = live_systems(run, environment, offline=offline or config.export_only)
+    if config.export_only and not systems[0].lasts:
         raise InputError(
             f"`export_only`: nothing says what is behind {config.outputs}, so its outputs serve their own "
             f"run alone; give `system={config.outputs}.version=TEXT` here and where they are generated"
@@ -131,47 +126,46 @@ def prepare(config: GenerateSettings, environment: Mapping[str, str], *, offline
     mapped = parse_map(config.map)
     items = read_items(config.items, mapped)
     check_map(mapped, [items.columns])
-    joined = _first(join([], items.rows, config.items, allow_partial=False), first, run.seed)
+    joined = join([], items.rows, config.items, allow_partial=False)
+    # The first items of the order in which a comparison draws, in the order of the file.
+    drawn = Random((ONE_SYSTEM,)).init(len(joined.pool), np.random.default_rng(run.seed)).order[:first]
+    joined = replace(joined, pool=Pool(tuple(joined.pool.items[at] for at in sorted(drawn)), (), ()))
     joined = with_live(joined, systems, [config.outputs], [None], items)
-    inputs = Inputs(joined, (), Limits(1, len(joined.pool), 1.0), systems=systems)
-    return Generation(run, inputs, run_id("generate", run, inputs), export_only=export_only)
-
-
-def _first(joined: Joined, count: int | None, seed: int) -> Joined:
-    """Return the first items of the order in which a comparison draws, in the order of the file."""
-    pool, rng = joined.pool, np.random.default_rng(seed)
-    drawn = Random((ONE_SYSTEM,)).init(len(pool), rng).order[:count]
-    return replace(joined, pool=Pool(tuple(pool.items[at] for at in sorted(drawn)), (), ()))
+    count = len(joined.pool)
+    inputs = Inputs(joined, (), Limits(1, count, 1.0), systems=systems)
+    parts = Parts(Random((ONE_SYSTEM,)), MeanScore(Strata.single(count)), Precise(run.risk, count))
+    return Prepared(run, inputs, parts, ids_of("generate", run, inputs)[0])
 
 
 async def run(
-    generation: Generation, *, interruption: Interruption | None = None, observe: Observe[Ratings] = unobserved
+    generation: Prepared[RunOfOutputs],
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Ratings] = unobserved,
 ) -> Gathered:
     """Ask for the outputs that are not known, and return all that are known then."""
-    if generation.export_only:
-        return await gathered(generation)
-    items = len(generation.pool)
-    finished = await drive_session(
-        session_of(
-            generation, Random((ONE_SYSTEM,)), MeanScore(Strata.single(items)), Precise(generation.config.risk, items)
-        ),
-        generation,
-        terms_of(generation),
-        interruption=interruption,
-        observe=observe,
-    )
-    stop, found = finished.outcome.stop, await gathered(generation)
+    with opened(generation, offline=generation.config.export_only) as begun:
+        if generation.config.export_only:
+            return await gathered(begun)
+        finished = await asked(begun.session(), begun, terms_of(begun), interruption=interruption, observe=observe)
+        found, stop = await gathered(begun), finished.outcome.stop
     return replace(
         found, asked=finished.generated[0], spend=finished.spend, stop=stop if stop.kind in UNFINISHED else None
     )
 
 
-async def gathered(generation: Generation) -> Gathered:
-    """Return what the ledger has of the outputs that are wanted; asks nothing."""
+async def forecast(generation: Prepared[RunOfOutputs]) -> Gathered:
+    """What the ledger has, and what the missing outputs would cost; asks nothing."""
+    with opened(generation, offline=True) as begun:
+        return await gathered(begun)
+
+
+async def gathered(generation: Prepared[RunOfOutputs]) -> Gathered:
+    """What the ledger, which is open, has of the outputs that are wanted; asks nothing."""
     pool = generation.pool
     queries = [pool.query(position, ONE_SYSTEM) for position in range(len(pool))]
     sources = Sources(systems_of(generation), (), terms_of(generation))
-    await look_up(generation, sources, queries)
+    await sources.look_up(queries, generation.open_ledger)
     found = [(query.item, sources.output_of(query)) for query in queries]
     known = [(item, output) for item, output in found if output is not None]
     asks = [ask for query in queries if sources.output_of(query) is None for ask in sources.asks(query)]
@@ -181,17 +175,15 @@ async def gathered(generation: Generation) -> Gathered:
     if known_p:
         likely_p = min(worst_p, len(asks) * known_p // len(known))
     priced = all(system.priced for system in sources.systems.values())
+    rows = []
+    for item, output in known:
+        about = {"id": item.id, "prompt": item.prompt, "reference": item.reference, "group": item.group}
+        row = {name: value for name, value in about.items() if value is not None} | {**item.columns}
+        rows.append(row | {"output": output.text} | ({"error": output.failed} if output.failed else {}))
     return Gathered(
-        tuple(_row(item, output) for item, output in known),
+        tuple(rows),
         missing=len(found) - len(known),
         failed=sum(output.text is None for _, output in known),
         lacking_p=(likely_p, worst_p) if priced else None,
         as_known=known_p > 0,
     )
-
-
-def _row(item: Item, output: Output) -> dict[str, Any]:
-    """Return an output as a row of a file that a comparison takes, with the item's other columns."""
-    about = {"id": item.id, "prompt": item.prompt, "reference": item.reference, "group": item.group}
-    kept = {name: value for name, value in about.items() if value is not None} | {**item.columns}
-    return kept | {"output": output.text} | ({"error": output.failed} if output.failed else {})

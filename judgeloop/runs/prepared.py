@@ -1,4 +1,4 @@
-"""A run that is ready to start: settings, inputs and run id; and the check for unused settings.
+"""A run that is ready to start: settings, inputs, parts and run id; and the check for unused settings.
 
 The budget bounds all money ever spent under a run's id, and a repeated command continues under the
 same id. So the id is made of everything that can change the outcome: the question, the data, the
@@ -7,27 +7,30 @@ judges, and every setting that is not declared as pace, money, place or report (
 
 import enum
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from judgeloop.catalogue import rules_of, selectors_of
 from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Judge
+from judgeloop.core.protocols import Check, Estimator, Further, Judge, Selector, StoppingRule, T
 from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
-from judgeloop.engine.session import Limits
+from judgeloop.engine.session import Limits, Session
 from judgeloop.ledger.ledger import Ledger
-from judgeloop.ledger.opening import Address, runs_of
+from judgeloop.ledger.opening import Address, look, runs_of
+from judgeloop.ledger.reader import LedgerReader
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.report.labels import Texts
 from judgeloop.report.result import RunResult
-from judgeloop.run.earlier import noted_questions
-from judgeloop.run.inputs import Inputs
-from judgeloop.run.live import identities, since_of
+from judgeloop.runs.earlier import noted_questions
+from judgeloop.runs.inputs import Inputs, identities, since_of
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
 from judgeloop.settings.setting import Role, alternatives, declared
 
@@ -35,6 +38,7 @@ NONE = "none"  # a value that switches a setting off, so it may be given to any 
 
 C = TypeVar("C", bound=RunSettings)
 R = TypeVar("R", bound=RunResult)
+F = TypeVar("F")
 
 
 @dataclass(slots=True)
@@ -51,26 +55,68 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts(Generic[T]):
+    """What a session is made of: which items, what their labels mean, whether to go on.
+
+    `check` may give a run up where the rule does not end it, and `further` asks more after the decision.
+    """
+
+    selector: Selector[Any]
+    estimator: Estimator[T]
+    rule: StoppingRule[T]
+    check: Check[T] | None = None
+    further: Further | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared(Generic[C]):
-    """The parts of a run that all questions share; each question adds its own parts."""
+    """A run of any question that is ready to start.
+
+    - `question`: the id of what is asked, the same for every seed; empty if it has none.
+    - `ledger`: open, once the run has begun (`drive.opened`), or that of a suite. `night`: the name of a suite's night.
+    """
 
     config: C
     inputs: Inputs
+    parts: Parts[Any]
     run_id: str
-    # The same for every seed; empty if it has no id.
-    question: str = field(default="", kw_only=True)
-    # Of a suite: its open ledger, and the name of its night.
-    ledger: Ledger | None = field(default=None, kw_only=True)
-    night: str = field(default="", kw_only=True)
-    command: Command = field(default_factory=Command, kw_only=True)
+    question: str = ""
+    ledger: Ledger | None = None
+    night: str = ""
+    command: Command = field(default_factory=Command)
 
     @property
     def pool(self) -> Pool:
         """The items and the systems' outputs."""
         return self.inputs.pool
 
+    @property
+    def open_ledger(self) -> Ledger:
+        """The ledger of a run that has begun."""
+        assert self.ledger is not None, "`opened` has opened it"
+        return self.ledger
+
+    async def look(self, find: Callable[[LedgerReader], F]) -> F:
+        """What `find` reads of the ledger of a run that has begun."""
+        return await look(self.open_ledger, find)
+
+    def session(self, parts: Parts[T] | None = None) -> Session[T]:
+        """The session of the run, from its parts, or from others."""
+        made = parts or self.parts
+        return Session(
+            items=len(self.pool),
+            selector=made.selector,
+            estimator=made.estimator,
+            rule=made.rule,
+            limits=self.limits,
+            rng=np.random.default_rng(self.config.seed),
+            lookahead=self.config.lookahead,
+            check=made.check,
+            further=made.further,
+        )
+
     def with_texts(self, result: R) -> R:
-        """Return a result with the texts of its items, and which of them a report shows."""
+        """A result with the texts of its items, and which of them a report shows."""
         texts = result.texts or Texts(self.pool)
         return replace(result, texts=replace(texts, shown=Shown(self.config.report_texts)))
 
@@ -86,9 +132,9 @@ class Prepared(Generic[C]):
 
     @property
     def most_judgments(self) -> int:
-        """The most judgments that the run may make."""
-        questions = len(self.pool) * len(self.config.questions(self.pool.systems))
-        return min(self.config.max_judgments, questions)
+        """The most judgments that the run may make: of all items, if further ones go to groups."""
+        every = len(self.pool) * max(1, len(self.pool.systems) - 1)  # of many, each other one with the baseline
+        return every if self.parts.further else min(self.config.max_judgments, every)
 
     @property
     def by_hand(self) -> bool:
@@ -99,11 +145,6 @@ class Prepared(Generic[C]):
     def booked(self) -> bool:
         """Whether the ledger books the run."""
         return all(judge.booked for judge in self.judges)
-
-    @property
-    def notice(self) -> str | None:
-        """What the user should know before anything is spent; None if there is nothing."""
-        return None
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -118,7 +159,7 @@ class Prepared(Generic[C]):
         return tuple(one for place in places for one in self.asked_about(place))
 
     def asked_about(self, place: int) -> tuple[str, ...]:
-        """Return some of the questions about the system at a place."""
+        """Some of the questions about the system at a place."""
         pool = self.pool
         live, texts = self.inputs.systems.get(place), pool.outputs[place]
 
@@ -129,15 +170,9 @@ class Prepared(Generic[C]):
         return noted_questions(pool.items, output, judges)
 
     @property
-    def population(self) -> Population:
-        """The items that the decision is about."""
-        endless = self.inputs.population is not None
-        return Population.ITEMS_LIKE_THESE if endless else Population.THESE_ITEMS
-
-    @property
     def sampled(self) -> bool:
         """Whether the items are a sample of the population that the decision is about."""
-        return self.population is Population.ITEMS_LIKE_THESE
+        return self.inputs.sampled
 
 
 def check_idle_settings(config: RunSettings, question: str, *used: SelectorRow | RuleRow) -> None:
@@ -181,20 +216,12 @@ LENGTH = 16  # hexadecimal digits
 ASKED_ANEW = {"seed", "night", "baseline"}  # settings with which a question is asked in another way
 
 
-def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> str:
-    """Return the id under which the ledger books a run: `LENGTH` hexadecimal digits.
-
-    `content` holds what the run reads beside its inputs, by the name of the setting that names it:
-    the identity of a proxy, or confidences.
-    """
-    return ids_of(question, config, inputs, **content)[0]
-
-
 def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> tuple[str, str]:
-    """Return the id of a run, and that of its question.
+    """The id under which the ledger books a run, and that of its question: `LENGTH` hexadecimal digits.
 
-    That is the same for every seed, every baseline of a search, and whatever the ids of the items are: the draws are
-    by their places.
+    The latter is the same for every seed, every baseline of a search, and whatever the ids of the items are: the draws
+    are by their places. `content` holds what the run reads beside its inputs, by the name of the setting that names it:
+    the identity of a proxy, or confidences.
     """
     pool = inputs.pool
     content |= {"population": inputs.population}
@@ -220,7 +247,7 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
 
 
 def _next_run(made_of: str, ledger: Address) -> str:
-    """Return the id of a run whose systems are known by their names alone.
+    """The id of a run whose systems are known by their names alone.
 
     What is behind such a name may change. So a finished run is never returned: the same command
     begins another one, and an unfinished run goes on. A night has a single run, whose outputs are new.
@@ -231,7 +258,7 @@ def _next_run(made_of: str, ledger: Address) -> str:
 
 
 def settings_in_id(config: Any) -> dict[str, Any]:
-    """Return the settings whose values are part of a run's id."""
+    """The settings whose values are part of a run's id."""
     return {
         name: plain(getattr(config, name))
         for name, field in declared(type(config)).items()
@@ -240,7 +267,7 @@ def settings_in_id(config: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a setting's value as a JSON value."""
+    """A setting's value as a JSON value."""
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, Path | Decimal):

@@ -16,20 +16,20 @@ from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
-from judgeloop.questions.compare import prepare as comparing
+from judgeloop.questions.compare.question import Compare
 from judgeloop.questions.compare.settings import CompareSettings
-from judgeloop.questions.estimate import prepare as estimating
+from judgeloop.questions.estimate.question import Estimate
 from judgeloop.questions.estimate.settings import EstimateSettings
-from judgeloop.questions.select import prepare as selecting
+from judgeloop.questions.select.question import Select
 from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.replay.settings import CONFIGS
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Role, declared
 
 QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {
-    CompareSettings: comparing.prepare,
-    SelectSettings: selecting.prepare,
-    EstimateSettings: estimating.prepare,
+    CompareSettings: Compare().prepare,
+    SelectSettings: Select().prepare,
+    EstimateSettings: Estimate().prepare,
 }
 IN_THE_ID = {Role.RUN, Role.CONTENT, Role.KEY}
 ENVIRONMENT = {"OPENAI_API_KEY": "none"}
@@ -114,7 +114,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
 OF_OTHERS = {"system", "proxy"}  # parts of the keys of outputs, and of the proxy's verdicts
 NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
 # To look at vectors or layers.
-TAKES_A_MODEL = {EstimateSettings: {"represent", "layer"}}
+TAKES_A_MODEL = {CompareSettings: {"represent"}, EstimateSettings: {"represent", "layer"}}
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 
