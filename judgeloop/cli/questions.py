@@ -109,8 +109,11 @@ class Asking(Generic[R]):
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
+        import asyncio
+
         from judgeloop.cli.files import check_outputs, render_json, unfinished
         from judgeloop.ledger.opening import is_ledger
+        from judgeloop.runs.anew import said_anew
         from judgeloop.runs.drive import opened
         from judgeloop.settings.run_settings import CEILING
 
@@ -139,6 +142,8 @@ class Asking(Generic[R]):
                 warn_of_place(config.ledger)
             with opened(ready) as begun:
                 result = self.whole(begun, self._run(begun, watched=watched), read)
+                if begun.booked and not (json or quiet) and (anew := asyncio.run(said_anew(begun))):
+                    say(visible(anew))
                 text = render_json(result, read.files) if json else _text(result, output, short=quiet)
                 self._show(begun, result, "" if result.answer.broke_off and not json else text, output)
             raise click.exceptions.Exit(result.exit_code)

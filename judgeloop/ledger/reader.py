@@ -30,6 +30,8 @@ SUMS = """SELECT day, run, judge, state, attempts, charged_p, input_tokens, outp
 LENGTHS = f"""SELECT note, output_tokens FROM attempts
     WHERE id > (SELECT coalesce(max(id), 0) FROM attempts) - CAST(:latest AS BIGINT) AND judge = :judge
     AND rehearsed = 0 AND ended IN ('{End.VERDICT}', '{End.TRUNCATED}') AND output_tokens IS NOT NULL ORDER BY id"""
+FIRST_ASKED = f"""SELECT item_id, judge, note FROM attempts WHERE run = :run AND ended = '{End.VERDICT}'
+    ORDER BY id LIMIT {LATEST}"""
 MODELS = """SELECT judge, model FROM attempts WHERE run = :run AND model <> ''
     GROUP BY judge, model ORDER BY min(id)"""
 
@@ -78,10 +80,13 @@ class LedgerReader:
         found = f"SELECT key, outcome FROM attempts WHERE run = :run AND ended = '{End.ABSTAINED}' ORDER BY id"
         return {key: outcome or "" for key, outcome in self._rows(found, {"run": run})}
 
-    def attempts(self, item_id: str) -> list[ledger.RecordedAttempt]:
-        """Return all attempts on an item, the oldest first."""
-        found = "SELECT * FROM attempts WHERE item_id = :item_id ORDER BY id"
-        return list(map(recorded, self._rows(found, {"item_id": item_id})))
+    def asked(self, run: str) -> dict[tuple[str, str], list[KeyIngredients]]:
+        """Return what the keys of a run's first verdicts are made of, by their items and judges."""
+        asked: dict[tuple[str, str], list[KeyIngredients]] = {}
+        for item, judge, note in self._rows(FIRST_ASKED, {"run": run}):
+            if (made_of := KeyIngredients.from_note(json.loads(note).get("ingredients", {}))) is not None:
+                asked.setdefault((item, judge), []).append(made_of)
+        return asked
 
     def balances(self) -> list[ledger.Balance]:
         """Return every budget, that of every run first, then by name."""

@@ -209,13 +209,14 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     `paid`: judges were asked, so that there are calls and their cost.
     """
     setup, data = result.setup, result.data
+    early = result.answer.answered and result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
         *([Fact("cost", Section.COST, "cost", _cost(result), first=True)] if paid else []),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
         *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), one.said) for one in gate),
-        Fact("ended", Section.EVIDENCE, "ended", _why_ended(result)),
+        Fact("ended", Section.EVIDENCE, "ended", _why_ended(result), first=early),
         *_of_judge(result, paid=paid),
         *([Fact("calls", Section.COST, "calls", _calls(result))] if paid else []),
         *(

@@ -121,20 +121,19 @@ async def asked(
     if not prepared.booked:
         (judge,) = asking
         return await _answered(session, prepared, judge)
-    ledger, command, models = (
-        prepared.open_ledger,
-        prepared.command,
-        [one for one in asking if isinstance(one, Metered)],
-    )
+    ledger, command = prepared.open_ledger, prepared.command
+    models = [judge for judge in asking if isinstance(judge, Metered)]
     try:
+        # Two processes would pay for the same verdicts.
         with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
             if not terms.offline:
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
-            replies = await prepared.look(lambda reader: [reader.reply_lengths(judge.identity) for judge in models])
+            replies, silent = await prepared.look(
+                lambda reader: ([reader.reply_lengths(judge.identity) for judge in models], silent_of(prepared, reader))
+            )
             for model, lengths in zip(models, replies, strict=True):
                 model.learn_lengths(lengths)
-            silent = await prepared.look(lambda reader: silent_of(prepared, reader))
             terms = replace(terms, silent=silent, seen=command.seen, tested=command.tested)
             finished = await drive(
                 session,

@@ -244,7 +244,8 @@ class Summary:
         ]
         by = [Said(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
-        turned = [Said(one.name, one.since.line, one.since.line) for one in self.lines if one.since.line]
+        since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
+        turned = [Said(name, text, text) for name, text in since]
         first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
         said = [one.said(one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""

@@ -82,14 +82,12 @@ def started(server, files):
 def test_a_decision_is_the_first_line_and_exit_0(recorded):
     result = judgeloop(*recorded)
     assert result.exit_code == 0, result.output
-    first_line, second_line, third_line, fourth_line, *_ = result.stdout.splitlines()
+    first_line, *lines = result.stdout.splitlines()
     assert first_line == "good-model is better than poor-model on items like these 30."
-    assert re.match(
-        r"Judged by replay:\w+\.csv: \d+ of 30 items\. Gap: above 0, at most 0\.\d+, 0\.\d+ on these verdicts\. "
-        r"Stated risk: 0\.\d+ \(guaranteed\)\.",
-        f"{second_line} {third_line}",
-    )
-    assert fourth_line.startswith("Warning: The set has only 30 items.")
+    assert [line.split()[0] for line in lines if re.match(r"  \w", line)][:5] == [
+        "judged", "votes", "gap", "risk", "cost",
+    ]  # fmt: skip
+    assert any(line.startswith("Warning: The set has only 30 items.") for line in lines)
     assert result.stderr.splitlines() == [
         "judgeloop: ledger: new, at .judgeloop/ledger.sqlite",
         (
@@ -104,7 +102,8 @@ def test_a_quiet_run_shows_no_progress_and_only_decision_cost_and_warnings(recor
     for quiet in ("-q", "--quiet"):
         result = judgeloop(*recorded, quiet)
         assert not result.stderr
-        assert result.stdout.rstrip("\n").split("\n") == whole.split("\n\n")[0].split("\n")
+        assert whole.startswith(result.stdout.rstrip("\n"))
+        assert result.stdout.count("\n\n") == 2, "the decision, what is seen first, and the warnings"
 
 
 @pytest.mark.smoke
@@ -400,7 +399,7 @@ def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(judged
     arguments = [*judged([i % 2 for i in range(30)]), "JUDGELOOP_MIN_JUDGMENTS=30", "--about", "items"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
-    said = "good-model and poor-model are level on these 30 items. Judged by replay:scores.csv: all 30 items."
+    said = "good-model and poor-model are level on these 30 items."
     assert unwrapped(result.stdout).startswith(said)
     assert judgeloop(*arguments, "--require-winner", "good-model").exit_code == 3
 
@@ -411,7 +410,7 @@ def test_a_table_of_verdicts_on_some_items_goes_with_allow_partial(judged):
     assert refused.exit_code == 2
     assert refused.stderr.endswith("judge only the items that it has with --allow-partial\n")
     result = unwrapped(judgeloop(*arguments, "--allow-partial").stdout)
-    assert "Judged by replay:scores.csv: all 8 items." in result
+    assert "judged all 8 items, by replay:scores.csv" in result
     assert "the answer is about the other 8: 22 without a verdict in " in result
 
 
@@ -607,7 +606,7 @@ def test_a_run_on_known_verdicts_says_what_they_cost_and_what_all_would(files, c
     each = known["answers_usd"] / known["judged"]
     assert known["usd_of_all"] == pytest.approx(each * known["items"], rel=0.01)
     page = judgeloop(*command, "--risk", "0.2", "-o", "known.html").stdout
-    assert "Cost: $0.00 of $5.00; with answers known from before, $0.0" in unwrapped(page)
+    assert "cost $0.00 of $5.00; with answers known from before, $0.0" in unwrapped(page)
     told = Path("known.html").read_text()
     assert told.count("with answers known from before, $0.0") >= 1, "also where the command is repeated"
 

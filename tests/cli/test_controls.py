@@ -111,7 +111,7 @@ def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
     red = [case.get("name") for case in suite if case.find("error") is not None or case.find("failure") is not None]
     assert (len(red), "controls" in red[0]) == (1, False)
     html = Path("verdict.html").read_text()
-    assert "none has a verdict, not finished" in html
+    assert "has not finished its controls" in html
     assert "<dt>broken</dt><dd>new wins</dd>" in html
     assert "<dt>passed</dt>" not in html, "where the judge failed, nothing passes"
 
@@ -125,7 +125,7 @@ def test_an_outage_after_the_controls_is_no_abstention_and_draws_no_lead(judge):
     assert "no result: the judge failed" in done.stderr
     assert "not needed" not in done.stderr
     assert json.loads(Path("verdict.json").read_text())["stop_reason"] == "judge_failed"
-    assert "for attempts that failed, at their maximum" in Path("verdict.html").read_text()
+    assert "for attempts that failed and may have been billed" in Path("verdict.html").read_text()
     assert 'name="abstentions"' not in Path("verdict.xml").read_text()
     assert re.search("all attempts at .* failed|calls in a row failed", done.stderr)
     assert len(list(ET.parse("verdict.xml").getroot().iter("error"))) == 1
@@ -142,7 +142,7 @@ def test_who_leaves_the_gate_out_is_told_that_the_judge_did_not_pass(judge):
     assert said.startswith("openai/judge did not pass its controls")
     assert said.endswith(f": {right}.")
     assert "asked by an earlier command of this run" in unwrapped(done.stdout)
-    assert f"{right}, not passed; asked by an earlier command" in Path("open.html").read_text()
+    assert "asked by an earlier command of this run" in Path("open.html").read_text()
     compare(server, "--dry-run")
     another = json.loads(compare(server, "--json", "--seed", "5").stdout)
     assert not another["controls"], "another run has asked none"

@@ -69,7 +69,7 @@ def test_it_decides_says_what_it_means_and_leaves_no_files(empty, temporary, mon
     done = demo()
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert "centrality is better than lead-2 on items like these 240. Judged by metric:rouge2: 43 of 240 items." in said
+    assert "centrality is better than lead-2 on items like these 240. judged 43 of 240 items, by metric:rouge2" in said
     assert "after 43 of 240 judgments" in said
     assert "they name the same system (70 for lead-2, 156 for centrality, 14 ties)" in said
     assert not any(empty.iterdir())

@@ -454,7 +454,7 @@ def test_a_night_names_the_items_that_turned_since_the_last_night():
     assert 0 < len(turned) <= second["pairs"][0]["judged_in_both"]
     assert {(one["before"], one["after"], *one["changed"]) for one in turned} == {("better", "old", "better")}
     page = unwrapped(suite("--night", "2026-01-03", *thorough).stdout)
-    assert f"Items that turned since the last night all better {len(turned)} of " in page
+    assert f"all better turned since the last night: {len(turned)} of " in page
     assert f"{turned[0]['item_id']} (better, then old; other output of better)" in page
 
 

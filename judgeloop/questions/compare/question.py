@@ -231,6 +231,8 @@ class Compare(Question[CompareSettings, Tally, Comparison]):
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
         """Note the last decision on the same outputs with another seed, if it was another one."""
+        # Verdicts are remembered, so another seed draws another sample of known ones: its risk is as stated, but it is
+        # no new evidence. It is warned of, and not prevented.
         same = [one for one in _before(ran) if one.note.question == ran.run.question]
         found = await self.ended_otherwise(ran, result, same, lambda one: (one.named, one.claim))
         return replace(result, redrawn=found[0] if found else "")
