@@ -34,7 +34,7 @@ from judgeloop.runs.drive import asked, opened, systems_of, terms_of
 from judgeloop.runs.inputs import Inputs, check_ledger, live_systems, with_live
 from judgeloop.runs.prepared import Parts, Prepared, ids_of
 from judgeloop.settings.fields import JUDGES
-from judgeloop.settings.run_settings import Answerer, GenerateSettings, RunSettings, within_ceiling
+from judgeloop.settings.run_settings import Answerer, ExportOnly, GenerateSettings, RunSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS
 
 # How a command ends that asked for less than it should.
@@ -47,7 +47,7 @@ class RunOfOutputs(RunSettings):
 
     judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
     outputs: Answerer
-    export_only: bool = False
+    export_only: ExportOnly = False
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:

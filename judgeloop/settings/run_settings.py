@@ -353,6 +353,9 @@ class DoctorSettings(JudgeSettings):
 Answerer = Annotated[
     Path | str, Parse(source), Setting(f"The system that answers: {FORMS}.", fields.ITEMS, Role.KEY, argument="SYSTEM")
 ]
+ExportOnly = Annotated[
+    bool, fields.report_setting("Write the outputs that are in the ledger, and ask for none.", fields.MONEY)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,9 +377,7 @@ class GenerateSettings(MoneySettings):
     ).field(None)
     seed: fields.Seed = 0
     max_abstentions: fields.MaxAbstentions = 0.05
-    export_only: bool = fields.report_setting(
-        "Write the outputs that are in the ledger, and ask for none.", fields.MONEY
-    ).field(False)
+    export_only: ExportOnly = False
     deadline: fields.Deadline = None
     concurrency: fields.Concurrency = 8
     rpm: fields.CallsAMinute = None
