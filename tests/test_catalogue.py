@@ -24,9 +24,9 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.methods.rows import Draft
-from judgeloop.questions.compare.config import CompareConfig
-from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.compare.settings import CompareConfig
+from judgeloop.questions.estimate.settings import EstimateConfig
+from judgeloop.questions.select.settings import SelectConfig
 from judgeloop.settings.setting import declared
 
 ITEMS = 24

@@ -163,7 +163,7 @@ QUESTION = {
 
 from dataclasses import dataclass
 
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.estimate.settings import EstimateConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +328,7 @@ OF_SETTINGS = ("run/test_identity.py", "api/test_signatures.py", "cli/test_flags
 
 
 def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
-    copy.insert("questions/compare/config.py", "\n    @classmethod\n    def completed", SETTING)
+    copy.insert("questions/compare/settings.py", "\n    @classmethod\n    def completed", SETTING)
     copy.insert("api/arguments.py", "    max_flips: ", "    colour: str | None\n")
     assert "--colour" in copy.run("compare", "--help-all")
     schema = "import make_schema; print(make_schema.schema())"

@@ -25,7 +25,7 @@ from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.questions.stored import keep
-from judgeloop.report.naming import as_python
+from judgeloop.report.words import as_python
 from judgeloop.run.again import called, masked, repeatable
 from judgeloop.run.dry_run import DryRun, without_a_trace
 

@@ -12,7 +12,7 @@ from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, settings_command
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.diagnostics.config import BudgetConfig, LedgerConfig, NamedConfig
-from judgeloop.report.escaping import visible
+from judgeloop.report.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,8 +12,7 @@ import click
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.streams import say, say_settings
 from judgeloop.core.money import show_usd
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import count
+from judgeloop.report.words import count, visible
 
 if TYPE_CHECKING:
     from judgeloop.run.generate import Gathered, Generation

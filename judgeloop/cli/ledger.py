@@ -23,8 +23,7 @@ from judgeloop.diagnostics.config import (
     ReconcileConfig,
     SalvageConfig,
 )
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import count
+from judgeloop.report.words import count, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

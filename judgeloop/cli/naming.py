@@ -2,7 +2,7 @@
 
 A setting without a flag becomes its variable, as in JUDGELOOP_RPM=60. What a file or a variable gave is
 named as it was given. The other folders put the name of a setting between backticks, alone or with
-a value, as in `selector=random`; users of the Python API see what Python writes (`report/naming.py`).
+a value, as in `selector=random`; users of the Python API see what Python writes (`report/words.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 
 from judgeloop.cli.commands import COMMANDS, SETTINGS
 from judgeloop.cli.streams import typed
-from judgeloop.report.naming import NAMED
+from judgeloop.report.words import NAMED
 from judgeloop.settings.setting import Declared
 
 if TYPE_CHECKING:

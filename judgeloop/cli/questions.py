@@ -22,10 +22,9 @@ from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.question import C, P, Question, R
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Section
+from judgeloop.report.page import Fact, Section
 from judgeloop.report.terminal import render
-from judgeloop.report.words import count, shortened
+from judgeloop.report.words import count, shortened, visible
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe

@@ -13,9 +13,9 @@ from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, PanelArgument, se
 from judgeloop.cli.streams import columns
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
-from judgeloop.report.escaping import visible_lines
-from judgeloop.report.facts import Page, decided
+from judgeloop.report.page import Page, decided
 from judgeloop.report.terminal import render, wrapped
+from judgeloop.report.words import visible_lines
 
 if TYPE_CHECKING:
     from judgeloop.ledger.opening import Address

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast, final
 import click
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import WIDTH
+from judgeloop.report.words import WIDTH, visible
 
 if TYPE_CHECKING:
     from judgeloop.settings.sources import Read

@@ -18,10 +18,9 @@ from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.streams import columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Page, Section, Table, decided, named
+from judgeloop.report.page import Fact, Page, Section, Table, decided, named
 from judgeloop.report.terminal import WARNING, render
-from judgeloop.report.words import per_cent
+from judgeloop.report.words import per_cent, visible
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe

@@ -12,8 +12,7 @@ from judgeloop.core.ledger import RecordedAttempt
 from judgeloop.core.money import show_usd
 from judgeloop.diagnostics.past_runs import past_run
 from judgeloop.ledger.opening import Address, open_reader
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import count
+from judgeloop.report.words import count, visible
 
 LONGEST_VALUE = 16  # number of characters shown of a hash or another ingredient
 

@@ -12,15 +12,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.config import CompareConfig
     from judgeloop.questions.compare.prepare import PreparedComparison
     from judgeloop.questions.compare.result import Comparison
-    from judgeloop.questions.estimate.config import EstimateConfig
+    from judgeloop.questions.compare.settings import CompareConfig
     from judgeloop.questions.estimate.prepare import PreparedEstimation
     from judgeloop.questions.estimate.result import Estimation
-    from judgeloop.questions.select.config import SelectConfig
+    from judgeloop.questions.estimate.settings import EstimateConfig
     from judgeloop.questions.select.prepare import PreparedSelection
     from judgeloop.questions.select.result import Selection
+    from judgeloop.questions.select.settings import SelectConfig
     from judgeloop.report.result import RunResult
     from judgeloop.run.plan import Plan
     from judgeloop.run.prepared import Prepared
@@ -69,7 +69,7 @@ class Question(Generic[C, P, R]):
 
     def settings(self) -> type[C]:
         """Return the class of its settings."""
-        found: type[C] = self._of("config", self.config)
+        found: type[C] = self._of("settings", self.config)
         return found
 
     def load(self) -> Answering[C, P, R]:

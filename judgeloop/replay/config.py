@@ -26,8 +26,8 @@ from judgeloop.papers.settings import (
     RepresentOne,
     WeakJudges,
 )
-from judgeloop.questions.estimate.config import BY_CONFIDENCE
-from judgeloop.questions.select.config import MinGap
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE
+from judgeloop.questions.select.settings import MinGap
 from judgeloop.replay.cluster import scheduler
 from judgeloop.run.prepared import plain
 from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of

@@ -23,7 +23,7 @@ from judgeloop.methods.stats.intervals import Interval
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.papers.actracer.inputs import SEARCHING, most_clusters
-from judgeloop.questions.estimate.config import BY_CONFIDENCE
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.replay.compare import Row, walked
 from judgeloop.replay.config import ReplayEstimateConfig
 

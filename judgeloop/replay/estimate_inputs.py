@@ -21,7 +21,7 @@ from judgeloop.methods.stats.strata import Floats
 from judgeloop.papers.actracer.inputs import read_confidence, states_of
 from judgeloop.papers.settings import HIDDEN, MIDDLE
 from judgeloop.papers.vectors import embed, reduced
-from judgeloop.questions.estimate.config import BY_CONFIDENCE
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Subject
 from judgeloop.replay.recorded_files import Recorded, outputs_of, read_recorded, takes, vectors_of

@@ -20,7 +20,7 @@ from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM, Floats
 from judgeloop.papers.llm_selector.information import choose_epsilons
-from judgeloop.questions.select.config import QUESTION
+from judgeloop.questions.select.settings import QUESTION
 from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.recorded_files import Recorded, read_recorded, takes

@@ -14,7 +14,7 @@ import numpy as np
 
 from judgeloop.catalogue import selector_row
 from judgeloop.methods.stats.strata import Floats
-from judgeloop.questions.select.config import QUESTION
+from judgeloop.questions.select.settings import QUESTION
 from judgeloop.replay.compare import Row
 
 LEVELS = (0.7, 0.8, 0.9, 1.0)  # shares of realisations that reach a goal

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from judgeloop.providers.redaction import MASK, redact
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Section
+from judgeloop.report.page import Fact, Section
 from judgeloop.report.result import RunResult
+from judgeloop.report.words import visible
 from judgeloop.run.prepared import Prepared
 from judgeloop.settings.secret import secrets_of
 

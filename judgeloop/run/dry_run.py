@@ -17,13 +17,11 @@ from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.part import Say
 from judgeloop.ledger.opening import is_ledger
-from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
-from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
-from judgeloop.report.words import WIDTH, count, dollars, per_cent, sentence, shortened
+from judgeloop.report.words import WIDTH, as_python, count, dollars, per_cent, sentence, shortened, visible
 from judgeloop.run.drive import systems_of
 from judgeloop.run.plan import EVEN, EqualSystem, Plan, Range, usual
 from judgeloop.run.prepared import Prepared

@@ -12,9 +12,9 @@ import judgeloop
 from judgeloop.api.arguments import NO_SETTINGS, CallArguments, CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.api.in_memory import holds_data
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.config import CompareConfig
-from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.compare.settings import CompareConfig
+from judgeloop.questions.estimate.settings import EstimateConfig
+from judgeloop.questions.select.settings import SelectConfig
 from judgeloop.settings.setting import declared
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from support.text import unwrapped
 
 from judgeloop.core.errors import InputError
 from judgeloop.methods.estimators.win_rates import SCOUTED
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.select.settings import SelectConfig
 
 ITEMS = 40
 SHARES = {"best": 0.9, "able": 0.6, "fair": 0.5, "poor": 0.2, "base": 0.5}  # of items with a good answer

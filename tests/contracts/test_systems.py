@@ -16,8 +16,8 @@ from support.messages_server import message, text
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Output
 from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
-from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.prepare import prepare
+from judgeloop.questions.compare.settings import CompareConfig
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE
 from judgeloop.systems.catalogue import OF_MODELS, make_system
 from judgeloop.systems.chat import KEYS_OF_FILE

@@ -19,7 +19,7 @@ from judgeloop.engine.terms import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.questions.compare import prepare as comparing
 from judgeloop.questions.compare import run as compare_run
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareConfig
 
 LARGE = "x" * 50_000_000
 

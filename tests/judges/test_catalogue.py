@@ -10,7 +10,7 @@ from support.judges import LOCAL, judge
 
 from judgeloop.core.errors import InputError
 from judgeloop.judges.catalogue import JUDGES, parse_spec
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareConfig
 from judgeloop.settings.setting import declared
 
 each_row = pytest.mark.parametrize("row", JUDGES, ids=lambda row: row.kind)

@@ -18,7 +18,7 @@ from judgeloop.providers import pricing
 from judgeloop.providers.pricing import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 from judgeloop.questions.compare import prepare as comparing
 from judgeloop.questions.compare import run as compare_run
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareConfig
 from judgeloop.run import drive
 from judgeloop.run.dry_run import DryRun
 

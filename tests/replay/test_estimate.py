@@ -16,8 +16,8 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.questions.estimate.prepare import draft_of
+from judgeloop.questions.estimate.settings import EstimateConfig
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Subject, judgments, stratify, walk
 

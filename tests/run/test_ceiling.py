@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareConfig
 from judgeloop.settings.run_settings import CEILING, within_ceiling
 
 

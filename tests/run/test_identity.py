@@ -17,11 +17,11 @@ from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.questions.compare import prepare as comparing
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareConfig
 from judgeloop.questions.estimate import prepare as estimating
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.estimate.settings import EstimateConfig
 from judgeloop.questions.select import prepare as selecting
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.select.settings import SelectConfig
 from judgeloop.replay.config import CONFIGS
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Part, declared

@@ -14,8 +14,8 @@ from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import DoctorConfig
 from judgeloop.judges import human
-from judgeloop.questions.compare.config import CompareConfig
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.compare.settings import CompareConfig
+from judgeloop.questions.estimate.settings import EstimateConfig
 from judgeloop.run.inputs import judge_options, read_inputs
 
 SHORTER, LONGER = "Prefer the shorter answer.", "Prefer the longer answer."

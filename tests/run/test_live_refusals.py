@@ -12,11 +12,11 @@ from support.live import ITEMS, write_items, write_outputs
 
 from judgeloop.core.errors import InputError
 from judgeloop.questions.compare import prepare as comparing
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareConfig
 from judgeloop.questions.estimate import prepare as estimating
-from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.estimate.settings import EstimateConfig
 from judgeloop.questions.select import prepare as selecting
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.select.settings import SelectConfig
 from judgeloop.run.live import live_systems
 
 LIVE, FILE = "openai/better", "candidate.toml"

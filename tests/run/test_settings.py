@@ -8,8 +8,8 @@ import pytest
 
 from judgeloop.core.choices import Order
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.config import CompareConfig
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.compare.settings import CompareConfig
+from judgeloop.questions.select.settings import SelectConfig
 from judgeloop.settings.setting import declared
 
 LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}

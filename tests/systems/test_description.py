@@ -15,7 +15,7 @@ from support.live import system_flags
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item, Output
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareConfig
 from judgeloop.systems.catalogue import make_system
 from judgeloop.systems.chat import KEYS_OF_FILE, Description, Reading, read_description
 from judgeloop.systems.options import KEYS, options_of

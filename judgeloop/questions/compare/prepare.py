@@ -24,8 +24,8 @@ from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule
-from judgeloop.questions.compare.config import QUESTION, RULES, CompareConfig
 from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
+from judgeloop.questions.compare.settings import QUESTION, RULES, CompareConfig
 from judgeloop.run.dry_run import unlikely_to_pass
 from judgeloop.run.earlier import has_result, runs_before, ties_of
 from judgeloop.run.inputs import Inputs, check_winner, names_for, read_inputs

@@ -16,7 +16,7 @@ from judgeloop.core.protocols import Judge, Selector
 from judgeloop.methods.rows import INTERVALS, Draft
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.config import QUESTION, EstimateConfig
+from judgeloop.questions.estimate.settings import QUESTION, EstimateConfig
 from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs
 from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id

@@ -21,11 +21,11 @@ from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.controls import NO_CONTROLS
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.config import BY_CONFIDENCE
 from judgeloop.questions.estimate.page import page
 from judgeloop.questions.estimate.plan import RATINGS, ZERO_OR_ONE, judgments_to_know, more_to_know, too_few
 from judgeloop.questions.estimate.prepare import PreparedEstimation
 from judgeloop.questions.estimate.result import EstimateOptions, Estimation, estimated_of
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.report.labels import Texts
 from judgeloop.run.drive import data_notes, drive_session, session_of, setup_of, terms_of
 from judgeloop.run.foresee import planned

@@ -12,8 +12,8 @@ from judgeloop.core.pool import Pool
 from judgeloop.methods.estimators.win_rates import scouted_items
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.stopping.best_of_many import BestRule
-from judgeloop.questions.select.config import QUESTION, SELECTORS, SelectConfig
 from judgeloop.questions.select.plan import may_stay_open, no_winner, usual_calls
+from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectConfig
 from judgeloop.report.words import count
 from judgeloop.run.inputs import read_inputs
 from judgeloop.run.live import looks_at_all

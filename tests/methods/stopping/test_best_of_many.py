@@ -14,7 +14,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
-from judgeloop.questions.select.config import SelectConfig
+from judgeloop.questions.select.settings import SelectConfig
 
 BASELINE, ITEMS, RISK = 0, 20, 0.1
 labels_of = partial(labels_of_rows, baseline=BASELINE)

@@ -19,7 +19,7 @@ from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.papers.diffuse.rules import Hypergeometric, TieAware, survival
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareConfig
 
 
 def test_the_papers_worked_example():

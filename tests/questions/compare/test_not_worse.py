@@ -12,7 +12,7 @@ from support import commandline
 from support.outputs import write_outputs
 
 import judgeloop
-from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.settings import CompareConfig
 from judgeloop.questions.stored import result_of, stored
 
 ITEMS = 100

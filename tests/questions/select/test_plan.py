@@ -7,7 +7,6 @@ import itertools
 import pytest
 
 from judgeloop.engine.session import Limits
-from judgeloop.questions.select.config import MORE_EACH, USUAL, SelectConfig
 from judgeloop.questions.select.plan import (
     ASSUMED,
     GAPS,
@@ -20,6 +19,7 @@ from judgeloop.questions.select.plan import (
     more_to_name,
     usual_calls,
 )
+from judgeloop.questions.select.settings import MORE_EACH, USUAL, SelectConfig
 from judgeloop.run.plan import Range
 
 NO_LIMIT = Limits(1, 10**6, 1.0)
