@@ -176,6 +176,7 @@ QUESTION = {
 from dataclasses import dataclass
 
 from judgeloop.questions.estimate.settings import EstimateSettings
+from judgeloop.questions.estimate.settings import EstimateSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,7 @@ from judgeloop.cli.options import CONTEXT, JSON, PanelArgument, settings_command
 from judgeloop.cli.output import as_flags
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd, to_pico, to_usd
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import count
+from judgeloop.report.words import count, visible
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import LedgerSettings
 from judgeloop.settings.setting import DOLLARS_FORM, Parse

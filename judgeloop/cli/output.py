@@ -27,9 +27,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast, final
 import click
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
-from judgeloop.report.escaping import visible
-from judgeloop.report.naming import NAMED
-from judgeloop.report.words import WIDTH
+from judgeloop.report.words import NAMED, WIDTH, visible
 from judgeloop.settings.setting import COMMAND_LINE, Declared
 
 if TYPE_CHECKING:

@@ -26,10 +26,9 @@ from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger, place_of
 from judgeloop.providers.catalogue import likely_model
 from judgeloop.providers.pricing import Metered, age_sentence, old_prices, today
-from judgeloop.report.escaping import visible
 from judgeloop.report.facts import tokens
 from judgeloop.report.terminal import wrapped
-from judgeloop.report.words import WIDTH
+from judgeloop.report.words import WIDTH, visible
 from judgeloop.runs.inputs import check_ledger, judge_options
 from judgeloop.settings.run_settings import DoctorSettings, JudgeSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS, make_system, source

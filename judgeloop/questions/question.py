@@ -16,8 +16,8 @@ from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.core.protocols import T
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
-from judgeloop.report.facts import Page
 from judgeloop.report.labels import Texts
+from judgeloop.report.page import Page
 from judgeloop.report.result import CUT_SHORT, RunResult
 from judgeloop.runs.drive import asked, opened, terms_of
 from judgeloop.runs.forecast import Forecast, Left, forecast

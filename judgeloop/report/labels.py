@@ -16,7 +16,7 @@ from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Item, Key, Label
-from judgeloop.report.escaping import csv_cell
+from judgeloop.report.words import csv_cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from string import Formatter
 from typing import Any
 
 from judgeloop.core.part import Say, plain
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import about, count, dollars, per_cent
+from judgeloop.report.words import about, count, dollars, per_cent, visible
 
 
 class NoteCode(enum.StrEnum):

@@ -29,10 +29,10 @@ from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.providers.redaction import MASK, redact
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Section
+from judgeloop.report.page import Fact, Section
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.report.result import RunResult
+from judgeloop.report.words import visible
 from judgeloop.runs.inputs import required_winner, since_of
 from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.settings.fields import ABSTAIN

@@ -21,7 +21,7 @@ import judgeloop
 from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
 from judgeloop.questions.select.page import page
-from judgeloop.report.facts import Fact, Section
+from judgeloop.report.page import Fact, Section
 from judgeloop.report.pictures import Bar
 
 EVIL = "<script>alert('x')</script> & \x1b[31m"

@@ -36,7 +36,7 @@ from judgeloop.questions.compare import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
 from judgeloop.questions.compare.settings import QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
-from judgeloop.report.facts import Page
+from judgeloop.report.page import Page
 from judgeloop.runs.drive import data_notes, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass

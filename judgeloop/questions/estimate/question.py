@@ -35,7 +35,7 @@ from judgeloop.questions.estimate import page
 from judgeloop.questions.estimate.result import EstimateOptions, Estimation, estimated_of
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
 from judgeloop.questions.question import Question, Ran
-from judgeloop.report.facts import Page
+from judgeloop.report.page import Page
 from judgeloop.runs.drive import asked, data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, looks_at_all, read_inputs

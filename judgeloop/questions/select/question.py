@@ -23,7 +23,7 @@ from judgeloop.questions.question import Question, Ran
 from judgeloop.questions.select import page
 from judgeloop.questions.select.result import Selection, SelectOptions, selected_of
 from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
-from judgeloop.report.facts import Page
+from judgeloop.report.page import Page
 from judgeloop.report.words import count
 from judgeloop.runs.drive import data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
