@@ -48,7 +48,7 @@ def test_the_names_of_commands_are_offered(shell):
 
 
 def test_subcommands_are_offered():
-    assert offered("judgeloop ledger s") == ["plain,show", "plain,settle"]
+    assert offered("judgeloop ledger s") == ["plain,settle", "plain,show"]
     assert offered("judgeloop runs ") == [f"plain,{one}" for one in ("list", "show", "trend")]
 
 
