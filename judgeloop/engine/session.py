@@ -61,6 +61,21 @@ class Limits:
             raise InputError(f"`max_abstentions` is a share between 0 and 1, found {self.max_abstentions}")
 
 
+def check_draws(selector: Selector[Any], rule: StoppingRule[Any]) -> None:
+    """Refuse a rule that needs uniform random draws, where the selector does not make them.
+
+    Raises:
+        InputError: says what to do instead.
+    """
+    if rule.needs_draws and selector.draws is not Draws.EVEN:
+        does = "picks items" if selector.draws is Draws.PICKED else "prefers some items"
+        raise InputError(
+            f"the rule {rule.name!r} is valid only for uniform random draws, but the selector "
+            f"{selector.name!r} {does}; use `selector=random`, or a rule that does not need "
+            "uniform draws"
+        )
+
+
 @final
 class Session(Generic[T]):
     """One run from the first choices to the outcome; `T` is the type of the estimator's counts."""
@@ -85,13 +100,7 @@ class Session(Generic[T]):
         Raises:
             InputError: the rule needs uniform random draws, and the selector does not make them.
         """
-        if rule.needs_draws and selector.draws is not Draws.EVEN:
-            does = "picks items" if selector.draws is Draws.PICKED else "prefers some items"
-            raise InputError(
-                f"the rule {rule.name!r} is valid only for uniform random draws, but the selector "
-                f"{selector.name!r} {does}; use `selector=random`, or a rule that does not need "
-                "uniform draws"
-            )
+        check_draws(selector, rule)
         self._items = items
         self._selector = selector
         self._estimator = estimator

@@ -14,6 +14,7 @@ from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.core.protocols import T
+from judgeloop.engine.session import check_draws
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.report.labels import Texts
@@ -106,6 +107,7 @@ class Question(ABC, Generic[S, T, R]):
         inputs = self.inputs(config, environment, offline=offline)
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
+        check_draws(parts.selector, parts.rule)
         run_id, question = ids_of(self.name, config, inputs, **self.identity(config, inputs))
         return Prepared(config, inputs, parts, run_id, question if isinstance(config, ContestSettings) else "")
 
