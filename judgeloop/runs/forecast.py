@@ -315,7 +315,7 @@ class Forecast:
         return [table, wrapped(said, width)]
 
     def to_dict(self, say: Say = str) -> dict[str, Any]:
-        """Return the forecast as JSON values: amounts in dollars, null without a price."""
+        """The forecast as JSON values: amounts in dollars, null without a price."""
         result = self.result
         setup, data = result.setup.to_json(say), result.data.to_json(say)
         kept = ("tier", "prices", "old_prices", "run", "rule", "selector")
