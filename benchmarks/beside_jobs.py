@@ -177,7 +177,7 @@ def inspect_ai(job: Job) -> None:
     def judging() -> Task:
         return Task(dataset=dataset.MemoryDataset(samples), solver=solver.generate())
 
-    config = model.GenerateConfig(
+    config = model.GenerateSettings(
         max_connections=job.in_flight, max_tokens=MAX_TOKENS, max_retries=ATTEMPTS - 1, attempt_timeout=round(job.timeout)
     )  # fmt: skip
     server = {"base_url": job.url, "api_key": job.key, "responses_api": False}

@@ -24,8 +24,8 @@ from replay_pictures import Z, panel, panels, svg, verbatim
 
 from judgeloop.papers.diffuse.tree import COMBINED, Dendrogram, ward_by_size
 from judgeloop.replay.compare import Recordings, Row, recordings_for, selector_for
-from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.run import JOURNAL
+from judgeloop.replay.settings import ReplayCompareSettings
 
 Floats = NDArray[np.float64]
 LEAST_A_BIN = 4  # items drawn from a bin; fewer say nothing
@@ -159,7 +159,7 @@ def analyse(found: Picks, numbers: Sequence[int], bins: int, pair: tuple[int, in
     return PairAnalysis(body, clusters, named)
 
 
-def picks_of(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig, size: int) -> Picks | None:
+def picks_of(recordings: Recordings, pair: tuple[int, int], config: ReplayCompareSettings, size: int) -> Picks | None:
     """Return the first `size` items that DiffUse picks on one pair; None for level systems."""
     contest = recordings.contest(pair, config.subset, np.random.default_rng([*pair, 0]))
     if contest.gap == 0:
@@ -351,11 +351,11 @@ def outcome_norms_picture(norms: Floats, preferences: Floats) -> str:
     return svg(figure)
 
 
-def read(folder: Path) -> tuple[ReplayConfig, list[Row]]:
+def read(folder: Path) -> tuple[ReplayCompareSettings, list[Row]]:
     """Return the settings of a finished replay, and its rows."""
     head, *parts = map(json.loads, (folder / JOURNAL).read_text(encoding="utf-8").splitlines())
     settings = {name: value for name, value in head["settings"].items() if value is not None}
-    config = ReplayConfig.of(**settings, output=folder, pairs=len(parts))
+    config = ReplayCompareSettings.of(**settings, output=folder, pairs=len(parts))
     return config, [row for part in parts for row in part["rows"]]
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.papers.llm_selector import information
-from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.select import field_for
+from judgeloop.replay.settings import ReplaySelectSettings
 
 POOL, FIRST = 400, 20
 SEARCHED = (0.25, 0.45)  # the pair that the search chooses (docs/results/tables.md)
@@ -145,7 +145,7 @@ def main() -> None:
     given = parser.parse_args()
     folder = given.data / "alpacaeval"
     field = field_for(
-        ReplaySelectConfig.of(
+        ReplaySelectSettings.of(
             output=Path(),  # nothing is written
             verdicts=folder / "verdicts-gpt4.csv.gz",
             outputs=folder / "outputs",

@@ -30,13 +30,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from judgeloop.ledger.charges import charge_run, run_row, summed
+from judgeloop.ledger.rows import NUMBER, AttemptRow, SumRow, TextRow, VerdictRow, insert, next_number
 
 from judgeloop.core.ledger import End
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text, digest
-from judgeloop.ledger.charges import charge_run, run_row, summed
 from judgeloop.ledger.merging import Believing, merge
-from judgeloop.ledger.rows import NUMBER, AttemptRow, SumRow, TextRow, VerdictRow, insert, next_number
 from judgeloop.ledger.sqlite import SqliteConnection, connect
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

@@ -20,7 +20,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.by_table import NotWorse
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.methods.stopping.sequential import Sequential
-from judgeloop.questions.compare.plan import more_to_decide
+from judgeloop.questions.compare.question import more_to_decide
 
 RISK, MARGIN = 0.1, 0.1
 GAPS, TIES, LOOKS = (-0.1, -0.05, 0.0, 0.05, 0.1), (0.3, 0.6), (60, 120, 180)

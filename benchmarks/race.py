@@ -36,7 +36,7 @@ from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.stats import levels
 from judgeloop.methods.stopping.best_of_many import Separated
 from judgeloop.questions.select.page import course_of
-from judgeloop.replay.recorded_files import read_scores
+from judgeloop.replay.data import read_scores
 from judgeloop.report.pictures import Chart
 from judgeloop.report.svg import Drawing
 

@@ -18,12 +18,12 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.papers.diffuse.tree import closest_in_cosine
 from judgeloop.replay.compare import Recordings, run_pair
-from judgeloop.replay.config import ReplayConfig
+from judgeloop.replay.settings import ReplayCompareSettings
 
 SYSTEMS, DIMENSIONS = 5, 384
 
 
-def plain(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig) -> list[float]:
+def plain(recordings: Recordings, pair: tuple[int, int], config: ReplayCompareSettings) -> list[float]:
     """Return the estimates of one pair, with a new linkage for each number of items judged."""
     estimates = []
     for seed in range(config.seeds):
@@ -49,7 +49,7 @@ def main() -> None:
     scores = rng.normal(size=(SYSTEMS, arguments.items))
     outputs = rng.normal(size=(SYSTEMS, arguments.items, DIMENSIONS))
     recordings = Recordings(tuple("abcde"), scores, outputs)
-    config = ReplayConfig(
+    config = ReplayCompareSettings(
         outputs=Path(), items=Path(), verdicts=Path(), output=Path(),  # nothing is read
         selectors=("diffuse",), seeds=arguments.seeds, sizes=tuple(range(10, 201, 10)),
     )  # fmt: skip

@@ -30,7 +30,7 @@ from judgeloop.core.outcomes import Control, Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.controls import MOST, counted
-from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
+from judgeloop.methods.stats.exact_tables import ExactTable, Zone, calibrated, not_worse, within
 from judgeloop.methods.stats.spending import Spending
 from judgeloop.methods.stopping.sequential import Sequential
 
@@ -168,7 +168,7 @@ ASKED = (
 )
 
 
-def answers(table: Table, preferences: Draws) -> tuple[Ints, Ints]:
+def answers(table: ExactTable, preferences: Draws) -> tuple[Ints, Ints]:
     """Return the side that gives its answer first in each run, -1 for none, and after how many judgments."""
     drawn = preferences[:, : table.limit]
     leads, decisive = np.cumsum(drawn, axis=1, dtype=np.int64), np.cumsum(drawn != 0, axis=1)
@@ -182,7 +182,7 @@ def answers(table: Table, preferences: Draws) -> tuple[Ints, Ints]:
 
 def wrong_most(
     zone: Zone, side: int, runs: int, rng: np.random.Generator, limit: int = LIMIT
-) -> Iterator[tuple[str, str, Table, Draws]]:
+) -> Iterator[tuple[str, str, ExactTable, Draws]]:
     """Yield populations in which the answer of a side is just wrong: about what, the words, table and runs."""
     for items in (None, 200, 805) if limit == LIMIT else (None, limit):
         table = calibrated(zone, RISK, limit, items)

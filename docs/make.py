@@ -29,19 +29,19 @@ import make_starter
 import judgeloop
 import judgeloop.parts
 from judgeloop.cli.commands import COMMANDS
-from judgeloop.cli.panel_command import PanelArgument, PanelOption
-from judgeloop.questions.question import QUESTIONS
-from judgeloop.settings.setting import Declared, Part, Source, declared
+from judgeloop.cli.options import PanelArgument, PanelOption
+from judgeloop.questions.catalogue import QUESTIONS
+from judgeloop.settings.setting import Declared, Role, anybody, caller, declared
+from judgeloop.settings.sources import harmless_judge, inside, lower
 
 DOCS = Path(__file__).parent
 BY_HAND = "<!-- made by docs/make.py: change the code, not this page -->\n"
-SOURCES = {
-    Source.CALLER: "the caller",
-    Source.FOUND: "any value",
-    Source.INSIDE: "files inside the folder",
-    Source.SPEC: "judges that run no code",
-    Source.VECTORS: "vectors without a model",
-    Source.LOWER: "at most the default",
+MAY_SET = {
+    caller: "the caller",
+    anybody: "any value",
+    inside: "files inside the folder",
+    harmless_judge: "judges that run no code",
+    lower: "at most the default",
 }
 
 
@@ -191,10 +191,10 @@ def configuration() -> str:
 
 def _setting(field: Declared, commands: list[str]) -> str:
     setting = field.setting
-    another = "yes" if setting.part in {Part.RUN, Part.CONTENT, Part.KEY} else "no"
+    another = "yes" if setting.role in {Role.RUN, Role.CONTENT, Role.KEY} else "no"
     users = "all three" if len(commands) == len(QUESTIONS) else ", ".join(commands)
     flag = f"none: {_cell(setting.help)}" if setting.file_only else f"`--{field.key}`"
-    return f"| `{field.key}` | `{field.variable}` | {flag} | {users} | {another} | {SOURCES[setting.source]} |"
+    return f"| `{field.key}` | `{field.variable}` | {flag} | {users} | {another} | {MAY_SET[setting.may_set]} |"
 
 
 def api() -> str:

@@ -12,21 +12,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from judgeloop.cli.commands import FIELDS
-from judgeloop.cli.panel_command import default_of
+from judgeloop.cli.options import default_of
 from judgeloop.providers.catalogue import PROVIDERS, chat_class
 from judgeloop.providers.endpoint import VARIABLES as OF_THE_NETWORK
 from judgeloop.providers.endpoint import Provider
-from judgeloop.settings.setting import Declared, Source
-from judgeloop.settings.sources import BESIDE, KEYS
+from judgeloop.settings.setting import Declared, anybody
+from judgeloop.settings.sources import BESIDE, KEYS, harmless_judge, inside, lower
 
 API_KEYS, SERVERS, NETWORK, LIMITS = "API keys", "Servers", "Proxies and certificates", "Limits"
-# What a `.env` in the working folder may set a setting to; a source that is missing: to nothing.
+# What a `.env` in the working folder may set a setting to; who is missing may set nothing.
 ALLOWED = {
-    Source.FOUND: "",
-    Source.INSIDE: "Here only a file in this folder.",
-    Source.SPEC: "Here only a judge that runs no code and reads no file outside this folder.",
-    Source.VECTORS: "Here only lexical or minilm.",
-    Source.LOWER: "Here at most the default.",
+    anybody: "",
+    inside: "Here only a file in this folder.",
+    harmless_judge: "Here only a judge that runs no code and reads no file outside this folder.",
+    lower: "Here at most the default.",
 }
 WIDTH = 96
 HEAD = """\
@@ -112,10 +111,10 @@ def _of_setting(field: Declared) -> Variable:
     text = field.setting.help + (default if len(default) <= LONGEST_DEFAULT else "")
     if field.setting.many:
         text += " One a line."
-    group, source = field.setting.panel, field.setting.source
-    if source not in ALLOWED:
+    group, may_set = field.setting.panel, field.setting.may_set
+    if may_set not in ALLOWED:
         return Variable(field.variable, text, group, OF_THE_CALLER)
-    return Variable(field.variable, f"{text} {ALLOWED[source]}".strip(), group, OF_THE_FILE)
+    return Variable(field.variable, f"{text} {ALLOWED[may_set]}".strip(), group, OF_THE_FILE)
 
 
 def _comment(text: str) -> list[str]:

@@ -17,9 +17,10 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from judgeloop.cli.commands import FIELDS
-from judgeloop.settings.setting import Declared, Form, Source, alternatives, several
-from judgeloop.settings.sources import SHARED, Fields, shareable
+from judgeloop.cli.commands import FIELDS, command_at
+from judgeloop.cli.options import SettingsCommand
+from judgeloop.settings.setting import Declared, Form, alternatives, caller, declared, several
+from judgeloop.settings.sources import SHARED, shareable
 
 DIALECT = "http://json-schema.org/draft-07/schema#"  # what editors of TOML support
 PER_CENT = {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?%$", "description": 'a share such as "5%"'}
@@ -54,9 +55,9 @@ class _Forms(GenerateJsonSchema):
 
 
 @cache
-def form_of(field: Declared) -> Form:
-    """Return the schema of a setting's value in a settings file."""
-    annotation = reduce(or_, field.others, field.annotation)
+def form_of(field: Declared, *others: Any) -> Form:
+    """Return the schema of a setting's value in a settings file, by all its annotations."""
+    annotation = reduce(or_, others, field.annotation)
     return TypeAdapter(annotation, config={"arbitrary_types_allowed": True}).json_schema(schema_generator=_Forms)
 
 
@@ -96,7 +97,7 @@ def schema() -> str:
 
 
 def _settings_schema() -> Schema:
-    tables = {path: _properties(fields) for path, fields in FIELDS.items()}
+    tables = {path: _properties(command_at(path)) for path in FIELDS}
     first: Schema = {}
     for properties in tables.values():
         for key, schema in properties.items():
@@ -117,14 +118,19 @@ def _settings_schema() -> Schema:
     }
 
 
-def _properties(fields: Fields) -> Schema:
-    """Return the schemas of a command's settings, each with its help."""
-    return {key: dict(form_of(field)) | {"description": _help(field)} for key, field in fields.items()}
+def _properties(command: SettingsCommand) -> Schema:
+    """Return the schemas of a command's settings, each with its help; the form is that of any of its configurations."""
+    tables = [declared(config) for config in command.configs]
+    found: Schema = {}
+    for key, field in command.fields.items():
+        others = [table[field.name].annotation for table in tables if field.name in table]
+        found[key] = dict(form_of(field, *others[1:])) | {"description": _help(field)}
+    return found
 
 
 def _help(field: Declared) -> str:
     text = field.setting.help
-    return f"{text} {OF_CALLERS}" if field.setting.source is Source.CALLER else text
+    return f"{text} {OF_CALLERS}" if field.setting.may_set is caller else text
 
 
 def _shared(tables: Iterable[Schema], first: Schema) -> Schema:

@@ -15,7 +15,7 @@ from typing import Any
 from make_schema import file_value, form_of, words
 
 from judgeloop.cli.commands import FIELDS
-from judgeloop.settings.setting import Declared, Source
+from judgeloop.settings.setting import Declared, caller
 from judgeloop.settings.sources import SHARED
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -63,7 +63,7 @@ def _common(path: tuple[str, ...]) -> Table:
     return {
         key: one
         for key, one in FIELDS[path].items()
-        if one.setting.common and one.setting.source is not Source.CALLER and one.type is not bool
+        if one.setting.common and one.setting.may_set is not caller and one.type is not bool
     }
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from judgeloop.api.questions import select as select
     from judgeloop.api.questions import select_async as select_async
     from judgeloop.api.questions import select_dry_run as select_dry_run
-    from judgeloop.api.spending import spent_usd as spent_usd
+    from judgeloop.api.questions import spent_usd as spent_usd
     from judgeloop.core.errors import ErrorKind as ErrorKind
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from judgeloop.questions.compare.result import Comparison as Comparison
     from judgeloop.questions.estimate.result import Estimation as Estimation
     from judgeloop.questions.select.result import Selection as Selection
-    from judgeloop.run.dry_run import DryRun as DryRun
+    from judgeloop.runs.forecast import Forecast as Forecast
 
 _HOMES = {
-    "DryRun": "run.dry_run",
+    "Forecast": "runs.forecast",
     "ErrorKind": "core.errors",
     "Estimation": "questions.estimate.result",
     "InputError": "core.errors",
@@ -57,7 +57,7 @@ _HOMES = {
     "select": "api.questions",
     "select_async": "api.questions",
     "select_dry_run": "api.questions",
-    "spent_usd": "api.spending",
+    "spent_usd": "api.questions",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - made from the dictionary, so that they cannot differ

@@ -36,8 +36,8 @@ from judgeloop.engine.state import Progress as Progress
 from judgeloop.engine.terms import Terms as Terms
 from judgeloop.judges.base import BaseJudge as BaseJudge
 from judgeloop.judges.function import function_judge as function_judge
+from judgeloop.ledger.ledger import Ledger as Ledger
 from judgeloop.ledger.opening import open_ledger as open_ledger
-from judgeloop.ledger.stored import Ledger as Ledger
 from judgeloop.methods.estimators.mean_score import MeanScore as MeanScore
 from judgeloop.methods.estimators.preferences import Preferences as Preferences
 from judgeloop.methods.estimators.win_rates import WinRates as WinRates

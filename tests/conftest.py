@@ -15,7 +15,7 @@ from hypothesis import settings
 from support.chat_server import ChatServer
 from support.clock import Clock
 
-from judgeloop.settings import written
+from judgeloop.settings import values
 
 # A thread for each test process, and for the commands it starts: threads that wait for each other
 # take the cores from other tests. Set before numpy and scikit-learn are imported.
@@ -102,7 +102,7 @@ def today(monkeypatch):
 
     A process that is started has the real one.
     """
-    monkeypatch.setattr(written, "today", lambda: TODAY)
+    monkeypatch.setattr(values, "today", lambda: TODAY)
     return TODAY
 
 

@@ -24,14 +24,14 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.methods.rows import Draft
-from judgeloop.questions.compare.settings import CompareConfig
-from judgeloop.questions.estimate.settings import EstimateConfig
-from judgeloop.questions.select.settings import SelectConfig
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.questions.estimate.settings import EstimateSettings
+from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.settings.setting import declared
 
 ITEMS = 24
 WORDS = ("rain", "sun", "wind", "snow", "fog", "hail", "frost")
-CONFIGS: dict[str, Any] = {"compare": CompareConfig, "select": SelectConfig, "estimate": EstimateConfig}
+CONFIGS: dict[str, Any] = {"compare": CompareSettings, "select": SelectSettings, "estimate": EstimateSettings}
 
 
 def titled(row):

@@ -148,32 +148,52 @@ SYSTEM_ROW = """
 """
 
 SETTING = """
-    colour: str = shared.run_setting("Colour of the result.", shared.STOPPING).field("blue")
+    colour: str = fields.run_setting("Colour of the result.", fields.STOPPING).field("blue")
 """
 
-QUESTION_ENTRY = """
-PASSES: Any = Question(
-    "passes", "Find out whether one system passes.", "", "PassesConfig", "Estimation"
+QUESTION_ROW = """
+def _passes_settings() -> Any:
+    from judgeloop.questions.passes.settings import PassesSettings
+
+    return PassesSettings
+
+
+def _passes() -> Any:
+    from judgeloop.questions.passes.question import Passes
+
+    return Passes()
+
+
+PASSES: QuestionRow[Any, Any] = QuestionRow(
+    "passes", "Find out whether one system passes.", "", _passes_settings, _passes
 )
 """
 QUESTION = {
     "__init__": '"""Does one system pass?"""\n',
-    "config": '''
+    "settings": '''
 """The settings: those of an estimate."""
 
 from dataclasses import dataclass
 
-from judgeloop.questions.estimate.settings import EstimateConfig
+from judgeloop.questions.estimate.settings import EstimateSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class PassesConfig(EstimateConfig):
+class PassesSettings(EstimateSettings):
     pass
 ''',
-    "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
-    "result": "from judgeloop.questions.estimate.result import Estimation as Estimation\n",
-    "run": "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n",
-    "text": "def so_far(tally, systems, most): return ''\n",
+    "question": '''
+"""An estimate by another name."""
+
+from judgeloop.questions.estimate.question import Estimate
+
+
+class Passes(Estimate):
+    name = "passes"
+
+    def so_far(self, tally, systems, longest):
+        return ""
+''',
 }
 
 
@@ -324,12 +344,12 @@ def test_a_system_is_its_file_and_one_row(copy: Copy, incidents: Path) -> None:
 
 
 # Tests that go through all settings. What is made from the code is made anew by docs/make.py.
-OF_SETTINGS = ("run/test_identity.py", "api/test_signatures.py", "cli/test_flags.py", "cli/test_init.py")
+OF_SETTINGS = ("runs/test_identity.py", "api/test_signatures.py", "cli/test_flags.py", "cli/test_init.py")
 
 
 def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
     copy.insert("questions/compare/settings.py", "\n    @classmethod\n    def completed", SETTING)
-    copy.insert("api/arguments.py", "    max_flips: ", "    colour: str | None\n")
+    copy.insert("api/questions.py", "    max_flips: ", "    colour: str | None\n")
     assert "--colour" in copy.run("compare", "--help-all")
     schema = "import make_schema; print(make_schema.schema())"
     path = os.pathsep.join(map(str, (copy.folder, ROOT / "docs")))
@@ -341,9 +361,9 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\n"
-        "import judgeloop.questions.compare.prepare as prepare\n"
+        "from judgeloop.questions.compare.question import Compare\n"
         "from judgeloop.cli.app import app\n"
-        "prepare.prepare = lambda config, *_, **__: print(config.colour, file=sys.__stdout__)\n"
+        "Compare.prepare = lambda self, config, *_, **__: print(config.colour, file=sys.__stdout__)\n"
         "app(['compare', 'a', 'b', '--judge', 'human', *sys.argv[1:]], standalone_mode=False)\n"
     )
 
@@ -371,14 +391,14 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
         text=True,
     )
     assert done.returncode == 0, done.stdout
-    assert "CompareConfig-colour" in done.stdout
+    assert "CompareSettings-colour" in done.stdout
 
 
-def test_a_question_is_its_folder_and_its_entry(copy: Copy, incidents: Path) -> None:
+def test_a_question_is_its_folder_and_its_row(copy: Copy, incidents: Path) -> None:
     for module, text in QUESTION.items():
         copy.add(f"questions/passes/{module}.py", text)
-    copy.insert("questions/question.py", "QUESTIONS: tuple", QUESTION_ENTRY)
-    copy.insert("questions/question.py", "ESTIMATE)", "PASSES, ")
+    copy.insert("questions/catalogue.py", "QUESTIONS: tuple", QUESTION_ROW)
+    copy.insert("questions/catalogue.py", "ESTIMATE)", "PASSES, ")
 
     files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl"]
     assert "mean score" in copy.run("passes", *files, "--judge", "metric:rouge1")

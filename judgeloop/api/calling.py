@@ -10,24 +10,26 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
-from judgeloop.api.arguments import places_of, signature_of
 from judgeloop.api.in_memory import of_lists, settings_of
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
-from judgeloop.questions.question import Answering, Question
-from judgeloop.questions.stored import keep
+from judgeloop.questions.catalogue import QuestionRow
+from judgeloop.questions.kept import keep
+from judgeloop.questions.question import Question
 from judgeloop.report.words import as_python
-from judgeloop.run.again import called, masked, repeatable
-from judgeloop.run.dry_run import DryRun, without_a_trace
+from judgeloop.runs.drive import called, masked, opened, repeatable
+from judgeloop.runs.forecast import Forecast
+from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
     from judgeloop.report.result import RunResult
@@ -40,6 +42,8 @@ A = ParamSpec("A")
 F = TypeVar("F", bound=Callable[..., Any])
 ProgressCallback = Callable[[Progress[Any]], object]
 
+# The defaults of the parameters that are no settings.
+NO_SETTINGS = {"environment": None, "progress": None, "version": None, "raise_on_failure": False}
 LONGEST_NAME = 40  # characters
 GOES_ON = "what was paid for is kept; the same call goes on"
 MANY = "; the best of several systems: `select([…], …)`"
@@ -67,7 +71,7 @@ Raises:
 class Caller(Generic[R]):
     """A question as Python functions; `arguments` are its keywords, as a typed dictionary."""
 
-    question: Question[Any, Any, R]
+    question: QuestionRow[Any, R]
     arguments: type[Any]
 
     def answered(self, function: Callable[A, R]) -> Callable[A, R]:
@@ -90,17 +94,15 @@ class Caller(Generic[R]):
 
         return self._declared(call, function, "_async", AWAITED)
 
-    def dry_run(self, function: Callable[A, R]) -> Callable[A, DryRun]:
+    def dry_run(self, function: Callable[A, R]) -> Callable[A, Forecast]:
         """Return the form of a function that forecasts the run."""
 
         @_in_python()
-        def call(*data: A.args, **arguments: A.kwargs) -> DryRun:
+        def call(*data: A.args, **arguments: A.kwargs) -> Forecast:
             ready, _ = self._ready(data, arguments, offline=True)
-            with without_a_trace(ready) as asked:
-                plan, result = run_here(lambda: self._answering.forecast(asked))
-            return DryRun.of(ready, plan, result)
+            return run_here(lambda: self._answering.forecast(ready))
 
-        return self._declared(call, function, "_dry_run", DRY, returns="DryRun")
+        return self._declared(call, function, "_dry_run", DRY, returns="Forecast")
 
     def _declared(self, call: F, function: Callable[..., Any], form: str = "", doc: str = "", returns: str = "") -> F:
         """Return `call` as `function` is declared, with its parameters shown one by one."""
@@ -114,7 +116,7 @@ class Caller(Generic[R]):
         return call
 
     @property
-    def _answering(self) -> Answering[Any, Any, R]:
+    def _answering(self) -> Question[Any, Any, R]:
         return self.question.load()
 
     def _ready(
@@ -145,15 +147,16 @@ class Caller(Generic[R]):
         interruption, observe = reporter.interruption, reporter.observe
         so_far, systems = self._answering.so_far, ready.pool.systems
         reporter.leads_of = lambda tally: so_far(tally, systems, LONGEST_NAME)
-        running = self._answering.run(ready, interruption=interruption, observe=observe)
-        result, cancelled = await drained(running, interruption)
-        if reporter.failure is not None:
-            raise reporter.failure
-        result = replace(result, page=result.page.said(as_python))
-        result = await asyncio.to_thread(repeatable, ready, result, reporter.call)
-        shown: R = ready.with_texts(result)
-        if ready.booked:
-            await asyncio.to_thread(keep, ready, shown)
+        with opened(ready) as begun:
+            running = self._answering.run(begun, interruption=interruption, observe=observe)
+            result, cancelled = await drained(running, interruption)
+            if reporter.failure is not None:
+                raise reporter.failure
+            result = replace(result, page=result.page.said(as_python))
+            result = await asyncio.to_thread(repeatable, begun, result, reporter.call)
+            shown: R = begun.with_texts(result)
+            if begun.booked:
+                await asyncio.to_thread(keep, begun, shown)
         if cancelled is not None:
             cancelled.args = (GOES_ON,)
             raise cancelled
@@ -286,3 +289,37 @@ class _InThread(Generic[T]):
         if self._task is not None:
             with suppress(RuntimeError):  # the loop was closed just now
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+
+
+def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.Signature:
+    """Return the signature of a call: data by position, all else by keyword with defaults."""
+    fields = declared(config)
+    defaults = NO_SETTINGS | {name: field.default for name, field in fields.items()}
+    keywords = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if defaults[name] is MISSING else defaults[name],
+            annotation=_written(hint),
+        )
+        for name, hint in arguments.__annotations__.items()
+    ]
+    places = [
+        inspect.Parameter(
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Several" if fields[name].repeated else "Data"
+        )
+        for name in places_of(config)
+    ]
+    return inspect.Signature([*places, *keywords], return_annotation=returns)
+
+
+def places_of(config: type[Any]) -> tuple[str, ...]:
+    """Return the names of the settings that are given by position."""
+    fields = declared(config).values()
+    return tuple(field.name for field in fields if field.setting and field.setting.argument)
+
+
+def _written(hint: Any) -> str:
+    """Return the annotation of a parameter as it is written in `questions.py`."""
+    text = str(getattr(hint, "__forward_arg__", hint))
+    return text.removeprefix("Required[").removesuffix("]") if text.startswith("Required") else text

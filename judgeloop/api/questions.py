@@ -1,26 +1,159 @@
-"""The three questions as Python functions: `compare`, `select` and `estimate`.
+"""The three questions as Python functions: `compare`, `select` and `estimate`, with the types of their parameters.
 
 They are declared here; `calling.py` makes what answers, and for each a form that is awaited and a dry
-run. `arguments.py` has the types of the parameters. What answers a question is imported when it is
-asked.
+run. What answers a question is imported when it is asked.
+
+Each setting that a program may set stands here once, with the type that a program may pass. The settings themselves
+are declared in the configurations (`settings/run_settings.py`), and a test compares the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack, overload
 
-from judgeloop.api.arguments import CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.api.calling import Caller
-from judgeloop.questions.question import COMPARE, ESTIMATE, SELECT
+from judgeloop.core.money import to_usd
+from judgeloop.core.protocols import Judge
+from judgeloop.engine.state import Progress
+from judgeloop.questions.catalogue import COMPARE, ESTIMATE, SELECT
 from judgeloop.report.terminal import render
-from judgeloop.settings.run_settings import SECOND
+from judgeloop.settings.run_settings import SECOND, LedgerSettings
 
 if TYPE_CHECKING:
-    from judgeloop.api.arguments import Data, Several
+    from judgeloop.api.in_memory import Rows
     from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.estimate.result import Estimation
     from judgeloop.questions.select.result import Selection
+
+    # A file, or rows in memory, also with the name of their system: `api/in_memory.py` says which
+    # kinds of rows.
+    Given: TypeAlias = str | PathLike[str] | Rows | Callable[..., Any]
+    Data: TypeAlias = Given | tuple[str, Given]
+    Several: TypeAlias = Mapping[str, Data] | Sequence[Data]
+
+File: TypeAlias = str | PathLike[str]
+# A judge's name, a function, or an object of one's own.
+OneJudge: TypeAlias = str | Callable[..., Any] | Judge
+Judges: TypeAlias = OneJudge | Sequence[OneJudge]
+Dollars: TypeAlias = Decimal | float | str
+Duration: TypeAlias = float | str
+OrderName: TypeAlias = Literal["both", "random", "fixed"]
+VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
+
+
+class CallArguments(TypedDict, total=False):
+    """The parameters that are no settings.
+
+    - `environment`: variables such as API keys, by default those of the process.
+    - `progress`: called with a `Progress` after each answer.
+    - `version`: identifies what the function that judges does (`judges/function.py`).
+    - `raise_on_failure`: raise a `JudgeloopError` with the result's text if the run broke off.
+    """
+
+    environment: Mapping[str, str] | None
+    progress: Callable[[Progress[Any]], object] | None
+    version: str | None
+    raise_on_failure: bool
+
+
+class RunArguments(CallArguments, total=False):
+    """The settings that all questions share."""
+
+    judge: Required[Judges]
+    judge_base_url: str | None
+    judge_name: str | Sequence[str] | None
+    judge_price: str | PathLike[str] | tuple[float, float] | None
+    tier: str | None
+    judge_timeout: float | None
+    judge_max_tokens: int | None
+    judge_effort: str | None
+    tie_margin: float | None
+    verdict: str | None
+    lenient_replies: bool | None
+    prompt: str | None
+    rubric: str | None
+    allow_plugins: bool | None
+    budget: Dollars | None
+    charge_to: str | Sequence[str] | None
+    ledger: File | None
+    ledger_must_exist: bool | None
+    items: Data | None
+    allow_partial: bool | None
+    map: str | Sequence[str] | Mapping[str, str] | None
+    system: str | Sequence[str] | None
+    missing: str | None
+    names: Sequence[str] | None
+    epoch: str | None
+    max_item_bytes: int | None
+    seed: int | None
+    risk: float | None
+    min_judgments: int | None
+    max_judgments: int | None
+    max_abstentions: float | None
+    about: str | None
+    controls: str | None
+    fail_on_warning: bool | None
+    night: str | None
+    deadline: Duration | None
+    concurrency: int | None
+    lookahead: int | None
+    rpm: int | None
+    tpm: int | None
+    report_texts: str | None
+    cache_dir: File | None
+
+
+class ContestArguments(RunArguments, total=False):
+    """The settings of questions in which systems meet each other."""
+
+    require_winner: str | None
+    order: OrderName | None
+    vote: VoteName | None
+
+
+class CompareArguments(ContestArguments, total=False):
+    """The keywords of `compare`."""
+
+    selector: str | None
+    represent: str | None
+    rule: str | None
+    near_tie: float | None
+    min_gap: float | None
+    not_worse: float | None
+    by_group: str | None
+    max_flips: float | None
+    give_up: float | None
+
+
+class SelectArguments(ContestArguments, total=False):
+    """The keywords of `select`."""
+
+    baseline: str | None
+    selector: str | None
+    weak_judges: int | None
+    epsilon: tuple[float, float] | str | None
+    rule: str | None
+    min_gap: float | None
+
+
+class EstimateArguments(RunArguments, total=False):
+    """The keywords of `estimate`."""
+
+    proxy: OneJudge | None
+    selector: str | None
+    represent: str | None
+    layer: str | int | None
+    clusters: int | str | None
+    allocation: str | None
+    confidence: str | None
+    confidence_by: str | None
+    half_width: float | None
+    interval: str | None
+    require_score: float | None
+
 
 NOT_WORSE = 0.1  # a gap
 _COMPARE = Caller(COMPARE, CompareArguments)
@@ -122,3 +255,19 @@ def _asserted(result: Comparison) -> Comparison:
 compare_async, compare_dry_run = _COMPARE.awaited(compare), _COMPARE.dry_run(compare)
 select_async, select_dry_run = _SELECT.awaited(select), _SELECT.dry_run(select)
 estimate_async, estimate_dry_run = _ESTIMATE.awaited(estimate), _ESTIMATE.dry_run(estimate)
+
+
+def spent_usd(ledger: File | None = None) -> float:
+    """Return what all runs of a ledger were charged, those of `generate` and `doctor` too, in dollars.
+
+    `ledger` is a file or a server's address; None is `.judgeloop/ledger.sqlite` in the working folder.
+
+    Raises:
+        InputError: there is no such file.
+        LedgerError: the ledger cannot be read, or a row is not as it was written.
+    """
+    from judgeloop.ledger.opening import open_reader
+
+    given = {} if ledger is None else {"ledger": ledger}
+    with open_reader(LedgerSettings.of(**given).ledger) as reader:
+        return float(to_usd(sum(one.charged_p for one in reader.spending()["state"].values())))

@@ -4,9 +4,8 @@ from typing import Any
 
 import click
 
-from judgeloop.cli.commands import COMMANDS
-from judgeloop.cli.naming import TYPED
-from judgeloop.cli.streams import printed
+from judgeloop.cli.commands import COMMANDS, FIELDS
+from judgeloop.cli.output import EVERY, TYPED, printed
 from judgeloop.core.errors import did_you_mean
 
 _ROWS = {row.name: row for row in COMMANDS}
@@ -22,7 +21,7 @@ class Commands(click.Group):
         typed = tuple(args)
         with printed():
             context = super().make_context(info_name, args, parent, **extra)
-        context.meta[TYPED] = typed
+        context.meta[TYPED], context.meta[EVERY] = typed, FIELDS
         return context
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -9,7 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from judgeloop.cli.streams import say
+import click
+
+from judgeloop.cli.options import ROWS_FILE, settings_command
+from judgeloop.cli.output import say
 from judgeloop.core.errors import InputError
 from judgeloop.formats.catalogue import open_rows
 from judgeloop.formats.columns import (
@@ -28,31 +31,37 @@ from judgeloop.formats.recorded import scores_of
 from judgeloop.formats.rows import read_items, read_outputs
 from judgeloop.formats.tables import Row, Table
 from judgeloop.report.words import count, visible
-from judgeloop.settings import shared
-from judgeloop.settings.validation import Configuration
+from judgeloop.settings import fields
+from judgeloop.settings.checking import Configuration
+from judgeloop.settings.setting import anybody
 
 WRITTEN = (".jsonl", ".ndjson")  # endings of what is written
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvertConfig(Configuration):
+class ConvertSettings(Configuration):
     """All settings of a conversion."""
 
-    source: Path = shared.items_setting("File to convert.", argument="IN").field()
-    system: str | None = shared.items_setting(
-        "The system to write, of a file with several.", source=shared.Found, metavar="NAME"
+    source: Path = fields.items_setting("File to convert.", argument="IN").field()
+    system: str | None = fields.items_setting(
+        "The system to write, of a file with several.", may_set=anybody, metavar="NAME"
     ).field(None)
-    map: shared.ColumnMap = None
-    epoch: shared.Epoch = None
-    allow_partial: bool = shared.items_setting("Leave out items without an output.", source=shared.Found).field(False)
+    map: fields.ColumnMap = None
+    epoch: fields.Epoch = None
+    allow_partial: bool = fields.items_setting("Leave out items without an output.", may_set=anybody).field(False)
 
 
-def convert(*, output: Path, **given: Any) -> None:
+def convert() -> click.Command:
+    """The command `convert`."""
+    return settings_command("convert", _convert, ConvertSettings, switches=(ROWS_FILE,))
+
+
+def _convert(*, output: Path, **given: Any) -> None:
     """Convert a file of any format that judgeloop reads to JSON lines in its own form.
 
     Keeps recorded scores. See docs/reference/file-formats.md.
     """
-    config = ConvertConfig.of(**given)
+    config = ConvertSettings.of(**given)
     check_rows_file(output, config.source)
     found = converted(config)
     write_rows(output, found.rows)
@@ -89,7 +98,7 @@ class Converted:
     failed: int
 
 
-def converted(config: ConvertConfig) -> Converted:
+def converted(config: ConvertSettings) -> Converted:
     """Return the rows of a file; rows without any output, such as questions, become items.
 
     Raises:
@@ -113,7 +122,7 @@ def converted(config: ConvertConfig) -> Converted:
     return Converted(title, written, outputs.failed)
 
 
-def _of_system(config: ConvertConfig, table: Table) -> Iterator[Row]:
+def _of_system(config: ConvertSettings, table: Table) -> Iterator[Row]:
     """Yield the rows of the system asked for."""
     names, mapped = dict[str, None](), parse_map(config.map)
     for row in table.rows:

@@ -12,8 +12,7 @@ from typing import Any
 
 import click
 
-from judgeloop.cli.naming import as_flags
-from judgeloop.cli.streams import keyless
+from judgeloop.cli.output import as_flags, keyless
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.forms import MARK, NOT_FINISHED, render_junit, render_latex, render_markdown, render_unfinished

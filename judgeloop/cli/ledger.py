@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
-from judgeloop.core.money import show_usd, to_usd
-from judgeloop.diagnostics.config import (
-    CreateConfig,
-    LedgerConfig,
-    LoadConfig,
-    MergeConfig,
-    PruneConfig,
-    ReconcileConfig,
-    SalvageConfig,
-)
+from judgeloop.cli.options import CONTEXT, JSON, PanelArgument, settings_command
+from judgeloop.cli.output import as_flags
+from judgeloop.core.errors import InputError
+from judgeloop.core.money import show_usd, to_pico, to_usd
 from judgeloop.report.words import count, visible
+from judgeloop.settings import fields
+from judgeloop.settings.run_settings import LedgerSettings
+from judgeloop.settings.setting import DOLLARS_FORM, Parse
+from judgeloop.settings.values import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from judgeloop.core.ledger import Charged, RecordedRun
-    from judgeloop.diagnostics.reconcile import Reconciled
+    from judgeloop.diagnostics.settling import Settled
     from judgeloop.ledger.merging import Merged
 
 EXIT_DAMAGED = 1
@@ -37,49 +34,134 @@ HEADINGS = {"judge": "judge or system asked"}
 ASKED = {"earmark": "earmark: set aside for judges until the outputs are there"}
 # What the states of attempts mean that their names do not say.
 STATES = {
-    "abandoned": "sent, and may have been billed; charged at its maximum cost until it is reconciled",
+    "abandoned": "sent, and may have been billed; charged at its maximum cost until it is settled",
     "released": "certainly not billed; not charged",
     "reserved": "not sent yet; charged at its maximum cost",
     "sent": "waiting for the reply; charged at its maximum cost",
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShowLedgerSettings(LedgerSettings):
+    """The settings of `ledger show`."""
+
+    unknown: bool = fields.money_setting("List the calls of unknown cost instead, which may be settled.").field(False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateSettings(LedgerSettings):
+    """The settings of `ledger create`."""
+
+    writer: str | None = fields.place_setting(
+        "Role of the server that may book in the new ledger, and change no budget.", metavar="ROLE"
+    ).field(None)
+    reader: str | None = fields.place_setting("Role of the server that may read the new ledger.", metavar="ROLE").field(
+        None
+    )
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The roles that are given, by what they may do."""
+        given = {"writer": self.writer, "reader": self.reader}
+        return {kind: name for kind, name in given.items() if name}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeSettings(LedgerSettings):
+    """The settings of `ledger merge`."""
+
+    own: bool = fields.place_setting("Count what the other ledgers spent for the runs and budgets of this one.").field(
+        False
+    )
+    prefer: str | None = fields.place_setting(
+        "Ledger whose verdict is used where two differ. Default: neither is.", metavar="PATH|ADDRESS"
+    ).field(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruneSettings(LedgerSettings):
+    """The settings of `ledger prune`."""
+
+    older_than: str = fields.place_setting(
+        "Delete what began before: a number of days, or a date such as 2026-01-31.", metavar="DAYS|DATE"
+    ).field()
+    verdicts: bool = fields.place_setting("Also delete verdicts. They are paid for again if they are needed.").field(
+        False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettleSettings(LedgerSettings):
+    """The settings of `ledger settle`."""
+
+    file: Path | None = fields.money_setting(
+        "CSV, JSON or JSON lines with attempt or request_id, and cost, such as a provider's export of requests."
+    ).field(None)
+    others: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = fields.money_setting(
+        "What the calls cost that are not in the file. 0 says that it has every request of their time.",
+        metavar="DOLLARS",
+    ).field(None)
+
+
 def ledger() -> click.Command:
     """Return the command `ledger` with its subcommands."""
-    run = PanelArgument(["run"], metavar="RUN", required=True, help="The run's id, or its beginning.")
-    item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
     address = PanelArgument(
         ["address"],
         metavar="ADDRESS",
         required=False,
         help="A new file, or postgresql://USER@HOST/DATABASE. Default: --ledger.",
     )
-    lines = PanelArgument(
-        ["file"],
-        metavar="FILE",
+    sources = PanelArgument(
+        ["sources"],
+        metavar="FROM...",
         required=True,
-        type=click.File(encoding="utf-8", errors="surrogateescape"),
-        help="File of JSON lines; - for standard input.",
+        nargs=-1,
+        help="Ledgers to take from: files, or postgresql://USER@HOST/DATABASE.",
     )
-    sources = PanelArgument(["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from.")
-    arguments = {_explain: (run, item), _create: (address,), _merge: (sources,), _load: (lines,)}
-    callbacks: tuple[Callable[..., None], ...] = (
-        _show, _export, _explain, _create, _verify, _salvage, _merge, _dump, _load, _prune, _reconcile,
-    )  # fmt: skip
+    attempt = PanelArgument(
+        ["attempt"], metavar="ATTEMPT", required=False, help="A call's number in `ledger show --unknown`."
+    )
+    dollars = PanelArgument(["dollars"], metavar="DOLLARS", required=False, help="What it cost; 0: it was not billed.")
+    arguments = {_create: (address,), _merge: (sources,), _settle: (attempt, dollars)}
+    callbacks: dict[Callable[..., None], type[LedgerSettings]] = {
+        _show: ShowLedgerSettings,
+        _export: LedgerSettings,
+        _create: CreateSettings,
+        _verify: LedgerSettings,
+        _merge: MergeSettings,
+        _prune: PruneSettings,
+        _settle: SettleSettings,
+    }
     return click.Group(
         "ledger",
-        commands=[settings_command(f"ledger {one.__name__[1:]}", one, *arguments.get(one, ())) for one in callbacks],
+        commands=[
+            settings_command(
+                f"ledger {one.__name__[1:]}",
+                one,
+                config,
+                switches=(JSON,) if one is _show else (),
+                arguments=arguments.get(one, ()),
+            )
+            for one, config in callbacks.items()
+        ],
         no_args_is_help=True,
-        help="Show charges, explain a call, check the ledger, and settle calls of unknown cost.",
+        help="Show charges, check the ledger, merge others into it, and settle calls of unknown cost.",
         context_settings=CONTEXT,
     )
 
 
 def _show(*, json: bool, **given: Any) -> None:
-    """Show charges and tokens by day, night, systems, judge or system asked, run and state."""
+    """Show charges and tokens by day, night, systems, judge or system asked, run and state.
+
+    With --unknown: the calls of unknown cost, which may be settled.
+    """
     from judgeloop.ledger.opening import open_reader
 
-    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+    config = ShowLedgerSettings.of(**given)
+    if config.unknown:
+        _show_unknown(config, json=json)
+        return
+    with open_reader(config.ledger) as reader:
         found, runs = reader.spending(), reader.runs()
     if json:
         values = {
@@ -102,6 +184,29 @@ def _show(*, json: bool, **given: Any) -> None:
     print("\n".join(map(visible, _spent(found, names | ASKED))))
 
 
+def _show_unknown(config: ShowLedgerSettings, *, json: bool) -> None:
+    from judgeloop.diagnostics.settling import unknown
+
+    found = unknown(config.ledger)
+    if not json:
+        print("\n".join(_lines(found)))
+        return
+    values = [
+        {
+            "attempt": one.number,
+            "began_at": one.began_at,
+            "ended_at": one.ended_at,
+            "run": one.run,
+            "judge": one.judge,
+            "item": one.item_id,
+            "charged_usd": float(to_usd(one.charged_p)),
+            "outcome": one.outcome,
+        }
+        for one in found.unknown
+    ]
+    print(dumps(values, indent=2))
+
+
 def _export(**given: Any) -> None:
     """Print every request as CSV, to check an invoice.
 
@@ -111,7 +216,7 @@ def _export(**given: Any) -> None:
     from judgeloop.ledger.opening import open_reader
     from judgeloop.report.labels import csv_line
 
-    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+    with open_reader(LedgerSettings.of(**given).ledger) as reader:
         notes = {run.id: run.note for run in reader.runs()}
         rows = reader.requests()
         first = list(islice(rows, 1))  # an error comes before the heading
@@ -161,16 +266,6 @@ def _columns(*values: str) -> str:
     return "  ".join([*shown, name])
 
 
-def _explain(*, run: str, item: str, **given: Any) -> None:
-    """Explain why a run called a judge for an item, or made no call.
-
-    For each call: the nearest earlier call on the item, and what differs between them.
-    """
-    from judgeloop.diagnostics.explain import explain, render_explanation
-
-    print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
-
-
 def _create(*, address: str | None, **given: Any) -> None:
     """Make a new ledger, with nothing in it.
 
@@ -179,54 +274,39 @@ def _create(*, address: str | None, **given: Any) -> None:
     """
     from judgeloop.ledger.opening import create_ledger
 
-    config = CreateConfig.of(**given | ({} if address is None else {"ledger": address}))
+    config = CreateSettings.of(**given | ({} if address is None else {"ledger": address}))
     create_ledger(config.ledger, config.roles)
     print(f"the new ledger is {visible(str(config.ledger))}")
 
 
 def _verify(**given: Any) -> None:
-    """Check whether the ledger is sound.
-
-    Checks each row's checksum, its signature if JUDGELOOP_LEDGER_KEY is set, tables and sums. Changes nothing.
+    """Check whether the ledger is sound: the file, its tables, all sums, each verdict's checksum. Changes nothing.
 
     Exit codes: 0 the ledger is sound, 1 it is damaged.
     """
-    from judgeloop.ledger.inspection import inspect
+    from judgeloop.ledger.upkeep import verify
 
-    config = LedgerConfig.of(**given)
-    found = inspect(config.ledger)
+    config = LedgerSettings.of(**given)
+    found = verify(config.ledger)
     for problem in found.problems:
         print(visible(as_flags(problem)))
     rows = ", ".join(f"{number:,} {table}" for table, number in found.rows.items())
-    kind = "checksums and signatures" if found.signed else "checksums"
-    print(f"{kind} of {visible(str(config.ledger))} hold for {rows}")
+    said = "is not sound" if found.problems else "is sound"
+    print(f"{visible(str(config.ledger))} {said}: {rows}")
     raise click.exceptions.Exit(EXIT_DAMAGED if found.problems else 0)
 
 
-def _salvage(**given: Any) -> None:
-    """Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept."""
-    from judgeloop.ledger.inspection import salvage
-
-    config = SalvageConfig.of(**given)
-    found = salvage(config.ledger, config.to, sign=config.sign)
-    for table, copied in found.copied.items():
-        print(f"{table}: {copied:,} copied, {found.left[table]:,} left behind")
-    print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")
-
-
 def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
-    """Take the verdicts, outputs and attempts of other ledgers into one.
+    """Take the verdicts, outputs and attempts of other ledgers into one: of ledgers that you trust.
 
     What others spent is shown, and counts for no budget here. Merging twice changes nothing.
 
     Exit codes: 0 all is merged, 1 verdicts differ and are not used, 2 usage.
     """
-    from judgeloop.ledger.merging import Believing, merge
+    from judgeloop.ledger.merging import merge
 
-    config = MergeConfig.of(**given)
-    believing = Believing(config.their_key(os.environ), frozenset(config.trust_origin))
-    paths = [Path(source) for source in sources]
-    every = merge(config.ledger, paths, believing, own=config.own, prefer=config.prefer)
+    config = MergeSettings.of(**given)
+    every = merge(config.ledger, sources, own=config.own, prefer=config.prefer)
     _print_taken(every, own=config.own)
     if any(found.disputed for found in every):
         print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
@@ -246,39 +326,15 @@ def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
         print("\n".join(map(visible, lines)))
 
 
-def _dump(**given: Any) -> None:
-    """Print runs, calls, verdicts and outputs as JSON lines, for `ledger load` or a program of yours."""
-    from judgeloop.ledger.dumping import dump
-
-    for line in dump(LedgerConfig.of(**given).ledger):
-        print(line)
-
-
-def _load(*, file: TextIO, **given: Any) -> None:
-    """Take what `ledger dump` printed, or verdicts from elsewhere, into a ledger.
-
-    Lines have no checksums and no signatures: what is loaded is believed. Loading twice changes nothing.
-
-    Exit codes: 0 all is loaded, 1 verdicts differ and are not used, 2 usage.
-    """
-    from judgeloop.ledger.dumping import load
-
-    config = LoadConfig.of(**given)
-    found = load(config.ledger, file, getattr(file, "name", "<stdin>"), own=config.own)
-    _print_taken([found], own=config.own)
-    if found.disputed:
-        raise click.exceptions.Exit(EXIT_DAMAGED)
-
-
 def _prune(**given: Any) -> None:
     """Delete what is old, and shrink the file. What was charged stays counted.
 
     Calls without a verdict are summed up by day, run, judge and state. Calls of unknown cost stay, with those of the
     days around them.
     """
-    from judgeloop.ledger.pruning import day_before, prune
+    from judgeloop.ledger.upkeep import day_before, prune
 
-    config = PruneConfig.of(**given)
+    config = PruneSettings.of(**given)
     before = day_before(config.older_than, datetime.now(UTC).date())
     found = prune(config.ledger, before, verdicts=config.verdicts)
     print(
@@ -289,24 +345,40 @@ def _prune(**given: Any) -> None:
         print("{:,} bytes before, {:,} bytes after".format(*found.sizes))
 
 
-def _reconcile(**given: Any) -> None:
-    """List calls of unknown cost, or settle them.
+def _settle(*, attempt: str | None, dollars: str | None, **given: Any) -> None:
+    """Settle calls of unknown cost: one, or those in a file.
 
-    They count at their maximum cost until a provider's export of requests shows what they cost.
+    They count at their maximum cost until somebody says what they cost, such as a provider's export of requests.
     """
-    from judgeloop.diagnostics.reconcile import reconcile
+    from judgeloop.diagnostics.settling import settle, settle_file
 
-    print("\n".join(_lines(reconcile(ReconcileConfig.of(**given)))))
+    config = SettleSettings.of(**given)
+    if (attempt is None) == (config.file is None) or (attempt is not None and dollars is None):
+        raise InputError("expected ATTEMPT and DOLLARS, or `file`")
+    if attempt is None:
+        assert config.file is not None
+        print("\n".join(_lines(settle_file(config.ledger, config.file, config.others))))
+        return
+    if config.others is not None:
+        raise InputError("`others`: expected with `file`")
+    try:
+        number, cost = int(attempt), Decimal(str(dollars).removeprefix("$"))
+        to_pico(cost)
+    except (ValueError, InvalidOperation):
+        raise InputError(
+            f"ATTEMPT {attempt}, DOLLARS {dollars}: expected a number of `ledger show --unknown`, and dollars from 0"
+        ) from None
+    print("\n".join(_lines(settle(config.ledger, number, cost))))
 
 
-def _lines(found: Reconciled) -> list[str]:
+def _lines(found: Settled) -> list[str]:
     """Return a line for each attempt of unknown cost, one on all, and one on what is left."""
     settled = {settlement.attempt: settlement for settlement in found.settled}
     lines, now_p = [], 0
     for row in found.unknown:
         now = settled.get(row.number)
         now_p += row.charged_p if now is None else now.cost_p
-        said = f"{row.began_at}  run {row.run}  {row.judge}  item {row.item_id}"
+        said = f"{row.number}  {row.began_at}  run {row.run}  {row.judge}  item {row.item_id}"
         said += f"  charged {show_usd(row.charged_p)}: {row.outcome}"
         if now is not None:
             said += f"; now {show_usd(now.cost_p)}, {now.outcome}"
@@ -317,5 +389,5 @@ def _lines(found: Reconciled) -> list[str]:
         total += f"; {len(settled):,} settled, now charged {show_usd(now_p)}"
     lines.append(total)
     if found.left:
-        lines.append(f"{count(found.left, 'request')} of the export fit such a call and are left")
+        lines.append(f"{count(found.left, 'request')} of the file are of no call here, and are left")
     return lines

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 import click
 
-from judgeloop.cli.streams import PLAIN_TERMINALS, Guarded, logged, logs_json, say
+from judgeloop.cli.output import PLAIN_TERMINALS, Guarded, logged, logs_json, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError, NoFileError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.words import visible
@@ -116,7 +116,7 @@ def explained() -> Iterator[None]:
     try:
         yield
     except JudgeloopError as error:
-        from judgeloop.cli.naming import as_flags, where_named
+        from judgeloop.cli.output import as_flags, where_named
 
         named = where_named(error.path) if isinstance(error, NoFileError) else ""
         say(visible(as_flags(f"{error}{named}")))

@@ -1,6 +1,6 @@
 """Makes the command of a question: it reads settings, and prints a result or a forecast.
 
-All questions are handled alike (`questions/question.py`). What answers them is imported only when
+All questions are handled alike (`questions/catalogue.py`). What answers them is imported only when
 the command runs.
 """
 
@@ -16,25 +16,28 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from judgeloop.cli.naming import TYPED, as_flags
-from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show, typed
+from judgeloop.cli.options import OF_RUNS, settings_command
+from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
-from judgeloop.questions.question import C, P, Question, R
+from judgeloop.questions.catalogue import QuestionRow, R
 from judgeloop.report.page import Fact, Section
 from judgeloop.report.terminal import render
 from judgeloop.report.words import count, shortened, visible
+from judgeloop.settings.setting import COMMAND_LINE
+from judgeloop.settings.sources import RESULT_FILE
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
     from judgeloop.ledger.opening import Address
     from judgeloop.report.result import RunResult
-    from judgeloop.run.dry_run import DryRun
+    from judgeloop.runs.forecast import Forecast
+    from judgeloop.runs.prepared import Prepared
     from judgeloop.settings.sources import Read
 
 
 T = TypeVar("T")
+Shown = TypeVar("Shown", bound="RunResult")
 FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
@@ -50,12 +53,14 @@ GATES = {
 }
 
 
-def command_of(question: Question[Any, Any, Any]) -> click.Command:
+def command_of(question: QuestionRow[Any, Any]) -> click.Command:
     """Return the command of a question."""
-    return settings_command(question.name, Asking(question).invoked, text=_help(question))
+    return settings_command(
+        question.name, Asking(question).invoked, question.settings(), switches=OF_RUNS, text=_help(question)
+    )
 
 
-def _help(question: Question[Any, Any, Any]) -> str:
+def _help(question: QuestionRow[Any, Any]) -> str:
     """Return the help text: what the command does, an example, exit codes."""
     example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
     exits = EXITS.format(gate=GATES.get(question.name, ""))
@@ -63,28 +68,28 @@ def _help(question: Question[Any, Any, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking(Generic[C, P, R]):
+class Asking(Generic[R]):
     """The callback of a question's command."""
 
-    question: Question[C, P, R]
+    question: QuestionRow[Any, R]
 
-    def shown(self, result: R, read: Read) -> R:
+    def shown(self, result: Shown, read: Read) -> Shown:
         """Return a result with flags for settings in its page and its abstentions, and what files set."""
         page = result.page.said(as_flags)
         labels = tuple(
             one if one.score is not None else replace(one, reason=_advised(one.reason)) for one in result.labels
         )
-        if (files := read.sentence(typed())) is not None:
-            page = page.with_facts(Fact("settings", Section.DATA, "settings", files))
+        if read.sentence is not None:
+            page = page.with_facts(Fact("settings", Section.DATA, "settings", read.sentence))
         return replace(result, page=page, labels=labels)
 
-    def whole(self, ready: P, result: R, read: Read) -> R:
+    def whole(self, ready: Prepared[Any], result: R, read: Read) -> R:
         """Return a result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.providers.redaction import MASK
-        from judgeloop.run.again import masked, repeatable
-        from judgeloop.settings.secret import names_a_secret
+        from judgeloop.runs.drive import masked, repeatable
         from judgeloop.settings.setting import PREFIX
         from judgeloop.settings.sources import OF_TESTS
+        from judgeloop.settings.values import names_a_secret
 
         result = self.shown(result, read)
         if ready.booked:
@@ -103,8 +108,12 @@ class Asking(Generic[C, P, R]):
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
+        import asyncio
+
         from judgeloop.cli.files import check_outputs, render_json, unfinished
         from judgeloop.ledger.opening import is_ledger
+        from judgeloop.runs.anew import said_anew
+        from judgeloop.runs.drive import opened
         from judgeloop.settings.run_settings import CEILING
 
         read: Read = click.get_current_context().obj
@@ -115,35 +124,38 @@ class Asking(Generic[C, P, R]):
             config = self.question.settings().of(**given)
             check_outputs(output, config.files_read())
             new = not is_ledger(config.ledger)
+            question = self.question.load()
             with kept_for_the_result():
-                answering = self.question.load()
-                ready = answering.prepare(config, read.environment, offline=dry_run)
-            if ready.notice and not dry_run:  # a forecast says it itself
-                say(visible(as_flags(ready.notice)))
+                ready = question.prepare(config, read.environment, offline=dry_run)
             if dry_run:
                 self._forecast(ready, read, as_json=json)
                 return
+            if notice := question.notice(ready):
+                say(visible(as_flags(notice)))
             if new and ready.booked and not (json or quiet):
                 say(f"ledger: new, at {visible(str(config.ledger))}")
             if ready.config.budget != config.budget and not (json or quiet):
                 say(f"{CEILING} lowers the budget to {show_usd(ready.config.budget_p or 0)}")
             watched = not quiet and (logs_json() or not json)
-            result = self.whole(ready, self._run(ready, watched=watched), read)
-            text = render_json(result, read.files) if json else _text(result, output, short=quiet)
-            self._show(ready, result, "" if result.answer.broke_off and not json else text, output)
+            if ready.booked:
+                warn_of_place(config.ledger)
+            with opened(ready) as begun:
+                result = self.whole(begun, self._run(begun, watched=watched), read)
+                if begun.booked and not (json or quiet) and (anew := asyncio.run(said_anew(begun))):
+                    say(visible(anew))
+                text = render_json(result, read.files) if json else _text(result, output, short=quiet)
+                self._show(begun, result, "" if result.answer.broke_off and not json else text, output)
             raise click.exceptions.Exit(result.exit_code)
 
-    def _run(self, ready: P, *, watched: bool) -> R:
+    def _run(self, ready: Prepared[Any], *, watched: bool) -> R:
         """Return the result; show progress if it is wanted and no person judges."""
         from judgeloop.engine.state import unobserved
 
-        if ready.booked:
-            warn_of_place(ready.config.ledger)
         shown = watched and ready.booked and not ready.by_hand
         watching = self.watching(ready) if shown else nullcontext(unobserved)
         return driven(partial(self.question.load().run, ready), watching)
 
-    def watching(self, ready: P, pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
+    def watching(self, ready: Prepared[Any], pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
         """Return a context that says how a run goes on, that of a pair of a suite if it is named."""
         from judgeloop.cli.progress import watching
 
@@ -166,29 +178,26 @@ class Asking(Generic[C, P, R]):
             pair=pair,
         )
 
-    def foreseen(self, ready: P, read: Read, files: str = "") -> DryRun:
+    def foreseen(self, ready: Prepared[Any], read: Read, files: str = "") -> Forecast:
         """Return what a run would take, with flags for settings; `files` says what files set."""
         import asyncio
 
-        from judgeloop.run.dry_run import DryRun, without_a_trace
+        found = asyncio.run(self.question.load().forecast(ready))
+        return replace(found, result=self.shown(found.result, read), settings=files)
 
-        with without_a_trace(ready) as asked:
-            plan, result = asyncio.run(self.question.load().forecast(asked))
-        return DryRun.of(ready, plan, self.shown(result, read), files)
-
-    def _forecast(self, ready: P, read: Read, *, as_json: bool) -> None:
+    def _forecast(self, ready: Prepared[Any], read: Read, *, as_json: bool) -> None:
         from judgeloop.cli.files import json_text
 
-        found = self.foreseen(ready, read, read.sentence(typed()) or "")
+        found = self.foreseen(ready, read, read.sentence or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:
             print(as_flags(found.text(columns())))
 
-    def _show(self, ready: P, result: R, text: str, output: Sequence[Path]) -> None:
+    def _show(self, ready: Prepared[Any], result: R, text: str, output: Sequence[Path]) -> None:
         """Print the text of a result and write its files; a run that broke off may have no text."""
         from judgeloop.cli.files import write_outputs
-        from judgeloop.questions.stored import keep
+        from judgeloop.questions.kept import keep
 
         if result.answer.broke_off:
             _say_failure(result)
@@ -219,8 +228,8 @@ def check_dry_run() -> None:
     Raises:
         InputError: says what to do instead.
     """
-    source = click.get_current_context().get_parameter_source("output")
-    if source is click.core.ParameterSource.COMMANDLINE:
+    read: Read = click.get_current_context().obj
+    if read.origins.get(RESULT_FILE) == COMMAND_LINE:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
 
 

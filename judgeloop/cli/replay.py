@@ -6,25 +6,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from judgeloop.cli.naming import as_flags
+from judgeloop.cli.options import JSON, QUIET, settings_command
+from judgeloop.cli.output import as_flags
 from judgeloop.cli.progress import counting
 from judgeloop.core.errors import InputError
+from judgeloop.questions.catalogue import QUESTIONS
+from judgeloop.settings import fields
+from judgeloop.settings.setting import declared, one_of
 
 if TYPE_CHECKING:
-    from judgeloop.replay.config import ReplayConfig, ReplayEstimateConfig, ReplaySelectConfig
+    from judgeloop.replay.settings import ReplayCompareSettings, ReplayEstimateSettings, ReplaySelectSettings
 
 Rows = list[dict[str, Any]]
 # The tables of a replay by name, and those that are printed.
 Tables = tuple[dict[str, Rows], list[Rows]]
 
 
-def replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
+@dataclass(frozen=True)
+class _ReplaySwitches:
+    job: Annotated[str, one_of([question.name for question in QUESTIONS])] = fields.run_setting(
+        "compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at "
+        "random), or estimate (the mean of each system).",
+        fields.PROTOCOL,
+    ).field("compare")
+
+
+def replay() -> click.Command:
+    """The command `replay`."""
+    from judgeloop.replay.settings import CONFIGS
+
+    switches = (*declared(_ReplaySwitches).values(), JSON, QUIET)
+    return settings_command("replay", _replay, *CONFIGS.values(), switches=switches)
+
+
+def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
     """Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.
 
     By default: how often the judged items name the better system, by number of judgments. With --iterative:
@@ -32,8 +54,7 @@ def replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
     named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by
     share of items judged. Asks no judge and spends nothing.
     """
-    from judgeloop.replay.config import CONFIGS
-    from judgeloop.settings.setting import declared
+    from judgeloop.replay.settings import CONFIGS
 
     runs: dict[str, Callable[..., Tables]] = {
         "compare": _replay_compare,
@@ -51,7 +72,7 @@ def replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
     print(dumps(whole, indent=2) if json else "\n\n".join(map(_render, shown)).rstrip())
 
 
-def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:
+def _replay_compare(config: ReplayCompareSettings, *, quiet: bool) -> Tables:
     """Run every pair; return the table by number of judgments, or by rule."""
     from judgeloop.replay.compare import check
     from judgeloop.replay.run import replay_compare
@@ -65,7 +86,7 @@ def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:
     return {name: table}, [table]
 
 
-def _replay_select(config: ReplaySelectConfig, *, quiet: bool) -> Tables:
+def _replay_select(config: ReplaySelectSettings, *, quiet: bool) -> Tables:
     """Run the realisations; print the calls needed to name the best."""
     from judgeloop.replay.run import replay_select
     from judgeloop.replay.select import win_rates
@@ -90,9 +111,9 @@ def _grid(most: int) -> list[int]:
     return sorted({round(most ** (step / steps)) for step in range(steps + 1)})
 
 
-def _replay_estimate(config: ReplayEstimateConfig, *, quiet: bool) -> Tables:
+def _replay_estimate(config: ReplayEstimateSettings, *, quiet: bool) -> Tables:
     """Estimate every system repeatedly; print each selector's error."""
-    from judgeloop.replay.estimate_inputs import EVERY, check
+    from judgeloop.replay.estimate import EVERY, check
     from judgeloop.replay.run import replay_estimate
     from judgeloop.replay.tables import areas, by_share, headlines
 

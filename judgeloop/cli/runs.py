@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, PanelArgument, settings_command
-from judgeloop.cli.streams import columns
+from judgeloop.cli.options import CONTEXT, JSON, QUIET, RESULT_FILES, DefaultGroup, PanelArgument, settings_command
+from judgeloop.cli.output import as_flags, columns
+from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
-from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 from judgeloop.report.page import Page, decided
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import visible_lines
+from judgeloop.settings import fields
+from judgeloop.settings.run_settings import LedgerSettings
+from judgeloop.settings.setting import declared, one_of
+from judgeloop.settings.sources import inside
 
 if TYPE_CHECKING:
     from judgeloop.ledger.opening import Address
@@ -24,6 +29,39 @@ if TYPE_CHECKING:
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
 PAIR = ("FIRST", "SECOND")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsSettings(LedgerSettings):
+    """The settings of `runs list`."""
+
+    since: str | None = fields.place_setting(
+        "List runs that were worked on since this day, in local time: today, yesterday, a number of "
+        "days, or a date such as 2026-01-31.",
+        metavar="DAY",
+        example="yesterday",
+    ).field(None)
+    night: str | None = fields.place_setting(
+        "List runs of the nights whose names begin so, such as 2026-01-31.", metavar="NIGHT"
+    ).field(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowSettings(LedgerSettings):
+    """The settings of `runs show`; without `report_texts`, that of the run holds."""
+
+    report_texts: Annotated[str | None, one_of(tuple(Shown))] = fields.REPORT_TEXTS.field(None)
+    details: bool = fields.report_setting(
+        "Also print which items turned since the run before of the same systems, those with another output first.",
+        fields.OUTPUT,
+    ).field(False)
+
+
+@dataclass(frozen=True)
+class _TrendSwitches:
+    output: Path | None = fields.place_setting(
+        "Also write the picture to this file: .svg.", may_set=inside, short="-o"
+    ).field(None)
 
 
 class Runs(DefaultGroup):
@@ -53,12 +91,13 @@ def runs() -> click.Command:
         nargs=-1,
         help="The systems of a comparison, as patterns such as 'new-*'; without them, those of the latest.",
     )
+    (picture,) = declared(_TrendSwitches).values()
     return Runs(
         "runs",
         commands=[
-            settings_command("runs list", _list),
-            settings_command("runs show", _show, run),
-            settings_command("runs trend", _trend, pair),
+            settings_command("runs list", _list, RunsSettings, switches=(JSON,)),
+            settings_command("runs show", _show, ShowSettings, switches=(JSON, QUIET, RESULT_FILES), arguments=(run,)),
+            settings_command("runs trend", _trend, LedgerSettings, switches=(picture,), arguments=(pair,)),
         ],
         help="List the runs of a ledger, show one again, or follow a pair over its runs.",
         context_settings=CONTEXT,
@@ -73,9 +112,9 @@ def _list(*, json: bool, **given: Any) -> None:
     another ledger.
     """
     from judgeloop.diagnostics.past_runs import lines, local_day, past_runs
-    from judgeloop.settings.written import today
+    from judgeloop.settings.values import today
 
-    config = RunsConfig.of(**given)
+    config = RunsSettings.of(**given)
     since = "" if config.since is None else local_day(config.since, today())
     found = past_runs(config.ledger, since, config.night or "")
     if json:
@@ -89,12 +128,11 @@ def _list(*, json: bool, **given: Any) -> None:
 def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
     """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
     from judgeloop.cli.files import check_outputs, json_text, write_outputs
-    from judgeloop.cli.naming import as_flags
     from judgeloop.diagnostics.past_runs import before, with_result
-    from judgeloop.questions.stored import result_of, stored
+    from judgeloop.questions.kept import result_of, stored
     from judgeloop.report.turned import turned_since
 
-    config = ShowConfig.of(**given)
+    config = ShowSettings.of(**given)
     check_outputs(output, [config.ledger])
     shown = with_result(config.ledger, run)
     kept = stored(config.ledger, shown.id)
@@ -128,7 +166,7 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
     patterns = systems or ()
     if len(patterns) not in {0, len(PAIR)}:
         raise InputError(f"{' '.join(PAIR)}: expected both, or none, found {len(patterns)}")
-    ledger = LedgerConfig.of(**given).ledger
+    ledger = LedgerSettings.of(**given).ledger
     if output is not None:
         check_output(output, [ledger], (".svg",))
     trends = [trend_of(runs) for runs in _by_pair(ledger, patterns)]
@@ -164,7 +202,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
     from judgeloop.diagnostics.past_runs import past_runs
     from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.compare.trend import Run
-    from judgeloop.questions.stored import result_of, stored
+    from judgeloop.questions.kept import result_of, stored
 
     found: list[Run] = []
     dated = ((run.recorded.note.night or run.recorded.began_at[:DAY], run) for run in past_runs(ledger))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -12,25 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.commands import FIELDS, SETTINGS
-from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.streams import columns, logs_json, paint, say, show
+from judgeloop.cli.options import OF_RUNS, settings_command
+from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.page import Fact, Page, Section, Table, decided, named
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import per_cent, visible
+from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
     from judgeloop.report.result import RunResult
-    from judgeloop.run.dry_run import DryRun
-    from judgeloop.run.prepared import Prepared
+    from judgeloop.runs.forecast import Forecast
+    from judgeloop.runs.prepared import Prepared
     from judgeloop.settings.sources import Read
-    from judgeloop.suite.config import SuiteConfig
-    from judgeloop.suite.pairs import Layer, Pair
-    from judgeloop.suite.run import Ended
+    from judgeloop.suite.night import Ended
+    from judgeloop.suite.settings import Layer, Pair, SuiteSettings
     from judgeloop.suite.summary import Line, Summary
 
 LONGEST = 80  # characters of the name of a file
@@ -57,7 +55,10 @@ Exit codes: the worst of the pairs, 130 interrupted, 2 usage, 1 error, 4 the jud
 
 def suite() -> click.Command:
     """Return the command `suite`."""
-    return settings_command("suite", _suite, text=HELP)
+    from judgeloop.suite.settings import SuiteSettings
+
+    configs = (SuiteSettings, *(one.settings() for one in QUESTIONS))
+    return settings_command("suite", _suite, *configs, switches=OF_RUNS, text=HELP)
 
 
 def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
@@ -109,27 +110,26 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
         raise click.exceptions.Exit(found.exit_code)
 
 
-def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfig]:
+def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSettings]:
     """Return the pairs and the settings of the suite: the caller's over those of its file.
 
     Raises:
         InputError: a setting or the file is wrong, or there is no budget.
     """
-    from judgeloop.run.inputs import check_ledger
+    from judgeloop.runs.inputs import check_ledger
     from judgeloop.settings.run_settings import within_ceiling
     from judgeloop.settings.setting import declared
-    from judgeloop.settings.written import today
-    from judgeloop.suite.config import SuiteConfig
-    from judgeloop.suite.pairs import in_order, pairs_of, read_suite
+    from judgeloop.settings.values import today
+    from judgeloop.suite.settings import SuiteSettings, in_order, pairs_of, read_suite
 
     base, flags = _layers(given, read)
     file = Path(given["file"])
     named = read.named is not None and file.resolve() == read.named.resolve()
-    suite = read_suite(file, FIELDS, trusted=named)
+    suite = read_suite(file, click.get_current_context().meta[EVERY], trusted=named)
     values: dict[str, Any] = {"file": file, "night": str(today())}
     for layer in in_order((base, suite.common, flags)):
-        values |= {name: layer.values[name] for name in layer.values.keys() & declared(SuiteConfig)}
-    config = SuiteConfig.of(**values)
+        values |= {name: layer.values[name] for name in layer.values.keys() & declared(SuiteSettings)}
+    config = SuiteSettings.of(**values)
     if "budget" not in values or config.budget is None:
         raise InputError(
             "`budget`: expected dollars for all pairs together, found none; give it on the command line, or "
@@ -141,25 +141,20 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
 
 def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
     """Return what settings files say, and what the command line and the environment say."""
-    from judgeloop.suite.pairs import CALLER, Layer
+    from judgeloop.suite.settings import CALLER, Layer
 
-    context = click.get_current_context()
-    settings = context.meta[SETTINGS]
-    typed = click.core.ParameterSource.COMMANDLINE
-    files: dict[str, Any] = {}
-    flags: dict[str, Any] = {}
-    for name, value in given.items():
-        own = context.get_parameter_source(name) is typed or os.environ.get(settings[name].variable)
-        if value is not None:
-            (flags if own else files)[name] = value
+    own = {ENVIRONMENT, COMMAND_LINE}
+    said = {name: value for name, value in given.items() if value is not None}
+    flags = {name: value for name, value in said.items() if read.origins.get(name, COMMAND_LINE) in own}
+    files = {name: value for name, value in said.items() if name not in flags}
     return Layer(" and ".join(read.files), files, read.named is not None), Layer(CALLER, flags)
 
 
-def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bool) -> None:
+def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: bool) -> None:
     """Print the forecast of each pair within its share of the budget, and what all may cost together."""
     from judgeloop.cli.files import json_text
     from judgeloop.cli.questions import Asking
-    from judgeloop.run.live import WITHOUT_LIMIT
+    from judgeloop.runs.inputs import WITHOUT_LIMIT
 
     budget_p = config.budget_p or 0
     made = {pair.name: _offline(pair, config, read) for pair in pairs}
@@ -169,7 +164,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         if isinstance(one, JudgeloopError)
     }
     share_p = budget_p // max(1, len(made) - len(wrong))
-    found: dict[str, DryRun] = {}
+    found: dict[str, Forecast] = {}
     for pair in pairs:
         if not isinstance(ready := made[pair.name], JudgeloopError):
             share = to_usd(share_p)
@@ -179,7 +174,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         values = {
             name: found[name].to_dict(as_flags) if name in found else {"error": as_flags(wrong[name])} for name in made
         }
-        worst = sum(one.plan.cost_p.worst for one in found.values())
+        worst = sum(one.cost_p.worst for one in found.values())
         known = bool(found) and all(one.priced for one in found.values())
         about = {"job": "suite", "dry_run": True, "budget_usd": float(to_usd(budget_p))}
         about |= {"worst_usd": float(to_usd(worst)) if known else None, "pairs": values}
@@ -190,18 +185,17 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         stops = f"The night stops at {show_usd(limit_p)}"
         why = f"; a pair begins with {show_usd(share_p)}."
         stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
-        if sum(one.plan.cost_p.expected for one in found.values()) > limit_p:
-            stops += UNKNOWN if any(one.plan.assumed for one in found.values() if not one.decided) else LESS
+        if sum(one.cost_p.expected for one in found.values()) > limit_p:
+            stops += UNKNOWN if any(one.assumed for one in found.values() if not one.decided) else LESS
         page = _forecast_page(found, wrong, stops).said(as_flags)
         print(render(page, width=columns(), paint=paint))
     if wrong:
         raise click.exceptions.Exit(EXIT_USAGE)
 
 
-def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops: str) -> Page:
+def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stops: str) -> Page:
     """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
-    from judgeloop.run.dry_run import OPENING
-    from judgeloop.run.plan import usual
+    from judgeloop.runs.forecast import OPENING, usual
     from judgeloop.suite.in_common import Rows, Said, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
@@ -209,7 +203,7 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
 
     lines = [(visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()]
     lines.append(("together", "", *_figures(list(found.values()))))
-    equal = [None if one.decided else usual(one.plan.equal) for one in found.values()]
+    equal = [None if one.decided else usual(one.equal) for one in found.values()]
     shown: tuple[str, ...] = FORECAST
     note = ""
     if any(equal):
@@ -238,19 +232,19 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
     )
 
 
-def _figures(forecasts: Sequence[DryRun]) -> tuple[str, ...]:
+def _figures(forecasts: Sequence[Forecast]) -> tuple[str, ...]:
     """Return the most calls, and the expected and the worst cost, of some forecasts together."""
-    most = f"{sum(one.plan.calls.worst for one in forecasts):,}"
+    most = f"{sum(one.calls.worst for one in forecasts):,}"
     if not all(one.priced for one in forecasts):
         return most, "not known", "not known"
-    costs = [one.plan.cost_p for one in forecasts]
+    costs = [one.cost_p for one in forecasts]
     expected_p, worst_p = sum(one.expected for one in costs), sum(one.worst for one in costs)
     return most, show_usd(expected_p), show_usd(worst_p)
 
 
-def _offline(pair: Pair, config: SuiteConfig, read: Read) -> Prepared[Any] | JudgeloopError:
+def _offline(pair: Pair, config: SuiteSettings, read: Read) -> Prepared[Any] | JudgeloopError:
     """Return a pair that is ready for a forecast, or why it cannot be asked."""
-    from judgeloop.suite.run import prepared
+    from judgeloop.suite.night import prepared
 
     try:
         return prepared(pair, config, read.environment, offline=True)
@@ -259,7 +253,7 @@ def _offline(pair: Pair, config: SuiteConfig, read: Read) -> Prepared[Any] | Jud
 
 
 def _run(
-    pairs: list[Pair], config: SuiteConfig, night: str, read: Read, results: dict[str, RunResult], *, quiet: bool
+    pairs: list[Pair], config: SuiteSettings, night: str, read: Read, results: dict[str, RunResult], *, quiet: bool
 ) -> tuple[list[Ended], int]:
     """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does.
 
@@ -269,8 +263,8 @@ def _run(
     from judgeloop.cli.questions import Asking, driven
     from judgeloop.engine.state import unobserved
     from judgeloop.ledger.opening import open_ledger
-    from judgeloop.questions.stored import kept_of
-    from judgeloop.suite.run import alone, run_suite
+    from judgeloop.questions.kept import keep
+    from judgeloop.suite.night import alone, run_suite
 
     told: dict[str, str] = {}  # the first pair with each error
     outages = Outages()
@@ -280,7 +274,7 @@ def _run(
         if end.result is not None:
             result = Asking(end.pair.question).whole(end.ran, end.result, read)
             if end.ran.booked:
-                ledger.keep(end.ran.run_id, kept_of(result))
+                keep(end.ran, result)
             results[end.pair.name] = result
         if line.exit_code or not quiet:  # a quiet night that passed has an empty log
             first = told.setdefault(line.headline, line.name) if end.error else line.name

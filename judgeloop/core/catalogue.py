@@ -10,21 +10,16 @@ from typing import Protocol, TypeVar
 from judgeloop.core.errors import InputError, did_you_mean, some
 
 
-class Row(Protocol):
-    """What all rows have: a name, and a help that completes "NAME: "."""
+class Named(Protocol):
+    """What all rows have."""
 
     @property
     def name(self) -> str:
         """The name as typed."""
         ...
 
-    @property
-    def help(self) -> str:
-        """What it is, in a few words."""
-        ...
 
-
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=Named)
 
 
 def find(rows: Iterable[R], name: str, what: str) -> R:

@@ -1,6 +1,6 @@
 """The records that pass between a ledger and others. Money is in integer picodollars.
 
-Who books does so through a `Ledger` (`ledger/stored.py`), and who looks through a `LedgerReader`
+Who books does so through a `Ledger` (`ledger/ledger.py`), and who looks through a `LedgerReader`
 (`ledger/reader.py`). `ledger/opening.py` opens both by an address.
 """
 
@@ -12,14 +12,15 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import NO_TOKENS, Output, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 
-NOTHING = 0  # in the place of the number of a text
+KEY_VARIABLE = "JUDGELOOP_LEDGER_KEY"
+NO_KEY = (
+    f"{KEY_VARIABLE}: a ledger is signed no longer. It is a file that one trusts or not, like code: let a gate read a "
+    "ledger that only trusted jobs write (docs/explanation/security.md), and unset the variable"
+)
 ORIGIN = "@"  # RUN@ORIGIN is a run that was taken from another ledger, and spent its own money
 
 
@@ -66,7 +67,7 @@ class End(StrEnum):
     LOST = "lost"  # sent, and then its process or its caller gave up: the reply is not known
     UNSENT = "unsent"  # reserved, and never sent
     UNNEEDED = "unneeded"  # never sent, because its verdict was known or settled meanwhile
-    RECONCILED = "reconciled"  # settled later, from the provider's export of requests
+    RECONCILED = "reconciled"  # settled by hand, or from a provider's export of requests
     PRUNED = "pruned"  # the sum of attempts that were deleted
 
 
@@ -89,7 +90,7 @@ class RunNote:
     `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
     `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of `results`
     that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
-    some of its questions about a baseline (`run/earlier.py`). Runs of one `question` differ in the `seed`
+    some of its questions about a baseline (`runs/earlier.py`). Runs of one `question` differ in the `seed`
     alone; with the same one, as of an unchanged pair of several nights, they are one test. Of the verdicts of
     two systems, `decided` preferred one and `tied` were ties. `outputs` has a digest of each system's outputs,
     empty for one that answers live.
@@ -154,25 +155,6 @@ class RecordedAttempt:
     began_at: str
     ended_at: str | None
     ingredients: KeyIngredients | None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class RecordedVerdicts:
-    """n verdicts in the order of their attempts, with what their keys are made of.
-
-    `numbers`, shape (n, 7), are numbers of `texts` (JSON values; of outputs only those that were looked
-    for): of the run, the judge, the place, the systems and the digests of their outputs, as shown.
-    `NOTHING` is in the place of a second system where one is rated, and of all in a verdict whose
-    ingredients are not known. `scores` and `costs_p` have the shape (n,).
-    """
-
-    texts: Mapping[str, int]
-    numbers: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    costs_p: NDArray[np.int64]
-
-
-NO_VERDICTS = RecordedVerdicts({}, np.empty((0, 7), dtype=np.int32), np.empty(0), np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,6 +255,14 @@ class System(Protocol):
 
 
 @runtime_checkable
+class Readied(Protocol):
+    """A judge or a system that needs a client to send requests with."""
+
+    def make_ready(self, calls: int) -> None:
+        """Import and make what so many calls at one time need: a call that is noted as sent is then sent at once."""
+
+
+@runtime_checkable
 class Served(Protocol):
     """A judge or a system behind a server; those of one server and one key share their pace."""
 

@@ -131,7 +131,8 @@ class Verdict:
     order was only a check, it is that of the first call. `votes` holds
     the scores of a panel's judges, None for an abstention. `swapped` is True when the call whose
     reason this is showed the second system first; None if those of a panel's judges differ. If the orders
-    disagreed, `other_reason` is that of the call in the other order.
+    disagreed, `other_reason` is that of the call in the other order. `probabilities` are those that a decision
+    model gave its options. A verdict of a ledger also says which `model` answered, and when (`at`, ISO 8601, UTC).
     """
 
     score: float
@@ -141,6 +142,9 @@ class Verdict:
     both: bool = False
     swapped: bool | None = field(default=False, compare=False, repr=False)
     other_reason: str = field(default="", compare=False, repr=False)
+    probabilities: Mapping[str, float] | None = field(default=None, compare=False, repr=False)
+    model: str = field(default="", compare=False, repr=False)
+    at: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:
@@ -223,7 +227,8 @@ class Reply:
     `cost_p` is None when the reply does not report its usage; the worst case is charged then.
     `breach` says how the reply contradicts the quote, empty if it does not: the reply is booked,
     and then the run stops. `saved_p` is what the provider's cache of prompts took off the cost; it
-    is negative where writing to the cache cost more.
+    is negative where writing to the cache cost more. Where a person answered, `person` says who, and `seconds`
+    in what time.
     """
 
     answer: Answer | Output
@@ -233,6 +238,8 @@ class Reply:
     request_id: str = ""
     breach: str = ""
     saved_p: int = 0
+    person: str = ""
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

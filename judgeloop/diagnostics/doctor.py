@@ -15,7 +15,6 @@ from judgeloop.core.ledger import Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Abstention, Answer, Call, Item, Output
-from judgeloop.diagnostics.config import DoctorConfig
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.attempts import Asked, Attempts, NotAskedError, Reserve
 from judgeloop.engine.pace import Pace
@@ -23,15 +22,15 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger, place_of
-from judgeloop.ledger.stored import Ledger
 from judgeloop.providers.catalogue import likely_model
 from judgeloop.providers.pricing import Metered, age_sentence, old_prices, today
 from judgeloop.report.facts import tokens
 from judgeloop.report.terminal import wrapped
 from judgeloop.report.words import WIDTH, visible
-from judgeloop.run.inputs import check_ledger, judge_options
-from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
+from judgeloop.runs.inputs import check_ledger, judge_options
+from judgeloop.settings.run_settings import DoctorSettings, JudgeSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS, make_system, source
 from judgeloop.systems.options import options_of
 
@@ -94,7 +93,7 @@ async def examine(
     return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
 
 
-async def examine_system(config: DoctorConfig, name: str, environment: Mapping[str, str]) -> list[Finding]:
+async def examine_system(config: DoctorSettings, name: str, environment: Mapping[str, str]) -> list[Finding]:
     """Check the system that answers live and that `name` names, as typed."""
     try:
         config = within_ceiling(config, environment)
@@ -132,7 +131,7 @@ async def _booked(
         await ledger.aclose()
 
 
-def _system(config: DoctorConfig, name: str, environment: Mapping[str, str]) -> System:
+def _system(config: DoctorSettings, name: str, environment: Mapping[str, str]) -> System:
     if not isinstance(source(name), str):
         raise InputError(f"`system={name}`: expected a system that answers live: {FORMS}")
     options = options_of(config.options, config.systems, environment, allow_plugins=config.allow_plugins)

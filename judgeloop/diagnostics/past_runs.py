@@ -13,7 +13,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import ORIGIN, RecordedRun
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.ledger.opening import Address, open_reader
-from judgeloop.ledger.pruning import day_before
+from judgeloop.ledger.upkeep import day_before
 from judgeloop.report.words import shortened, visible
 
 MINUTE = 16  # characters of a time in ISO 8601 up to its minutes

@@ -25,7 +25,7 @@ from judgeloop.engine.asks import Ask, OutputAsk, Planned, reservation
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import RunState, Waiting, first_of
-from judgeloop.ledger.stored import Ledger
+from judgeloop.ledger.ledger import Ledger
 
 T = TypeVar("T")
 # Calls admitted for each call that may be in flight. It is above 1, so that the next calls are

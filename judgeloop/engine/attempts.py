@@ -40,7 +40,7 @@ from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.ledger import End, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.protocols import Judge, System
+from judgeloop.core.protocols import Judge, Readied, System
 from judgeloop.core.records import Abstention, Answer, Call, Output, Quote, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.pace import Pace
@@ -68,7 +68,7 @@ class Asked:
 
     `who` names it in messages, and `failed` is the end of a run in which it fails. `timeout_s`
     limits a whole attempt in seconds; None is no limit. `at_once` limits the attempts at one time
-    beside the run's own limit.
+    beside the run's own limit. `make_ready` makes what so many calls at one time are sent with.
     """
 
     who: str
@@ -77,18 +77,20 @@ class Asked:
     timeout_s: float | None
     failed: StopKind = StopKind.JUDGE_FAILED
     at_once: int | None = None
+    make_ready: Callable[[int], None] | None = None
 
     @classmethod
     def judge(cls, judge: Judge, timeout_s: float | None) -> Self:
         """Ask a judge for verdicts."""
-        return cls("the judge", judge.quote, judge.judge, timeout_s)
+        ready = judge.make_ready if isinstance(judge, Readied) else None
+        return cls("the judge", judge.quote, judge.judge, timeout_s, make_ready=ready)
 
     @classmethod
     def system(cls, name: str, system: System) -> Self:
         """Ask a system for outputs."""
         who, failed = f"the system {name}", StopKind.SYSTEM_FAILED
-        asked = (system.quote, system.answer, system.timeout_s, failed, system.at_once)
-        return cls(who, *asked)
+        ready = system.make_ready if isinstance(system, Readied) else None
+        return cls(who, system.quote, system.answer, system.timeout_s, failed, system.at_once, ready)
 
 
 @final
@@ -232,6 +234,9 @@ class Attempts:
         """
         waiting = Waiting(self._state)
         try:
+            if self._asked.make_ready is not None:
+                # What is noted as sent is charged if this process dies: nothing that takes seconds stands between.
+                self._asked.make_ready(self._pace.in_flight)
             while (cleared := await self._accounts.sending(ticket)).busy:
                 if not await waiting.goes_on(f"a call that the run {cleared.busy} makes as well"):
                     self._halt_busy(cleared.busy)

@@ -23,7 +23,7 @@ from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.engine.asks import OutputAsk, Planned, asks_for, longest_in, plan_for
 from judgeloop.engine.session import ABSTENTION_GRACE
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.stored import Ledger
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.providers.redaction import MASK
 
 TWICE = 2  # the earmark reckons with outputs of twice the longest so far

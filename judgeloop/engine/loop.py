@@ -18,7 +18,7 @@ from judgeloop.engine.probing import check_outputs
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.stored import Ledger
+from judgeloop.ledger.ledger import Ledger
 
 # Ends after which the same command goes on with the run.
 UNFINISHED = {

@@ -10,7 +10,7 @@ from judgeloop.engine.attempts import Asked, Attempts
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.state import RunState
-from judgeloop.ledger.stored import Ledger
+from judgeloop.ledger.ledger import Ledger
 
 NO_SYSTEMS: Mapping[str, System] = MappingProxyType({})
 

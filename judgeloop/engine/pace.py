@@ -43,6 +43,11 @@ class Pace:
         """The current limit on calls in flight if a crowded server has lowered it, else None."""
         return self.allowed if self.allowed < self._most else None
 
+    @property
+    def in_flight(self) -> int:
+        """How many calls have a place."""
+        return self._in_flight
+
     def enter_now(self, tokens: int) -> bool:
         """Take a place for a call of at most `tokens` tokens, if one is free and no call waits."""
         if self._waiting or self._in_flight >= self.allowed or self._wait_s(tokens) > 0:

@@ -17,7 +17,31 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 HOME = Path(".judgeloop")  # holds the ledger and the cache by default
+LEDGER = HOME / "ledger.sqlite"
+REPOSITORY = ".git"  # what the root of a repository holds
 LONGEST = 100  # characters of a file's name in the name of its draft, which the system limits
+
+
+def searched(working: Path) -> list[Path]:
+    """The folders to search, the nearest first: up to the root of the repository, the nearest folder with `.git`.
+
+    It is the working folder alone if that is in no repository, or if the repository's root lies
+    above the home folder.
+    """
+    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home() may raise
+    folders: list[Path] = []
+    for folder in (working, *working.parents):
+        if folder != working and folder in home.parents:
+            break
+        folders.append(folder)
+        if os.path.lexists(folder / REPOSITORY):
+            return folders
+    return [working]
+
+
+def default_ledger(working: Path) -> Path:
+    """Where the ledger lies that nobody named: for all folders of a repository it is one."""
+    return Path(os.path.relpath(searched(working)[-1] / LEDGER, working))
 
 
 def outside(path: str, folder: Path) -> str | None:
@@ -112,14 +136,14 @@ def read_own(path: Path) -> str:
 
 
 def check_place(path: Path) -> None:
-    """Refuse a default place in the working folder that is a link, or below one.
+    """Refuse a default place in the working folder, or in one above it, that is a link, or below one.
 
     A path that the caller chose may be a link: it does not begin with `HOME`.
 
     Raises:
         InputError: names the link.
     """
-    if path.parts[:1] != HOME.parts:
+    if [part for part in path.parts if part != os.pardir][:1] != [*HOME.parts]:
         return
     for part in (*reversed(path.parents), path):
         if part.is_symlink():

@@ -93,6 +93,10 @@ class ChatJudge(BaseJudge):
         """The address and the key, by which judges and systems share their pace."""
         return self.chat.server
 
+    def make_ready(self, calls: int) -> None:
+        """Make the clients that so many calls at one time need."""
+        self.chat.make_ready(calls)
+
     def _messages(self, call: Call) -> list[tuple[str, str]]:
         return list(zip(("system", "user"), self._template.render(call), strict=True))
 

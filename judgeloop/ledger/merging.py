@@ -1,50 +1,75 @@
 """Takes what other ledgers hold into one: verdicts, outputs, attempts and results, each once.
 
-A source is read as a stranger's file: from a copy of our own, with exactly the tables
-of a ledger, and row by row with its seal. Its money stays its own: a run of a source gets the name
-RUN@ORIGIN, which no budget here counts, unless the caller says that it is his. What is open in a
-source is left there, and so are its budgets. A verdict that differs under one key is reported, and
-neither is used until the caller prefers one: whoever merges first does not decide. All of it is one
-transaction, and merging twice changes nothing.
+A source is looked through first (`upkeep.inspected`), and is not changed: a file is read from a copy, a server in
+one snapshot. An attempt is known in all ledgers by the object that booked it and its number there, also in copies of
+one ledger that went on apart. Its money stays its own: a run of a source gets the name RUN@ORIGIN, which no budget
+here counts, unless the caller says that it is his. What is open in a source is left there, and so are its budgets.
+
+Verdicts that differ under one key are reported, and none is used until the caller prefers one: whoever merges first
+does not decide. Rows are taken in chunks, each a transaction, so that others book in between. A merge that was
+interrupted is repeated: what is here is not taken again, and merging twice changes nothing.
 """
 
 import json
-import os
 import sqlite3
 import tempfile
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from judgeloop.core.errors import InputError, NoLedgerError
+from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
 from judgeloop.core.ledger import ORIGIN
-from judgeloop.ledger import rows
-from judgeloop.ledger.booking import ingredients_of, texts_of
-from judgeloop.ledger.budgets import count_anew
-from judgeloop.ledger.charges import book, charge_run
-from judgeloop.ledger.connection import LedgerConnection
-from judgeloop.ledger.opening import Address, writer_of
-from judgeloop.ledger.schema import VERSION
-from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
-from judgeloop.ledger.sqlite import SqliteConnection, check_schema, errors_of_reading, version_of
+from judgeloop.ledger.ledger import ROLL
+from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
+from judgeloop.ledger.schema import TOKENS
+from judgeloop.ledger.sqlite import errors_of_reading
+from judgeloop.ledger.upkeep import TAKEN, inspected, opened_to_read
+from judgeloop.ledger.writer import Connection, Statement, Writer
 
-DISPUTED = "disputed"
 ORIGIN_DIGITS = 12  # of the id of a ledger, in the names of its runs
+LONGEST = 2**26  # bytes of a text that is read; a longer one is refused by its declared length
+ROWS, CHARACTERS = 2_000, 2**22  # of a chunk, the larger of which ends it
+TEXTS = {
+    "attempts": ("item_id", "note", "outcome"),
+    "verdicts": ("reason",),
+    "disputed": ("reason",),
+    "outputs": ("text",),
+    "results": ("headline", "text", "document", "digests"),
+    "judged": ("text",),
+    "runs": ("note",),
+}
 
-
-@dataclass(frozen=True, slots=True)
-class Believing:
-    """Why the rows of sources are believed.
-
-    - `key`: the key that others sealed theirs with; None if they have none, or that of this ledger.
-    - `as_they_are`: sources that the caller believes without one.
-    """
-
-    key: bytes | None = None
-    as_they_are: frozenset[Path] = frozenset()
+COLUMNS = (
+    *("key", "item_id", "judge", "note", "state", "ended", "reserved_p", "charged_p", "rehearsed", "outcome"),
+    *TOKENS,
+    *("model", "request_id", "answered", "stands_for", "began_at", "ended_at"),
+)
+ATTEMPTS = f"SELECT id, opener, run, {', '.join(COLUMNS)} FROM attempts WHERE ended IS NOT NULL ORDER BY id"
+ADD_ATTEMPT = f"""INSERT INTO attempts (run, opener, charge_to, {", ".join(COLUMNS)})
+    VALUES (:run, :opener, :charge_to, {", ".join(f":{name}" for name in COLUMNS)})"""
+# Where the attempts of a chunk are here: taken before, or booked here, as in a copy of the source.
+HERE = "SELECT id, opener FROM attempts WHERE key = ANY(:keys) AND opener = ANY(:openers)"
+ADD_RUN = """INSERT INTO runs (id, created_at, finished, note) VALUES (:run, :created_at, :finished, :note)
+    ON CONFLICT (id) DO NOTHING"""
+ANSWERS = """SELECT v.key, v.score, v.reason, v.probabilities, v.crc, v.attempt, a.id, a.opener, a.run, a.item_id,
+    a.judge, a.note FROM {table} v JOIN attempts a ON a.id = v.attempt {which} ORDER BY v.seq"""
+ADD_ANSWER = """INSERT INTO {table} (attempt, key, score, reason, probabilities, crc)
+    VALUES (:attempt, :key, :score, :reason, :probabilities, :crc)"""
+DROP_ANSWER = "DELETE FROM {table} WHERE key = :key AND attempt = :attempt"
+# The latest output under each key, with its attempt.
+OUTPUTS = """SELECT a.id, a.opener, o.cost_p, o.key, o.text, o.failed, o.cut, o.tokens, o.seconds, o.model, o.created_at, o.crc
+    FROM outputs o JOIN attempts a ON a.id = o.attempt WHERE NOT EXISTS (SELECT 1 FROM outputs p
+    WHERE p.key = o.key AND (p.created_at > o.created_at OR (p.created_at = o.created_at AND p.seq > o.seq)))
+    ORDER BY o.seq"""
+ADD_OUTPUT = """INSERT INTO outputs (attempt, cost_p, key, text, failed, cut, tokens, seconds, model, created_at,
+        crc)
+    VALUES (:attempt, :cost_p, :key, :text, :failed, :cut, :tokens, :seconds, :model, :created_at, :crc)"""
+RESULTS = "SELECT run, created_at, headline, text, document, digests FROM results ORDER BY seq"
+ADD_RESULT = """INSERT INTO results (run, created_at, headline, text, document, digests)
+    VALUES (:run, :created_at, :headline, :text, :document, :digests)"""
+ADD_TEXT = "INSERT INTO judged (digest, text) VALUES (:digest, :text) ON CONFLICT (digest) DO NOTHING"
 
 
 @dataclass(slots=True)
@@ -55,7 +80,7 @@ class Merged:
     judge, the systems as shown, and both verdicts with their runs, where one differs from the one here.
     """
 
-    source: Path
+    source: Address
     attempts: int = 0
     verdicts: int = 0
     outputs: int = 0
@@ -65,271 +90,323 @@ class Merged:
 
 
 def merge(
-    target: Address, sources: Sequence[Path], believing: Believing, *, own: bool = False, prefer: Address | None = None
+    target: Address, sources: Sequence[Address], *, own: bool = False, prefer: Address | None = None
 ) -> list[Merged]:
-    """Take the rows of `sources` into `target`, which is made if it is missing.
+    """Take the rows of `sources` into `target`, a file that is made if it is missing, or a server.
 
-    With `own`, what the sources spent counts for the runs and budgets of `target`. `prefer` is the
-    source, or the target, whose verdict is used where two differ.
+    With `own`, what the sources spent counts for the runs and the budget of every run of `target`. `prefer` is
+    the source, or the target, whose verdict is used where two differ.
 
     Raises:
-        InputError: a source is missing, is no ledger as judgeloop makes it, or is not believed;
-            nothing was taken.
-        LedgerError: a file cannot be read or written, or a row is not as it was written.
+        InputError: a source is missing; nothing was taken.
+        NoLedgerError: a source is not as judgeloop makes a ledger; nothing was taken.
+        DamagedLedgerError: a source is not sound; nothing was taken.
+        LedgerError: a ledger cannot be read or written.
     """
-    if prefer is not None and prefer not in {target, *sources}:
+    places = {where(one): one for one in sources}
+    if where(target) in places:
+        raise InputError(f"{places[where(target)]}: this is the ledger itself")
+    if prefer is not None and where(prefer) not in {where(target), *places}:
         raise InputError(f"`prefer={prefer}`: expected one of the ledgers that are merged")
-    if missing := next((path for path in sources if not path.is_file()), None):
-        raise InputError(f"{missing}: there is no ledger there")
+    for one in sources:
+        if not is_ledger(one) or not (server_of(one) or Path(str(one)).is_file()):
+            raise InputError(f"{one}: there is no ledger there")
+    preferred = None if prefer is None else where(prefer)
+    with ExitStack() as stack:
+        merges = [_Merge(stack.enter_context(_opened(one)), Merged(one), own=own) for one in sources]
+        writer = stack.enter_context(closing(writer_of(target)))
+        for source in merges:
+            source.wins = {where(source.found.source): True, where(target): False}.get(preferred)
+        # Last comes the one that settles what the others differ in.
+        for source in sorted(merges, key=lambda source: source.wins is True):
+            source.take(writer)
+        for source in merges:
+            source.report(writer)
+    return [source.found for source in merges]
 
-    def take(new: LedgerConnection) -> list[Merged]:
-        found = []
-        for path in sources:
-            wins = None if prefer is None else path == prefer
-            with _opened(path, believing) as old:
-                found.append(_Merge(new, old, Merged(path), own=own, wins=wins).all())
-        if own:
-            count_anew(new, "")
-        return found
 
-    with closing(writer_of(target)) as writer:
-        return writer.do(take)
+def where(address: Address) -> object:
+    """Return what two names of one ledger have in common."""
+    return server_of(address) or Path(str(address)).resolve()
 
 
 @contextmanager
-def _opened(path: Path, believing: Believing) -> Iterator[SqliteConnection]:
-    """Yield a connection to a copy of a ledger, with what checks its seals."""
-    with tempfile.TemporaryDirectory() as folder, errors_of_reading(path):
-        copy = Path(folder) / "copy.sqlite"
-        uri = f"{path.absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(uri, uri=True)) as read_only, closing(sqlite3.connect(copy)) as to:
-            read_only.backup(to)
-        connection = sqlite3.connect(copy, isolation_level=None, factory=SqliteConnection)
-        with closing(connection):
-            connection.place = str(path)
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA cell_size_check = ON")
-            connection.execute("PRAGMA query_only = ON")
-            if version_of(connection, path) != VERSION:
-                raise NoLedgerError(f"{path}: expected a ledger of version {VERSION}")
-            check_schema(connection, path)
-            connection.sealer = _believed(connection, path, believing)
-            yield connection
-
-
-def _believed(connection: SqliteConnection, path: Path, believing: Believing) -> Sealer:
-    """Return what checks the seals of a source.
+def _opened(source: Address) -> Iterator[Connection]:
+    """Yield a source in one state, which is sound.
 
     Raises:
-        InputError: nothing says who wrote it.
+        NoLedgerError: it is not as judgeloop makes a ledger, or a text is longer than any that it writes.
+        DamagedLedgerError: it is not sound.
     """
-    found = connection.execute(f"SELECT {rows.columns(rows.AboutRow)} FROM about").fetchall()  # noqa: S608 - our own names
-    if len(found) != 1:
-        raise NoLedgerError(f"{path}: expected one row of about, found {len(found)}")
-    *about, seal = found[0]
-    for key in {believing.key, key_of(os.environ)} - {None}:
-        sealer = Sealer(str(about[0]), key)
-        if sealer.problem("about", about, seal) is None:
-            return sealer
-    if path in believing.as_they_are:
-        return Sealer(str(about[0]))
-    if isinstance(seal, bytes) and len(seal) > CRC_BYTES:
-        raise InputError(
-            f"{path} is signed with another key; name the variable that holds it "
-            "(`their_key_variable`), or believe the file as it is (`trust_origin`)"
+    with ExitStack() as stack:
+        db: Connection
+        if server_of(source) is not None:
+            db = stack.enter_context(connected(source))
+            db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            for table, columns in TEXTS.items():
+                which = " OR ".join(f"octet_length({column}) > {LONGEST}" for column in columns)
+                if db.execute(f"SELECT 1 FROM {table} WHERE {which} LIMIT 1").rows:
+                    raise _too_long(source)
+        else:
+            path = Path(str(source))
+            copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "copy.sqlite"
+            with errors_of_reading(path), closing(_read_only(path)) as there, closing(sqlite3.connect(copy)) as here:
+                there.backup(here)
+            file = stack.enter_context(opened_to_read(copy, source))
+            file.file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+            try:
+                for table, columns in TEXTS.items():
+                    lengths = " + ".join(f"coalesce(length({column}), 0)" for column in columns)
+                    file.raw(f"SELECT sum({lengths}) FROM {table}").fetchone()
+            except sqlite3.DataError:
+                raise _too_long(source) from None
+            db = file
+        if problems := inspected(db).problems:
+            raise DamagedLedgerError(
+                f"{source} is not sound: {problems[0]}; nothing is taken (judgeloop ledger verify)"
+            )
+        yield db
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _too_long(source: Address) -> NoLedgerError:
+    told = f"{source} has a text of more than {LONGEST >> 20} MiB, which judgeloop never writes; nothing is taken"
+    return NoLedgerError(told)
+
+
+class _Origin(NamedTuple):
+    """What tells an attempt from all others of all ledgers: the object that booked it, and its number there."""
+
+    opener: str
+    number: int
+
+    @classmethod
+    def of(cls, opener: str, number: int) -> "_Origin":
+        """Return the origin of a row of `attempts`."""
+        if not opener.startswith(TAKEN):
+            return cls(opener, number)
+        booked_by, _, at = opener.removeprefix(TAKEN).rpartition(" ")
+        return cls(booked_by, int(at)) if at.isdecimal() else cls(opener, number)
+
+    @property
+    def mark(self) -> str:
+        """The opener of the attempt where it was taken."""
+        return f"{TAKEN}{self.opener} {self.number}"
+
+
+class _Answer:
+    """A verdict, the number of its attempt here, and what tells that from all others."""
+
+    def __init__(self, row: Any, attempt: int) -> None:
+        self.row, self.attempt = row, attempt
+        self.key, self.score = str(row["key"]), float(row["score"])
+        self.origin = _Origin.of(row["opener"], row["id"])
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of its row in this ledger."""
+        names = ("key", "score", "reason", "probabilities", "crc")
+        return {name: self.row[name] for name in names} | {"attempt": self.attempt}
+
+
+class _Answers:
+    """The verdicts here under the keys of some rows: which are used, and which are put by, as they differ."""
+
+    def __init__(self, db: Connection, rows: Sequence[Any]) -> None:
+        self._db = db
+        keys = {"keys": [row["key"] for row in rows]}
+        used, put_by = (
+            db.execute(ANSWERS.format(table=table, which="WHERE v.key = ANY(:keys)"), keys).rows
+            for table in ("verdicts", "disputed")
         )
-    raise InputError(
-        f"{path} is not signed: anybody may have written it, and its verdicts would be believed. If you "
-        f"trust the file as it is: `trust_origin={path}`"
-    )
+        self.used = {row["key"]: _Answer(row, row["attempt"]) for row in used}
+        self.others: dict[str, dict[_Origin, _Answer]] = {row["key"]: {} for row in rows}
+        for row in put_by:
+            one = _Answer(row, row["attempt"])
+            self.others[one.key][one.origin] = one
+
+    def own(self, key: str) -> _Answer | None:
+        """Return this ledger's own verdict, if it is put by."""
+        return next((one for one in self.others[key].values() if not one.row["opener"].startswith(TAKEN)), None)
+
+    def put_by(self, one: _Answer) -> None:
+        """Put a verdict by, which is then used no longer."""
+        if one.origin not in self.others[one.key]:
+            mine = self.used.get(one.key)
+            if mine is not None and mine.origin == one.origin:
+                self._db.execute(DROP_ANSWER.format(table="verdicts"), mine.values())
+                del self.used[one.key]
+            self._db.execute(ADD_ANSWER.format(table="disputed"), one.values())
+            self.others[one.key][one.origin] = one
+
+    def use(self, one: _Answer) -> None:
+        """Use a verdict in the place of the one that is used."""
+        if (mine := self.used.get(one.key)) is not None:
+            self.put_by(mine)
+        if self.others[one.key].pop(one.origin, None) is not None:
+            self._db.execute(DROP_ANSWER.format(table="disputed"), one.values())
+        self._db.execute(ADD_ANSWER.format(table="verdicts"), one.values())
+        self.used[one.key] = one
 
 
 class _Merge:
     """Takes the rows of one source."""
 
-    def __init__(
-        self, new: LedgerConnection, old: LedgerConnection, found: Merged, *, own: bool, wins: bool | None
-    ) -> None:
-        self._new, self._old, self._found, self._own, self._wins = new, old, found, own, wins
-        self._known = _marks(new)
-        self._here: dict[int, rows.AttemptRow] = {}  # by the attempt's number in the source
+    def __init__(self, old: Connection, found: Merged, *, own: bool) -> None:
+        self._old, self.found, self._own = old, found, own
+        self.wins: bool | None = None  # where two differ: the source, the target, or neither
+        self._said: dict[str, str] = {}  # of verdicts that differ, by key
+        self._runs = {
+            row["id"]: dict(zip(row.keys(), row, strict=True)) for row in old.execute("SELECT * FROM runs").rows
+        }
 
-    def all(self) -> Merged:
-        """Take everything."""
-        for attempts in _some(rows.read(self._old, rows.AttemptRow, "ended IS NOT NULL ORDER BY id")):
-            self._attempts(attempts)
-        disputed = list[str]()
-        for verdicts in _some(rows.read(self._old, rows.VerdictRow, "true ORDER BY seq")):
-            self._look_up(verdicts)
-            disputed += map(self._verdict, verdicts)
-        for outputs in _some(rows.read(self._old, rows.OutputRow, "true ORDER BY seq")):
-            self._new.lookup(rows.OutputRow, "key", [row.key for row in outputs])
-            for output in outputs:
-                self._output(output)
-        for result in rows.read(self._old, rows.ResultRow, "true ORDER BY seq"):
-            self._result(result)
-        self._found.disputed = tuple(said for said in disputed if said)
-        (self._found.open,) = self._old.execute("SELECT count(*) FROM attempts WHERE ended IS NULL").fetchone()
-        return self._found
+    def take(self, writer: Writer[Any]) -> None:
+        """Take everything, in chunks."""
+        parts: tuple[tuple[str, Callable[[Connection, list[Any]], None]], ...] = (
+            (ATTEMPTS, self._attempts),
+            (ANSWERS.format(table="disputed", which=""), self._disputed),
+            (ANSWERS.format(table="verdicts", which=""), self._verdicts),
+            (OUTPUTS, self._outputs),
+        )
+        for statement, taking in parts:
+            for rows in chunks(self._old.stream(statement)):
+                writer.do(lambda db, taking=taking, rows=rows: taking(db, rows))  # type: ignore[misc]
+        for row in self._old.stream(RESULTS):
+            named = "SELECT digest, text FROM judged WHERE digest = ANY(:digests)"
+            texts = self._old.execute(named, {"digests": json.loads(row["digests"])}).rows
+            writer.do(lambda db, row=row, texts=texts: self._result(db, row, texts))  # type: ignore[misc]
+        opened = "SELECT count(*) FROM attempts WHERE ended IS NULL"
+        self.found.open = self._old.execute(opened).rows[0][0]
 
-    def _attempts(self, attempts: Sequence[rows.AttemptRow]) -> None:
-        """Take the attempts that are not here yet, and what they were charged."""
-        marks = [mark_of(self._old.sealer.ledger, attempt) for attempt in attempts]
-        held = rows.by(self._new, rows.AttemptRow, "id", *filter(None, map(self._known.get, marks)))
-        here, taken = {row.id: row for row in held}, list[rows.AttemptRow]()
-        for attempt, mark in zip(attempts, marks, strict=True):
-            if mark in self._known:
-                self._here[attempt.id] = here[self._known[mark]]
+    def report(self, writer: Writer[Any]) -> None:
+        """Say which verdicts differ, of which none is used now."""
+        used = "SELECT key FROM verdicts WHERE key = ANY(:keys)"
+        settled = writer.do(lambda db: {key for (key,) in db.execute(used, {"keys": list(self._said)}).rows})
+        self.found.disputed = tuple(said for key, said in self._said.items() if key not in settled)
+
+    def _here(self, db: Connection, rows: Sequence[Any]) -> dict[_Origin, int]:
+        """Return the numbers here of the attempts of some rows, by their origins."""
+        origins = [_Origin.of(row["opener"], row["id"]) for row in rows]
+        openers = sorted({name for one in origins for name in (one.opener, one.mark)})
+        found = db.execute(HERE, {"keys": sorted({row["key"] for row in rows}), "openers": openers}).rows
+        return {_Origin.of(opener, number): number for number, opener in found}
+
+    def _attempts(self, db: Connection, rows: list[Any]) -> None:
+        if self._own:
+            db.execute(ROLL)  # what began in a new period is counted there
+        here, new = self._here(db, rows), list[Statement]()
+        names = {row["run"]: self._run(row["run"]) for row in rows}
+        self._add_runs(db, names)
+        for row in rows:
+            origin = _Origin.of(row["opener"], row["id"])
+            if origin not in here:
+                ours = ORIGIN not in names[row["run"]]
+                values = {name: row[name] for name in COLUMNS} | {"charge_to": "" if ours else None}
+                new.append((ADD_ATTEMPT, values | {"run": names[row["run"]], "opener": origin.mark}))
+        db.execute_all(new)
+        self.found.attempts += len(new)
+        self.found.spent_p += sum(values["charged_p"] for _, values in new)
+
+    def _run(self, run: str) -> str:
+        """Return the name that a run of the source has here."""
+        return run if self._own or ORIGIN in run else f"{run}{ORIGIN}{self._old.ledger[:ORIGIN_DIGITS]}"
+
+    def _add_runs(self, db: Connection, names: dict[str, str]) -> None:
+        there = db.execute("SELECT id FROM runs WHERE id = ANY(:keys)", {"keys": sorted(set(names.values()))}).rows
+        known = {run for (run,) in there}
+        db.execute_all([(ADD_RUN, self._runs[run] | {"run": name}) for run, name in names.items() if name not in known])
+
+    def _disputed(self, db: Connection, rows: list[Any]) -> None:
+        """Take verdicts that the source does not use: where this ledger uses one of them, or another, neither is."""
+        answers, here = _Answers(db, rows), self._here(db, rows)
+        for row in rows:
+            theirs = _Answer(row, here[_Origin.of(row["opener"], row["id"])])
+            mine = answers.used.get(theirs.key)
+            settled = mine is not None and (answers.others[theirs.key] or self.wins is False)
+            if settled or (mine is not None and mine.origin != theirs.origin and mine.score == theirs.score):
+                continue
+            for one in filter(None, (mine, theirs)):
+                answers.put_by(one)
+            if self.wins is False and (own := answers.own(theirs.key)) is not None:
+                answers.use(own)
             else:
-                row = self._insert_attempt(attempt, mark)
-                self._known[mark], self._here[attempt.id], here[row.id] = row.id, row, row
-                taken.append(row)
-        book(self._new, *taken)
-        charged_p = Counter[str]()
-        for row in taken:
-            charged_p[row.run] += row.charged_p
-        for run, more_p in charged_p.items():
-            charge_run(self._new, run, more_p)
-        self._found.attempts += len(taken)
-        self._found.spent_p += charged_p.total()
+                self._say(answers, theirs)
 
-    def _insert_attempt(self, attempt: rows.AttemptRow, mark: str) -> rows.AttemptRow:
-        run = self._run(attempt.run, attempt.began_at)
-        taken = attempt._replace(id=rows.next_number(self._new, rows.AttemptRow), run=run, opener=mark)
-        rows.insert(self._new, taken)
-        return taken
+    def _verdicts(self, db: Connection, rows: list[Any]) -> None:
+        answers, here = _Answers(db, rows), self._here(db, rows)
+        for row in rows:
+            self._verdict(answers, _Answer(row, here[_Origin.of(row["opener"], row["id"])]))
 
-    def _look_up(self, verdicts: Sequence[rows.VerdictRow]) -> None:
-        """Look up together what is known of some verdicts: on a server, each time costs a trip."""
-        keys = [row.key.rpartition(" ")[2] for row in verdicts]
-        shelves = [self._shelf(of, key) for of in (self._new, self._old) for key in keys]
-        attempts = [self._here[row.attempt] for row in verdicts if row.attempt in self._here]
-        texts = [text for row in attempts for text in texts_of(row.run, row.item_id, row.note)]
-        self._new.lookup(rows.VerdictRow, "key", [*keys, *shelves])
-        self._new.lookup(rows.AttemptRow, "id", [row.id for row in attempts])
-        self._new.lookup(rows.TextRow, "text", texts)
+    def _verdict(self, answers: _Answers, theirs: _Answer) -> None:
+        """Take a verdict; where it is not the one here, use the one that is preferred, or none."""
+        mine, others = answers.used.get(theirs.key), answers.others[theirs.key]
+        own, same = answers.own(theirs.key), mine is not None and mine.origin == theirs.origin
+        if mine is None and not others:
+            answers.use(theirs)
+            self.found.verdicts += 1
+        elif mine is not None and not same and mine.score == theirs.score:
+            pass
+        elif self.wins:
+            if not same:
+                answers.use(theirs)
+        elif self.wins is False and own is not None and (mine is None or same):
+            if mine is None:
+                answers.put_by(theirs)
+            answers.use(own)
+        elif mine is None:
+            answers.put_by(theirs)
+            self._say(answers, theirs)
+        elif not same and theirs.origin not in others:  # else it has been settled
+            answers.put_by(theirs)
+            if self.wins is None:
+                answers.put_by(mine)
+                self._say(answers, theirs)
 
-    def _run(self, run: str, began_at: str) -> str:
-        """Return the name that a run of the source has here; it is made if it is missing."""
-        name = run
-        if not self._own and ORIGIN not in run:
-            run = f"{run}{ORIGIN}{self._old.sealer.ledger[:ORIGIN_DIGITS]}"
-        if rows.one(self._new, rows.RunRow, "id", run) is None:
-            row = rows.RunRow(rows.next_number(self._new, rows.RunRow), run, began_at, 0, 0)
-            rows.insert(self._new, row._replace(note=self._note(name)))
-        return run
+    def _say(self, answers: _Answers, theirs: _Answer) -> None:
+        """Say that a verdict differs from another that is not used either, if one does."""
+        mine = next((one for one in answers.others[theirs.key].values() if one.score != theirs.score), None)
+        if mine is not None:
+            shown = " before ".join(json.loads(theirs.row["note"]).get("systems", ()))
+            about = ", ".join(filter(None, (f"item {theirs.row['item_id']}", theirs.row["judge"], shown)))
+            said = f"{mine.score:g} in run {mine.row['run']} and {theirs.score:g} in run {self._run(theirs.row['run'])}"
+            self._said.setdefault(theirs.key, f"{about}: {said}")
 
-    def _note(self, run: str) -> str:
-        """Return what the source notes of a run."""
-        found = rows.one(self._old, rows.RunRow, "id", run)
-        return found.note if found else "{}"
+    def _outputs(self, db: Connection, rows: list[Any]) -> None:
+        """Take outputs, unless there is one under their keys: each is as good as the other."""
+        there = db.execute("SELECT key FROM outputs WHERE key = ANY(:keys)", {"keys": [row["key"] for row in rows]})
+        known, here = {key for (key,) in there.rows}, self._here(db, rows)
+        new = [
+            (
+                ADD_OUTPUT,
+                dict(zip(row.keys(), row, strict=True)) | {"attempt": here[_Origin.of(row["opener"], row["id"])]},
+            )
+            for row in rows
+            if row["key"] not in known
+        ]
+        db.execute_all(new)
+        self.found.outputs += len(new)
 
-    def _result(self, row: rows.ResultRow) -> None:
+    def _result(self, db: Connection, row: Any, texts: Sequence[Any]) -> None:
         """Take the result of a run with its texts, unless the run has one here."""
-        run = self._run(row.run, row.created_at)
-        if rows.one(self._new, rows.ResultRow, "run", run) is None:
-            for text in rows.by(self._old, rows.JudgedRow, "digest", *json.loads(row.digests)):
-                if rows.one(self._new, rows.JudgedRow, "digest", text.digest) is None:
-                    rows.insert(self._new, text._replace(seq=rows.next_number(self._new, rows.JudgedRow)))
-            rows.insert(self._new, row._replace(seq=rows.next_number(self._new, rows.ResultRow), run=run))
-            held = rows.one(self._new, rows.RunRow, "id", run)
-            assert held is not None, "it was made just now"
-            rows.change(self._new, held, note=self._note(row.run))
-
-    def _verdict(self, row: rows.VerdictRow) -> str:
-        """Take a verdict; return what differs if it is not the one here, and none is used."""
-        key = row.key.rpartition(" ")[2]
-        used = self._under(key)
-        theirs = self._under(self._shelf(self._old, key)) or self._if_theirs(used)
-        mine = self._under(self._shelf(self._new, key)) or (used if theirs != used else None)
-        if mine is None:
-            if theirs is None and key == row.key:
-                self._insert(row, key)
-            return ""
-        settled = self._wins is None and used is not None and theirs is not None
-        asked_anew = used not in {None, mine, theirs}
-        if mine.score == row.score or settled or asked_anew:
-            return ""
-        theirs = theirs or self._insert(row, self._shelf(self._old, key))
-        shelved = {mine: self._new, theirs: self._old}
-        winner = {None: None, True: theirs, False: mine}[self._wins]
-        for each, of in shelved.items():
-            if each != winner:
-                self._put(each, self._shelf(of, key))
-        if winner is not None:
-            self._put(winner, key)
-            return ""
-        attempt = self._attempt_of(row)
-        shown = " before ".join(json.loads(attempt.note).get("systems", ()))
-        about = ", ".join(filter(None, (f"item {attempt.item_id}", attempt.judge, shown)))
-        scores = (mine.score, self._own_attempt(mine).run), (row.score, attempt.run)
-        return f"{about}: {' and '.join(f'{score:g} in run {run}' for score, run in scores)}"
-
-    def _under(self, key: str) -> rows.VerdictRow | None:
-        return rows.one(self._new, rows.VerdictRow, "key", key)
-
-    def _if_theirs(self, row: rows.VerdictRow | None) -> rows.VerdictRow | None:
-        """Return a verdict of this ledger if it was taken from the source."""
-        mark = f"{rows.TAKEN}{self._old.sealer.ledger}:"
-        return row if row is not None and self._own_attempt(row).opener.startswith(mark) else None
-
-    def _shelf(self, of: LedgerConnection, key: str) -> str:
-        """Return the key under which the verdict of a ledger is kept, and not found."""
-        return f"{DISPUTED} {of.sealer.ledger} {key}"
-
-    def _insert(self, row: rows.VerdictRow, key: str) -> rows.VerdictRow:
-        attempt = self._attempt_of(row)
-        number = rows.next_number(self._new, rows.VerdictRow)
-        usable = self._usable(attempt, key)
-        taken = row._replace(seq=number, attempt=attempt.id, key=key, ingredients=usable)
-        rows.insert(self._new, taken)
-        self._found.verdicts += 1
-        return taken
-
-    def _put(self, row: rows.VerdictRow, key: str) -> rows.VerdictRow:
-        """Put a verdict under a key; only under its own it serves a history."""
-        usable = self._usable(self._own_attempt(row), key)
-        rows.change(self._new, row, key=key, ingredients=usable)
-        return row._replace(key=key, ingredients=usable)
-
-    def _usable(self, attempt: rows.AttemptRow, key: str) -> bytes:
-        return ingredients_of(self._new, attempt) if key == attempt.key else rows.NO_INGREDIENTS
-
-    def _attempt_of(self, row: rows.VerdictRow | rows.OutputRow) -> rows.AttemptRow:
-        """Return the attempt here of a row of the source."""
-        found = self._here.get(row.attempt)
-        if found is None:
-            raise NoLedgerError(f"{self._found.source}: {row.key} has no attempt that has ended")
-        return found
-
-    def _own_attempt(self, row: rows.VerdictRow) -> rows.AttemptRow:
-        found = rows.one(self._new, rows.AttemptRow, "id", row.attempt)
-        assert found is not None, "the file refuses a verdict without an attempt"
-        return found
-
-    def _output(self, row: rows.OutputRow) -> None:
-        """Take an output, unless there is one under its key: each is as good as the other."""
-        if rows.one(self._new, rows.OutputRow, "key", row.key) is None:
-            number = rows.next_number(self._new, rows.OutputRow)
-            rows.insert(self._new, row._replace(seq=number, attempt=self._attempt_of(row).id))
-            self._found.outputs += 1
+        run = self._run(row["run"])
+        self._add_runs(db, {row["run"]: run})
+        if not db.execute("SELECT 1 FROM results WHERE run = :run", {"run": run}).rows:
+            db.execute_all([(ADD_TEXT, {"digest": digest, "text": text}) for digest, text in texts])
+            db.execute(ADD_RESULT, dict(zip(row.keys(), row, strict=True)) | {"run": run})
+            note = "UPDATE runs SET note = :note WHERE id = :run"
+            db.execute(note, {"run": run, "note": self._runs[row["run"]]["note"]})
 
 
-def mark_of(ledger: str, attempt: rows.AttemptRow) -> str:
-    """Return what tells an attempt from all others of all ledgers, in the place of its opener."""
-    if attempt.opener.startswith(rows.TAKEN):
-        return attempt.opener
-    return f"{rows.TAKEN}{ledger}:{attempt.id}:{attempt.began_at}"
-
-
-def _some(every: Iterator[rows.Row]) -> Iterator[list[rows.Row]]:
-    """Yield rows, thousands at a time."""
-    while found := list(islice(every, rows.AT_ONCE)):
-        yield found
-
-
-def _marks(connection: LedgerConnection) -> dict[str, int]:
-    return {
-        mark_of(connection.sealer.ledger, row): row.id
-        for row in rows.read(connection, rows.AttemptRow, "ended IS NOT NULL")
-    }
+def chunks(rows: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield rows some at a time, by number and by length."""
+    some, length = list[Any](), 0
+    for row in rows:
+        some.append(row)
+        length += sum(len(value) for value in row if isinstance(value, str))
+        if len(some) >= ROWS or length >= CHARACTERS:
+            yield some
+            some, length = [], 0
+    if some:
+        yield some

@@ -2,27 +2,29 @@
 
 An address is the path of a file (SQLite), `postgresql://USER@HOST/DATABASE`, or `:memory:` for a ledger that
 ends with its process. Returns a `Ledger` or a `LedgerReader`. What else is in `ledger/` is not for others,
-but for those who look after one (`inspection.py`, `merging.py`, `pruning.py`).
+but for those who look after one (`upkeep.py`, `merging.py`).
 """
 
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean, install
-from judgeloop.core.ledger import Balance, RecordedRun
+from judgeloop.core.ledger import KEY_VARIABLE, NO_KEY, Balance, RecordedRun
 from judgeloop.ledger import sqlite
-from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.place import described, refuse_network, warnings_about
 from judgeloop.ledger.postgres_address import SCHEMES, SHAPE, PostgresAddress
 from judgeloop.ledger.reader import LedgerReader
-from judgeloop.ledger.stored import Ledger
-from judgeloop.ledger.writer import Writer
+from judgeloop.ledger.writer import Connection, Writer
 
+T = TypeVar("T")
+MEMORY = sqlite.MEMORY
 Address = Path | PostgresAddress | str
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
 
@@ -33,7 +35,7 @@ def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
     What is booked is charged to the budget of every run, and to those named in `charge_to`.
 
     Raises:
-        InputError: there is no such kind of ledger, or the key of its seals is too short.
+        InputError: there is no such kind of ledger, or the variable of the key of former ledgers is set.
         LedgerError: it cannot be created or opened, is no ledger of this version, or is on a network
             file system.
     """
@@ -42,13 +44,14 @@ def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
 
 def writer_of(address: Address) -> Writer[Any]:
     """Open a ledger for those who write its rows themselves; raises as `open_ledger` does."""
+    _refuse_key()
     if (server := server_of(address)) is not None:
         from judgeloop.ledger import postgres
 
-        return Writer(partial(postgres.PostgresConnection, server), postgres.carry_out)
+        return Writer(partial(postgres.PostgresConnection, server), postgres.carry_out, str(server))
     if str(address) != sqlite.MEMORY:
         refuse_network(_file(address))
-    return Writer(partial(sqlite.connect, str(address)), sqlite.carry_out)
+    return Writer(partial(sqlite.connect, str(address)), sqlite.carry_out, str(address))
 
 
 def create_ledger(address: Address, roles: Mapping[str, str] | None = None) -> None:
@@ -88,9 +91,15 @@ def open_reader(address: Address) -> Iterator[LedgerReader]:
         yield LedgerReader(connection)
 
 
+async def look(ledger: Ledger, find: Callable[[LedgerReader], T]) -> T:
+    """What `find` reads of a ledger that is open for booking; a command opens its ledger once."""
+    return await ledger.read(lambda connection: find(LedgerReader(connection)))
+
+
 @contextmanager
-def connected(address: Address) -> Iterator[LedgerConnection]:
+def connected(address: Address) -> Iterator[Connection]:
     """Open a ledger for those who read its rows themselves; raises as `open_reader` does."""
+    _refuse_key()
     if (server := server_of(address)) is not None:
         from judgeloop.ledger import postgres, postgres_server
 
@@ -101,7 +110,7 @@ def connected(address: Address) -> Iterator[LedgerConnection]:
     if not is_ledger(address):
         raise InputError(f"`ledger={address}`: there is no ledger there")
     with sqlite.errors_of_reading(address), closing(sqlite.connect(str(address))) as file:
-        file.execute("PRAGMA query_only = ON")
+        file.raw("PRAGMA query_only = ON")
         yield file
 
 
@@ -169,6 +178,11 @@ def server_of(address: Address) -> PostgresAddress | None:
         f"`ledger={address}`: expected the path of a file or {SHAPE}, found an address with the scheme "
         f"{scheme[1]!r}. For a file of this name, put ./ before it"
     )
+
+
+def _refuse_key() -> None:
+    if os.environ.get(KEY_VARIABLE):
+        raise InputError(NO_KEY)
 
 
 def _file(address: Address) -> Path:

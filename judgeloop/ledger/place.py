@@ -9,7 +9,6 @@ import stat
 from pathlib import Path
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.ledger.seals import KEY_VARIABLE
 
 MOUNTS = Path("/proc/self/mountinfo")  # Linux: the file systems that are mounted
 # File systems that other machines may write at the same time; their locks are not to be relied on.
@@ -21,16 +20,16 @@ NETWORK = (
 OF_HOST = "9p fuse.vmhgfs-fuse vboxsf virtiofs vmhgfs"
 
 
-def refuse_if_anybody_writes(path: Path, *, signed: bool) -> None:
-    """Refuse a ledger that every user of the machine may write, unless its rows are signed.
+def refuse_if_anybody_writes(path: Path) -> None:
+    """Refuse a ledger that every user of the machine may write.
 
     Raises:
         LedgerError: anybody may write it.
     """
-    if not signed and path.stat().st_mode & stat.S_IWOTH:
+    if path.stat().st_mode & stat.S_IWOTH:
         raise LedgerError(
             f"the ledger {path} can be written by every user of this machine, and its verdicts and "
-            f"spending are believed; `chmod o-w {path}`, or sign its rows ({KEY_VARIABLE})"
+            f"spending are believed: `chmod o-w {path}`"
         )
 
 
@@ -45,8 +44,7 @@ def warnings_about(path: Path) -> list[str]:
     found = []
     if writers := _other_writers(path):
         found.append(
-            f"the ledger {path} can be changed by {writers}; take their permission away, or sign "
-            f"its rows ({KEY_VARIABLE})"
+            f"the ledger {path} can be changed by {writers}, and what it says is believed; take their permission away"
         )
     kind = file_system_of(path)
     if kind in OF_HOST.split():

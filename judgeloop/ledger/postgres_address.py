@@ -1,11 +1,14 @@
 """The address of a ledger in PostgreSQL: reads it, and refuses what must not stand in it.
 
 It holds no password, because an address is shown, and passed to other processes: libpq takes one from
-PGPASSWORD or from the file pgpass. Connects to nothing.
+PGPASSWORD or from the file pgpass. Where it leads is also said by PGHOST, PGHOSTADDR and PGSERVICE: what libpq
+would take from them is asked of libpq. Connects to nothing.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
+from socket import getaddrinfo
 from typing import Self, final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -54,6 +57,12 @@ class PostgresAddress:
                 raise InputError(f"`ledger`: the address names its {name} twice")
             given[name] = value
         address = cls(**given)
+        for name, value in address.place.items():
+            if "," in value:
+                raise InputError(
+                    f"`ledger={address}`: expected one host, found a list of them ({name}={value}); a ledger is one "
+                    "server: whom to trust must not depend on who answers"
+                )
         if not address.is_near and address.sslmode not in {"", VERIFIED}:
             raise InputError(
                 f"`ledger={address}`: sslmode={address.sslmode} does not verify the server; expected "
@@ -63,19 +72,28 @@ class PostgresAddress:
         return address
 
     @property
+    def place(self) -> dict[str, str]:
+        """Where libpq connects to: what the address leaves out comes from the environment and from a service file."""
+        from psycopg.pq import Conninfo
+
+        found = {one.keyword.decode(): (one.val or b"").decode() for one in Conninfo.get_defaults()}
+        return {name: getattr(self, name, "") or found[name] for name in ("host", "hostaddr", "port")}
+
+    @property
     def is_near(self) -> bool:
         """Whether the server is this machine, by a socket or by loopback."""
-        if not self.host or self.host.startswith(("/", "@")) or self.host == "localhost":
-            return True
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        host, address = self.place["host"], self.place["hostaddr"]
+        if address:
+            return is_loopback(address)
+        if host == "localhost":
+            with suppress(OSError):
+                return all(is_loopback(str(found[4][0])) for found in getaddrinfo(host, None))
+        return not host or host.startswith(("/", "@")) or is_loopback(host)
 
     @property
     def parameters(self) -> dict[str, str]:
         """What libpq is given."""
-        given = {name: getattr(self, name) for name in QUERY}
+        given = {name: getattr(self, name) for name in QUERY} | self.place
         given["sslmode"] = self.sslmode or ("prefer" if self.is_near else VERIFIED)
         return {name: value for name, value in given.items() if value}
 
@@ -89,6 +107,18 @@ class PostgresAddress:
         more["sslrootcert"] = self.sslrootcert
         query = "&".join(f"{name}={value}" for name, value in more.items() if value)
         return f"postgresql://{user}{shown}{port}/{self.dbname}{'?' * bool(query)}{query}"
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether an address is one of this machine's own.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("10.0.0.1"), is_loopback("db.example")
+    (True, True, False, False)
+    """
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _port(split: SplitResult) -> str:

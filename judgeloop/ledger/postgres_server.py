@@ -4,11 +4,13 @@ Returns connections of psycopg with the settings that a ledger needs. Reads and 
 """
 
 import os
+import re
+import socket
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 from psycopg import errors
@@ -16,11 +18,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
-from judgeloop.ledger.connection import LedgerConnection
-from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.ledger.rows import TABLES, now, statement_of, write_first_rows
-from judgeloop.ledger.schema import ROLES, VERSION, for_postgres
-from judgeloop.ledger.seals import Sealer, key_of
+from judgeloop.ledger.postgres_address import VERIFIED, PostgresAddress, is_loopback
+from judgeloop.ledger.schema import FUNCTIONS, ROLES, VERSION, for_postgres
+from judgeloop.ledger.sqlite import now, other_version
 
 Raw = psycopg.Connection[Any]
 OLDEST = 14  # the version of the server
@@ -28,6 +28,7 @@ LOCK_TIMEOUT_S = 60
 PATIENCE_S = 30.0  # for a server that is gone
 SCHEMA = "judgeloop"
 TOLD = f"judgeloop ledger, version {VERSION}"
+ROW_AFTER_ANY = 1 + 4 + 8 + 16  # of a trigger: for each row, after it is inserted, deleted or updated
 CONNECTING: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
@@ -48,10 +49,17 @@ SETTINGS = (
 )
 LOOK = f"""SELECT pg_backend_pid(), pg_is_in_recovery(), current_setting('server_version'),
     current_setting('fsync'), obj_description(to_regnamespace('{SCHEMA}'), 'pg_namespace')"""
-# What judgeloop makes none of: views and the like, triggers, and rules.
+# What judgeloop makes none of: views and the like, rules, and triggers but its own, as it made that.
 STRANGE = f"""SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('{SCHEMA}') AND (
-    relkind NOT IN ('r', 'i') OR relhasrules OR EXISTS (
-        SELECT 1 FROM pg_trigger WHERE tgrelid = pg_class.oid AND NOT tgisinternal)) LIMIT 1"""  # noqa: S608 - our own names
+    relkind NOT IN ('r', 'i', 'S') OR relhasrules OR EXISTS (
+        SELECT 1 FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid WHERE tgrelid = pg_class.oid
+        AND NOT tgisinternal AND (relname, tgname, proname, tgtype, tgenabled, pronamespace)
+        <> ('attempts', 'charge', 'charge', {ROW_AFTER_ANY}, 'O', to_regnamespace('{SCHEMA}')))) LIMIT 1"""
+OURS = f"""SELECT proname, prosrc FROM pg_proc WHERE pronamespace = to_regnamespace('{SCHEMA}')
+    UNION ALL SELECT 'trigger', tgname FROM pg_trigger WHERE tgrelid = to_regclass('{SCHEMA}.attempts')
+    AND NOT tgisinternal"""
+# The store's time, as a file has it: that of the statement, which is behind the lock.
+NOW = """(to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || '+00:00')"""
 # A text of PostgreSQL holds no NUL. MARK, a character for private use, stands before what stands for it.
 NUL, MARK = "\x00", "\ue000"
 
@@ -78,26 +86,11 @@ def create(address: PostgresAddress, roles: Mapping[str, str]) -> None:
         raw.execute(f"COMMENT ON SCHEMA {SCHEMA} IS '{TOLD}'")
         for statement in for_postgres():
             raw.execute(statement)
-        for table in TABLES.values():
-            raw.execute("INSERT INTO numbers VALUES (%s, 0)", [table])
         for kind, name in roles.items():
             for grant in ROLES[kind]:
                 raw.execute(SQL(grant).format(role=Identifier(name)))
-        write_first_rows(cast(LedgerConnection, _Making(raw)), now())
+        raw.execute("INSERT INTO about VALUES (%s, %s)", [uuid.uuid4().hex, now()])
         raw.execute("COMMIT")
-
-
-class _Making:
-    """A connection that only inserts: the first rows of a ledger that is being made."""
-
-    def __init__(self, raw: Raw) -> None:
-        self._raw = raw
-        self.sealer = Sealer(uuid.uuid4().hex, key_of(os.environ))
-
-    def write(self, kind: type[Any], before: None, after: Sequence[Any]) -> None:
-        """Insert a row."""
-        statement, values = statement_of(self.sealer, kind, before, after)
-        self._raw.execute(translated(statement), values)
 
 
 def exists(address: PostgresAddress) -> bool:
@@ -125,6 +118,7 @@ def opened(address: PostgresAddress, name: str) -> Raw:
     told = make_conninfo(application_name=name, **CONNECTING, **address.parameters)
     raw: Raw = psycopg.connect(told, autocommit=True)
     try:
+        _check_way(raw, address)
         for statement in SETTINGS:
             raw.execute(statement)
         _check_server(raw, str(address))
@@ -132,6 +126,14 @@ def opened(address: PostgresAddress, name: str) -> Raw:
         raw.close()
         raise
     return raw
+
+
+def _check_way(raw: Raw, address: PostgresAddress) -> None:
+    """Check that a connection to a server that was not verified stays on this machine."""
+    with socket.socket(fileno=os.dup(raw.fileno())) as way:
+        far = way.family in {socket.AF_INET, socket.AF_INET6} and not is_loopback(way.getpeername()[0])
+        if far and address.parameters["sslmode"] != VERIFIED:
+            raise LedgerError(f"{address} leads to {way.getpeername()[0]}, which was not verified ({VERIFIED})")
 
 
 def _check_server(raw: Raw, place: str) -> None:
@@ -165,12 +167,14 @@ def check_ledger(raw: Raw, place: str) -> None:
     if told is None:
         raise NoLedgerError(f"{place} has no ledger; who owns the database makes one: judgeloop ledger create {place}")
     if told != TOLD:
-        raise NoLedgerError(f"{place}: expected a {TOLD}, found: {told}")
-    if (strange := raw.execute(STRANGE).fetchone()) is not None:
+        found = re.fullmatch(r"judgeloop ledger, version (\d+)", told)
         raise NoLedgerError(
-            f"{place} is not as judgeloop makes a ledger: {strange[0]} is no table of it, or has a trigger or "
-            "a rule; somebody has changed the database"
+            other_version(place, int(found[1])) if found else f"{place}: expected a {TOLD}, found: {told}"
         )
+    strange = raw.execute(STRANGE).fetchone()
+    if strange is not None or dict(raw.execute(OURS).fetchall()) != FUNCTIONS | {"trigger": "charge"}:
+        what = f"{strange[0]} is no table of it, or has a trigger or a rule" if strange else "its functions are others"
+        raise NoLedgerError(f"{place} is not as judgeloop makes a ledger: {what}; somebody has changed the database")
 
 
 @contextmanager
@@ -206,9 +210,17 @@ def first_line(error: BaseException) -> str:
 
 
 @cache
-def translated(statement: str) -> str:
-    """Return a statement with the marks of psycopg in the place of `?`."""
-    return statement.replace("%", "%%").replace("?", "%s")
+def translated(statement: str, time: str = NOW) -> str:
+    """Return a statement with the marks of psycopg in the place of `:name`, and the store's time in that of `:now`.
+
+    >>> translated("SELECT :key, :now", "now()")
+    'SELECT %(key)s, now()'
+    """
+
+    def mark(found: re.Match[str]) -> str:
+        return time if found[1] == "now" else f"%({found[1]})s"
+
+    return re.sub(r":([a-z_]+)\b", mark, statement.replace("%", "%%"))
 
 
 def escaped(value: Any) -> Any:
@@ -217,11 +229,42 @@ def escaped(value: Any) -> Any:
     >>> escaped("a" + NUL) == "a" + MARK + "0", escaped(MARK) == MARK + "1"
     (True, True)
     """
-    if isinstance(value, list):
-        return list(map(escaped, value))
     if isinstance(value, str) and (NUL in value or MARK in value):
         return value.replace(MARK, f"{MARK}1").replace(NUL, f"{MARK}0")
+    if isinstance(value, list):
+        return list(map(escaped, value))
+    if isinstance(value, dict):
+        return {name: escaped(one) for name, one in value.items()}
     return value
+
+
+class Row(tuple[Any, ...]):
+    """A row, by place and by name, as SQLite has it."""
+
+    __slots__ = ()
+    names: dict[str, int]
+
+    def __getitem__(self, at: Any) -> Any:
+        """Return the value at a place, or under a name."""
+        return tuple.__getitem__(self, self.names[at] if isinstance(at, str) else at)
+
+    def keys(self) -> list[str]:
+        """Return the names."""
+        return list(self.names)
+
+
+@cache
+def row_of(*names: str) -> type[Row]:
+    """Return what makes rows with these columns."""
+    return type("Row", (Row,), {"__slots__": (), "names": {name: place for place, name in enumerate(names)}})
+
+
+def rows_of(cursor: psycopg.Cursor[Any]) -> list[Row]:
+    """Return the rows that a statement found."""
+    if not cursor.description:
+        return []
+    kind = row_of(*(column.name for column in cursor.description))
+    return [kind(restored(row)) for row in cursor.fetchall()]
 
 
 def restored(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -1,93 +1,96 @@
 """What a ledger in a store says to those who look.
 
-Reads an open connection and returns records; the seal of each row is checked. Writes nothing.
+Reads an open connection and returns records. Writes nothing.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from judgeloop.core import ledger
+from judgeloop.core.ledger import ORIGIN, End
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import JudgeIdentity, Usage
-from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
-from judgeloop.ledger import budgets, rows
-from judgeloop.ledger.charges import summed
-from judgeloop.ledger.connection import LedgerConnection
-from judgeloop.ledger.results import note_of
+from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
+from judgeloop.ledger.ledger import balances, note_of, recorded
+from judgeloop.ledger.writer import Connection, Values
 
-LATEST_VERDICTS = 1_000_000  # read of a larger ledger, if no runs are named: a third of a GiB
 LATEST = 2_000  # attempts that are looked through for replies, of all judges
-AMONG_THE_LATEST = "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND rehearsed = 0"
 ELSEWHERE = "elsewhere"  # what merged ledgers spent, by their ids
 KINDS = ("day", "night", "systems", "judge", "run", "state", ELSEWHERE)
-OUTPUTS = 5  # the place of the first output among the numbers of a verdict
-WIDTH = np.dtype(rows.NUMBER).itemsize
+AT_ONCE = 2_000  # requests that are in memory
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
-SENT = (
-    f"rehearsed = 0 AND state <> 'reserved' AND {rows.OWN_RUN} "
-    f"AND coalesce(ended, '') NOT IN ('{ledger.End.UNSENT}', '{ledger.End.UNNEEDED}')"
-)
-# The attempts, the numbers of texts, the costs and the scores of verdicts.
-Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
+REQUESTS = f"""SELECT * FROM attempts WHERE id > :last AND rehearsed = 0 AND state <> 'reserved'
+    AND strpos(run, '{ORIGIN}') = 0 AND coalesce(ended, '') NOT IN ('{End.UNSENT}', '{End.UNNEEDED}')
+    ORDER BY id LIMIT {AT_ONCE}"""
+SUMS = """SELECT day, run, judge, state, attempts, charged_p, input_tokens, output_tokens FROM sums WHERE attempts > 0
+    UNION ALL SELECT substr(began_at, 1, 10), run, judge, state, count(*), CAST(sum(charged_p) AS BIGINT), 0, 0
+    FROM attempts WHERE ended IS NULL AND rehearsed = 0 GROUP BY 1, 2, 3, 4"""
+# Without those that were cut off, a repeated run would pay again for a reply that it cuts off at the same limit.
+LENGTHS = f"""SELECT note, output_tokens FROM attempts
+    WHERE id > (SELECT coalesce(max(id), 0) FROM attempts) - CAST(:latest AS BIGINT) AND judge = :judge
+    AND rehearsed = 0 AND ended IN ('{End.VERDICT}', '{End.TRUNCATED}') AND output_tokens IS NOT NULL ORDER BY id"""
+FIRST_ASKED = f"""SELECT item_id, judge, note FROM attempts WHERE run = :run AND ended = '{End.VERDICT}'
+    ORDER BY id LIMIT {LATEST}"""
+MODELS = """SELECT judge, model FROM attempts WHERE run = :run AND model <> ''
+    GROUP BY judge, model ORDER BY min(id)"""
 
 
 @final
 class LedgerReader:
-    """Reads a ledger through an open connection, which its caller closes: nothing is written.
+    """Reads a ledger through an open connection, which its caller closes: nothing is written."""
 
-    Every method may raise `DamagedLedgerError`: a row is not as it was written.
-    """
-
-    def __init__(self, connection: LedgerConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         """Nothing is read before a method is called."""
-        self._connection = connection
+        self._db = connection
 
     @property
     def id(self) -> str:
         """The ledger's random id."""
-        return self._connection.sealer.ledger
+        return self._db.ledger
+
+    def _rows(self, statement: str, values: Values | None = None) -> list[Any]:
+        return list(self._db.execute(statement, values or {}).rows)
 
     def runs(self) -> list[ledger.RecordedRun]:
         """Return all runs, the oldest first."""
         return [
-            ledger.RecordedRun(row.id, row.created_at, row.charged_p, bool(row.finished), note_of(row))
-            for row in rows.read(self._connection, rows.RunRow, "true ORDER BY seq")
+            ledger.RecordedRun(row["id"], row["created_at"], row["charged_p"], bool(row["finished"]), note_of(row))
+            for row in self._rows("SELECT * FROM runs ORDER BY seq")
         ]
 
     def working(self, runs: Iterable[str]) -> set[str]:
         """Return those of `runs` that a process works on now: of a file, one of this machine."""
-        return {run for run in runs if self._connection.is_locked(run)}
+        return {run for run in runs if self._db.is_locked(run)}
 
     def headlines(self) -> dict[str, str]:
         """Return the decisions of all runs that have a result, by run."""
-        return {row.run: row.headline for row in rows.read(self._connection, rows.ResultRow, "true")}
+        return dict(self._rows("SELECT run, headline FROM results"))
 
     def result(self, run: str) -> ledger.KeptResult | None:
         """Return the result of a run with its texts; None if it has none."""
-        row = rows.one(self._connection, rows.ResultRow, "run", run)
-        if row is None:
-            return None
-        named = rows.by(self._connection, rows.JudgedRow, "digest", *json.loads(row.digests))
-        texts = {text.digest: text.text for text in named}
-        return ledger.KeptResult(row.headline, row.text, row.document, texts, row.created_at)
+        for row in self._rows("SELECT * FROM results WHERE run = :run", {"run": run}):
+            named = "SELECT digest, text FROM judged WHERE digest = ANY(:keys)"
+            texts = dict(self._rows(named, {"keys": json.loads(row["digests"])}))
+            return ledger.KeptResult(row["headline"], row["text"], row["document"], texts, row["created_at"])
+        return None
 
     def silent(self, run: str) -> dict[str, str]:
         """Return what was said of each call of a run whose reply had no verdict, by key."""
-        where = f"run = ? AND ended = '{ledger.End.ABSTAINED}' ORDER BY id"
-        found = rows.read(self._connection, rows.AttemptRow, where, run)
-        return {row.key: row.outcome or "" for row in found}
+        found = f"SELECT key, outcome FROM attempts WHERE run = :run AND ended = '{End.ABSTAINED}' ORDER BY id"
+        return {key: outcome or "" for key, outcome in self._rows(found, {"run": run})}
 
-    def attempts(self, item_id: str) -> list[ledger.RecordedAttempt]:
-        """Return all attempts on an item, the oldest first."""
-        return list(map(recorded, rows.by(self._connection, rows.AttemptRow, "item_id", item_id)))
+    def asked(self, run: str) -> dict[tuple[str, str], list[KeyIngredients]]:
+        """Return what the keys of a run's first verdicts are made of, by their items and judges."""
+        asked: dict[tuple[str, str], list[KeyIngredients]] = {}
+        for item, judge, note in self._rows(FIRST_ASKED, {"run": run}):
+            if (made_of := KeyIngredients.from_note(json.loads(note).get("ingredients", {}))) is not None:
+                asked.setdefault((item, judge), []).append(made_of)
+        return asked
 
     def balances(self) -> list[ledger.Balance]:
         """Return every budget, that of every run first, then by name."""
-        return budgets.balances(self._connection)
+        return balances(self._db)
 
     def spending(self) -> dict[str, dict[str, ledger.Charged]]:
         """Return the charges by day, night, systems, judge, run and state, each in order.
@@ -97,11 +100,9 @@ class LedgerReader:
         """
         found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in KINDS}
         noted = {run.id: run.note for run in self.runs()}
-        for row in self._sums():
-            tokens = Usage(row.input_tokens, row.output_tokens)
-            charged = ledger.Charged(row.attempts, row.charged_p, tokens)
-            day, run, judge, state = json.loads(row.name)
-            _, mark, origin = run.partition(ledger.ORIGIN)
+        for day, run, judge, state, attempts, charged_p, *tokens in self._rows(SUMS):
+            charged = ledger.Charged(attempts, charged_p, Usage(*tokens))
+            _, mark, origin = run.partition(ORIGIN)
             names = {
                 "day": day,
                 "night": noted[run].night,
@@ -117,160 +118,49 @@ class LedgerReader:
         always = {*KINDS} - {"night", ELSEWHERE}
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items() if groups or kind in always}
 
-    def _sums(self) -> Iterator[rows.SumRow]:
-        """Yield the sums of what has ended, then those of what has not."""
-        yield from rows.read(self._connection, rows.SumRow, "attempts > 0")
-        yield from summed(rows.read(self._connection, rows.AttemptRow, "ended IS NULL")).values()
-
     def requests(self) -> Iterator[ledger.Request]:
         """Yield every request in the order of the attempts."""
-        for row in rows.read(self._connection, rows.AttemptRow, f"{SENT} ORDER BY id"):
-            yield _request(row)
+        last = 0
+        while rows := self._rows(REQUESTS, {"last": last}):
+            last = rows[-1]["id"]
+            for row in rows:
+                yield ledger.Request(
+                    row["began_at"],
+                    row["ended_at"],
+                    row["run"],
+                    row["judge"],
+                    row["model"] or None,
+                    row["request_id"] or None,
+                    row["item_id"],
+                    row["state"],
+                    row["input_tokens"],
+                    row["cache_read_tokens"],
+                    row["output_tokens"],
+                    to_usd(row["charged_p"]),
+                )
 
-    def request_ids(self) -> set[str]:
-        """Return the providers' ids of all requests that are settled."""
-        settled = rows.read(self._connection, rows.AttemptRow, "request_id IS NOT NULL")
-        return {str(row.request_id) for row in settled}
+    def named(self, numbers: Collection[int], requests: Collection[str]) -> dict[int | str, ledger.RecordedAttempt]:
+        """Return attempts by their numbers, and by the providers' ids of their requests."""
+        by_number = "SELECT * FROM attempts WHERE id = :id"
+        found = self._db.execute_all([(by_number, {"id": number}) for number in numbers])
+        by_request = self._rows("SELECT * FROM attempts WHERE request_id = ANY(:keys)", {"keys": list(requests)})
+        attempts: dict[int | str, ledger.RecordedAttempt] = {
+            row["id"]: recorded(row) for one in found for row in one.rows
+        }
+        return attempts | {row["request_id"]: recorded(row) for row in by_request}
 
     def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
-        """Return the output tokens of this very judge's latest replies.
-
-        They are those with a verdict, and those that were cut off: these are at least as long.
-        Without them a repeated run would pay again for a reply that it cuts off at the same limit.
-        """
-        return [
-            int(json.loads(row.usage)["output_tokens"])
-            for row in self._latest(judge, ledger.End.VERDICT, ledger.End.TRUNCATED)
-            if row.usage is not None
-        ]
-
-    def _latest(self, judge: JudgeIdentity, *ends: ledger.End) -> Iterator[rows.AttemptRow]:
-        """Yield the attempts with one of these ends among the latest."""
-        wanted = KeyedJudge.of(judge)
-        among = ", ".join("?" * len(ends))
-        where = f"{AMONG_THE_LATEST} AND ended IN ({among}) ORDER BY id"
-        for row in rows.read(self._connection, rows.AttemptRow, where, LATEST, judge.name, *ends):
-            ingredients = recorded(row).ingredients
-            if ingredients is not None and ingredients.judge == wanted:
-                yield row
+        """Return the output tokens of this very judge's latest replies with a verdict, or that were cut off."""
+        wanted, lengths = KeyedJudge.of(judge), []
+        for note, tokens in self._rows(LENGTHS, {"latest": LATEST, "judge": judge.name}):
+            made_of = KeyIngredients.from_note(json.loads(note).get("ingredients", {}))
+            if made_of is not None and made_of.judge == wanted:
+                lengths.append(tokens)
+        return lengths
 
     def models(self, run: str) -> dict[str, list[str]]:
         """Return the models that servers named in replies to `run`, the first first, by judge."""
         found: dict[str, list[str]] = {}
-        for judge, model in self._connection.execute(
-            "SELECT judge, model FROM attempts WHERE run = ? AND model IS NOT NULL AND model != '' "
-            "GROUP BY judge, model ORDER BY min(id)",
-            (run,),
-        ):
+        for judge, model in self._rows(MODELS, {"run": run}):
             found.setdefault(judge, []).append(model)
         return found
-
-    def history(
-        self, run: str | None, of_runs: Collection[str] = (), outputs: Collection[str] = (), *, only_on: bool = False
-    ) -> ledger.RecordedVerdicts:
-        """Return the verdicts that were recorded before `run` began; all if it has not begun.
-
-        If `of_runs` has any run, the verdicts of all others are left out; else those before the latest
-        million. Of the digests of outputs only those in `outputs` are returned as texts: there may be
-        as many. With `only_on`, the verdicts on other outputs are left out, too.
-        """
-        begun = None if run is None else rows.one(self._connection, rows.RunRow, "id", run)
-        texts = self._texts("text", map(as_text, {*of_runs, *outputs}))
-        among = [texts.get(as_text(name), -1) for name in of_runs]
-        last = self._last_verdict() if begun is None else begun.seen
-        where, values = "seq > ?", list[object]([last - LATEST_VERDICTS])
-        if of_runs:
-            where, values = self._asked_by(of_runs)
-        if only_on:
-            if not (known := [texts[text] for text in map(as_text, outputs) if text in texts]):
-                return ledger.NO_VERDICTS
-            shown, more = self._shown(known)
-            where, values = f"{where} AND {shown}", [*values, *more]
-        # In the order written: to sort rows by their attempts, SQLite would copy them all.
-        found = rows.read_many(self._connection, rows.VerdictRow, f"seq <= ? AND {where} ORDER BY seq", last, *values)
-        parts = (_columns(some, among) for some in found)
-        none = (
-            np.empty(0, dtype=np.int64),
-            ledger.NO_VERDICTS.numbers,
-            ledger.NO_VERDICTS.costs_p,
-            ledger.NO_VERDICTS.scores,
-        )
-        attempts, numbers, costs_p, scores = map(np.concatenate, zip(none, *parts, strict=True))
-        named = np.unique(numbers[:, :OUTPUTS]).tolist()
-        used = self._texts("id", named)
-        for missing in set(named).difference(used.values()):
-            raise rows.damaged(self._connection, rows.TextRow, missing, "is missing")
-        order = np.argsort(attempts, kind="stable")
-        return ledger.RecordedVerdicts(texts | used, numbers[order], scores[order], costs_p[order])
-
-    def _last_verdict(self) -> int:
-        (last,) = self._connection.execute("SELECT coalesce(max(seq), 0) FROM verdicts").fetchone()
-        return int(last)
-
-    def _asked_by(self, runs: Collection[str]) -> tuple[str, list[object]]:
-        """Return the condition that one of some runs asked for a verdict."""
-        among = ", ".join("?" * len(runs))
-        return f"key IN (SELECT key FROM attempts WHERE run IN ({among}))", [*runs]  # noqa: S608 - our own names
-
-    def _texts(self, column: str, values: Iterable[object]) -> dict[str, int]:
-        """Return the numbers by text of the texts with these values in a column."""
-        return {row.text: row.id for row in rows.by(self._connection, rows.TextRow, column, *values)}
-
-    def _shown(self, outputs: Sequence[int]) -> tuple[str, list[object]]:
-        """Return the condition that a verdict shows one of some outputs, by their numbers."""
-        digits = [np.array(number, rows.NUMBER).tobytes().hex().upper() for number in outputs]
-        shown = [
-            self._connection.among(self._connection.digits_of("ingredients", begin, WIDTH), digits)
-            for begin in (1 + WIDTH * OUTPUTS, 1 + WIDTH * (OUTPUTS + 1))
-        ]
-        where = " OR ".join(condition for condition, _ in shown)
-        return f"({where})", [value for _, values in shown for value in values]
-
-
-def recorded(row: rows.AttemptRow) -> ledger.RecordedAttempt:
-    """Return the row of an attempt as others see it."""
-    ingredients = json.loads(row.note).get("ingredients", {})
-    return ledger.RecordedAttempt(
-        row.id,
-        row.run,
-        row.key,
-        row.judge,
-        row.item_id,
-        row.state,
-        row.outcome or "",
-        row.charged_p,
-        row.began_at,
-        row.ended_at,
-        KeyIngredients.from_note(ingredients),
-    )
-
-
-def _request(row: rows.AttemptRow) -> ledger.Request:
-    usage = {} if row.usage is None else json.loads(row.usage)
-    return ledger.Request(
-        row.began_at,
-        row.ended_at,
-        row.run,
-        row.judge,
-        row.model or None,
-        row.request_id or None,
-        row.item_id,
-        row.state,
-        usage.get("input_tokens"),
-        usage.get("cache_read_tokens"),
-        usage.get("output_tokens"),
-        to_usd(row.charged_p),
-    )
-
-
-def _columns(found: Sequence[tuple[Any, ...]], among: Sequence[int]) -> Columns:
-    """Return the rows of verdicts as columns; if there are runs `among`, only of these."""
-    _, attempts, costs_p, scores, _, _, ingredients, _ = zip(*found, strict=True)
-    numbers = np.frombuffer(b"".join(ingredients), rows.NUMBER).reshape(-1, rows.INGREDIENTS)
-    chosen = np.isin(numbers[:, 0], among) if among else slice(None)
-    return (
-        np.array(attempts, dtype=np.int64)[chosen],
-        numbers[chosen],
-        np.array(costs_p, dtype=np.int64)[chosen],
-        np.array(scores, dtype=np.float64)[chosen],
-    )

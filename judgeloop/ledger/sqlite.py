@@ -1,105 +1,73 @@
 """The store of a ledger in a file (SQLite): opens it, creates it if missing, refuses what is no ledger.
 
 The file is readable by its owner only, and refused if everybody may write it. The lock of a run is a file
-beside it, which the process that works on the run holds. Returns connections that know the key of the
-seals, and carries out jobs in transactions. Does not know what is booked.
+beside it, which the process that works on the run holds. Jobs are carried out in transactions; their SQL is
+PostgreSQL's, and the few words that SQLite lacks are translated. Does not know what is booked.
 """
 
 import json
 import os
+import re
 import sqlite3
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
-from itertools import chain, groupby, islice
-from operator import itemgetter
+from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from judgeloop.core.errors import DamagedLedgerError, LedgerError, NoLedgerError
-from judgeloop.ledger.grouping import Group, Grouping, Lookup, Statement, lookups_of
+from judgeloop.ledger.periods import began
 from judgeloop.ledger.place import refuse_if_anybody_writes
-from judgeloop.ledger.rows import TABLES, columns, now, use_key, write_first_rows
-from judgeloop.ledger.schema import DDL, VERSION
-from judgeloop.ledger.seals import Sealer, key_of
-from judgeloop.ledger.writer import Done, Job
+from judgeloop.ledger.schema import VERSION, for_sqlite
+from judgeloop.ledger.writer import Batch, Done, Found, Job, Statement, Values
 
 FOLDER = ".judgeloop"  # the default one, which holds texts and spending
 BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flushed to disk
 MEMORY = ":memory:"
-AT_ONCE = 500  # SQLite limits the number of parameters of a statement
 PAUSE_S = 0.02
 APPLICATION_ID = 0x4A4C4447  # "JLDG"
+RESTORE = "restore it from a copy, or name a new one (`ledger`); `judgeloop ledger verify` says what is wrong"
+ROWS = re.compile(r"json_to_recordset\(CAST\(:(\w+) AS json\)\)\s+AS (\w+)\(([^)]*)\)")
 
 
-class SqliteConnection(Grouping, sqlite3.Connection):
+class SqliteConnection:
     """A connection to a ledger's file, with the locks of runs that it holds."""
 
-    def __init__(self, database: Path | str, **more: Any) -> None:
+    def __init__(self, database: Path | str, *, uri: bool = False) -> None:
         """Open the file; nothing is read or written yet."""
-        super().__init__(database, **more)
-        self.place = str(database)
-        self.sealer = Sealer("")
+        self.place, self.ledger = str(database), ""
+        self.file = sqlite3.connect(database, timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=uri)
+        self.file.row_factory = sqlite3.Row
+        self.file.create_function("began", 3, began, deterministic=True)
+        self._now = ""  # of the transaction
         self._locks: dict[str, tuple[FileLock, int]] = {}  # by run, with the inodes of their files
 
-    def execute(self, statement: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Carry out a statement, behind all that was written before."""
-        if self.group is not None:
-            self.flush()
-            if not statement.startswith("SELECT"):
-                self.group.known.clear()
-        return super().execute(statement, parameters)
+    def raw(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
+        """Carry out what is written for SQLite."""
+        return self.file.execute(sql, values)
 
-    def stream(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
-        """Yield the rows that a SELECT finds, of which only some are in memory."""
-        found = self.execute(statement, parameters)
+    def execute(self, statement: str, values: Values | None = None, /) -> Found:
+        """Carry out a statement in PostgreSQL's words; lists are passed as JSON, and `:now` is known."""
+        given = {name: as_json(value) if isinstance(value, list) else value for name, value in (values or {}).items()}
+        found = self.raw(translated(statement), given | {"now": self._now or now()})
+        return Found(found.fetchall() if found.description else (), found.rowcount)
+
+    def execute_all(self, statements: Sequence[Statement]) -> list[Found]:
+        """Carry out statements, one after the other."""
+        return [self.execute(*one) for one in statements]
+
+    def stream(self, statement: str, values: Values | None = None) -> Iterator[Any]:
+        """Yield the rows that a SELECT finds, of which only one is in memory."""
+        found = self.raw(translated(statement), values or {})
         try:
-            yield from chain(found)  # which has no `close` that a generator that ends would call
+            yield from iter(found.fetchone, None)
         finally:  # an open cursor would keep the file locked as long as somebody holds the error
             with suppress(sqlite3.ProgrammingError):  # the connection was closed before
                 found.close()
-
-    def fetched(self, wanted: Sequence[Lookup]) -> list[list[Any]]:
-        """Return the rows that each lookup finds, with their seals, by number."""
-        return [list(self._found(*one)) for one in wanted]
-
-    def _found(self, kind: type[Any], column: str, values: list[Any]) -> Iterator[Any]:
-        left = iter(values)
-        while some := tuple(islice(left, AT_ONCE)):
-            where = f"{column} IN ({', '.join('?' * len(some))}) ORDER BY {kind._fields[0]}"
-            yield from self.execute(
-                f"SELECT {columns(kind)} FROM {TABLES[kind]} WHERE {where}",  # noqa: S608 - our own names
-                some,
-            ).fetchall()
-
-    def send(self, statements: Sequence[Statement]) -> None:
-        """Carry out statements that write."""
-        for statement, some in groupby(statements, itemgetter(0)):
-            self.executemany(statement, [values for _, values in some])
-
-    def last_number(self, kind: type[Any]) -> int:
-        """Return the last number that was given in a table."""
-        found = self.execute(
-            f"SELECT max((SELECT coalesce(max({kind._fields[0]}), 0) FROM {TABLES[kind]}), "  # noqa: S608 - our own names
-            "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?))",
-            (TABLES[kind],),
-        )
-        return int(found.fetchone()[0])
-
-    def now(self) -> str:
-        """Return the time in ISO 8601 (UTC), in milliseconds; a group has one."""
-        return now() if self.group is None else self.group.now
-
-    def among(self, column: str, texts: Collection[str]) -> tuple[str, Sequence[object]]:
-        """Return the condition that a column holds one of any number of texts, with its values."""
-        return f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(list(texts)),)  # noqa: S608 - our own names
-
-    def digits_of(self, column: str, begin: int, count: int) -> str:
-        """Return what stands for some bytes of a column, as hexadecimal digits in capitals."""
-        return f"hex(substr({column}, {begin}, {count}))"
 
     def lock(self, run: str, patience_s: float) -> bool:
         """Lock a run against other processes, within `patience_s`; return whether it is ours now.
@@ -158,28 +126,59 @@ class SqliteConnection(Grouping, sqlite3.Connection):
         """Carry out jobs in one transaction; return what hands out their results."""
         held = set(self._locks)
         try:
-            self.execute("BEGIN IMMEDIATE")
-            self.group = Group(now(), {})
-            for wanted in lookups_of(jobs):
-                self.group.learn(*wanted, *self.fetched([wanted]))
-            results = [partial(job.future.set_result, job.action(self)) for job in jobs]
-            self.flush()
-            self.group = None
-            self.execute("COMMIT")
+            self.raw("BEGIN IMMEDIATE")
+            self._now = now()
+            results = [partial(job.future.set_result, self._result(job)) for job in jobs]
+            self.raw("COMMIT")
         except BaseException:
-            self.group = None
             with suppress(sqlite3.Error):
-                self.execute("ROLLBACK")
+                self.raw("ROLLBACK")
             for run in set(self._locks) - held:
                 self.unlock(run)
             raise
+        finally:
+            self._now = ""
         return results
+
+    def _result(self, job: Job) -> Any:
+        if not isinstance(job.action, Batch):
+            return job.action(self)
+        if job.action.guarded:
+            self.check_locks()
+        return job.action.fold(self.execute_all(job.action.statements))
 
     def close(self) -> None:
         """Close the connection, and give its locks back."""
-        super().close()
+        self.file.close()
         for run in list(self._locks):
             self.unlock(run)
+
+
+@cache
+def translated(statement: str) -> str:
+    """Return a statement in the words of SQLite.
+
+    >>> translated("SELECT 1 FROM verdicts WHERE key = ANY(:keys)")
+    'SELECT 1 FROM verdicts WHERE key IN (SELECT value FROM json_each(:keys))'
+    """
+
+    def rows(found: re.Match[str]) -> str:
+        names = [one.split()[0] for one in found[3].split(",")]
+        columns = ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in names)
+        return f"(SELECT {columns} FROM json_each(:{found[1]})) AS {found[2]}"
+
+    said = re.sub(r"= ANY\(:(\w+)\)", r"IN (SELECT value FROM json_each(:\1))", ROWS.sub(rows, statement))
+    return said.replace("greatest(", "max(").replace("strpos(", "instr(")
+
+
+def as_json(value: object) -> str:
+    """Return a value as JSON. What SQLite could not write as UTF-8 is refused when it is passed, not stored."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def now() -> str:
+    """Return this machine's time in ISO 8601 (UTC), in milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def locks_of(path: Path | str) -> Path:
@@ -198,25 +197,20 @@ def inode(path: str) -> int:
 def connect(path: Path | str) -> SqliteConnection:
     """Return a connection to the ledger at `path`, which is created if missing.
 
-    Rows are sealed with the key in the environment, if there is one.
-
     Raises:
         LedgerError: the file cannot be created or opened, or anybody may write it.
-        DamagedLedgerError: the file has another key, or was changed.
         NoLedgerError: the file is not a ledger, or a ledger of another version.
-        InputError: the key is too short.
     """
-    key = key_of(os.environ)
     try:
         if str(path) != MEMORY:
             make_private(Path(path))
-            refuse_if_anybody_writes(Path(path), signed=key is not None)
-        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, factory=SqliteConnection)
+            refuse_if_anybody_writes(Path(path))
+        connection = SqliteConnection(path)
     except (OSError, sqlite3.Error) as error:
         raise _cannot_open(path, error) from error
     try:
         with errors_of_reading(path):
-            _set_up(connection, path, key)
+            _set_up(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -234,9 +228,7 @@ def errors_of_reading(path: object) -> Iterator[None]:
                 f"{path} is not a ledger, nor any SQLite database; name another file (`ledger`)"
             ) from error
         if _is_damage(error):
-            raise DamagedLedgerError(
-                f"the ledger {path} is damaged ({error}); copy what can be read to a new file: judgeloop ledger salvage"
-            ) from error
+            raise DamagedLedgerError(f"the ledger {path} is damaged ({error}); {RESTORE}") from error
         raise _cannot_open(path, error) from error
 
 
@@ -246,40 +238,62 @@ def _is_damage(error: Exception) -> bool:
     return damage or isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)
 
 
-def _set_up(connection: SqliteConnection, path: Path | str, key: bytes | None) -> None:
+def _set_up(connection: SqliteConnection, path: Path | str) -> None:
     # Not WAL: before SQLite 3.51.3, WAL can corrupt a file that several processes write.
-    connection.execute("PRAGMA journal_mode = DELETE")
-    connection.execute("PRAGMA synchronous = EXTRA")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
-    version = version_of(connection, path)
-    if version == 0:
-        _create(connection, path, key)
-    elif version != VERSION:
-        raise NoLedgerError(
-            f"{path} is a ledger of version {version}, but this judgeloop reads version {VERSION}; "
-            "use the version of judgeloop that wrote it, or name another file (`ledger`)"
-        )
+    for setting in (
+        "journal_mode = DELETE",
+        "synchronous = EXTRA",
+        "foreign_keys = ON",
+        "trusted_schema = OFF",
+        "cell_size_check = ON",
+    ):
+        connection.raw(f"PRAGMA {setting}")
+    if version_of(connection, path) == 0:
+        _create(connection, path)
+    check_ledger(connection, path)
+
+
+def check_ledger(connection: SqliteConnection, path: Path | str) -> None:
+    """Check that the open file is a ledger of this version, as judgeloop makes it.
+
+    Raises:
+        NoLedgerError: it is not.
+    """
+    if (version := version_of(connection, path)) != VERSION:
+        raise NoLedgerError(other_version(path, version))
     check_schema(connection, path)
-    use_key(connection, key)
+    abouts = connection.raw("SELECT id FROM about").fetchall()
+    if len(abouts) != 1:
+        raise NoLedgerError(
+            f"{path} is not as judgeloop makes a ledger: expected one row of about, found {len(abouts)}"
+        )
+    connection.ledger = abouts[0][0]
 
 
-def _create(connection: SqliteConnection, path: object, key: bytes | None) -> None:
+def other_version(place: object, version: object) -> str:
+    """Return in words that a ledger is of another version."""
+    if isinstance(version, int) and version > VERSION:
+        return f"{place} is a ledger of a later judgeloop (version {version}); use that one, or name another (`ledger`)"
+    return (
+        f"{place} is a ledger of an earlier judgeloop (version {version}), whose verdicts and spending this one does "
+        f"not read (version {VERSION}); name another (`ledger`), or move this one away, and a new one is made"
+    )
+
+
+def _create(connection: SqliteConnection, path: object) -> None:
     """Create the tables, unless another process has done so meanwhile."""
-    connection.execute("BEGIN IMMEDIATE")
+    connection.raw("BEGIN IMMEDIATE")
     try:
         if version_of(connection, path) == 0:
-            for statement in DDL:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-            connection.sealer = Sealer(uuid.uuid4().hex, key)
-            write_first_rows(connection, now())
-        connection.execute("COMMIT")
+            for statement in for_sqlite():
+                connection.raw(statement)
+            connection.raw(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.raw(f"PRAGMA user_version = {VERSION}")
+            connection.raw("INSERT INTO about VALUES (?, ?)", (uuid.uuid4().hex, now()))
+        connection.raw("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):  # of a disk that is full, the first error is the one to show
-            connection.execute("ROLLBACK")
+            connection.raw("ROLLBACK")
         raise
 
 
@@ -302,7 +316,7 @@ def make_private(path: Path) -> None:
             os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def version_of(connection: sqlite3.Connection, path: object) -> int:
+def version_of(connection: SqliteConnection, path: object) -> int:
     """Return the version of the ledger that is open; 0 for an empty file.
 
     Raises:
@@ -310,33 +324,32 @@ def version_of(connection: sqlite3.Connection, path: object) -> int:
     """
     # In this order: tables that are there were made in one transaction with the id, so that another
     # process that makes the ledger meanwhile is not taken for another program.
-    if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    if not connection.raw("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         return 0
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+    if connection.raw("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise NoLedgerError(f"{path} is a SQLite file but not a judgeloop ledger; name another file (`ledger`)")
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    return int(connection.raw("PRAGMA user_version").fetchone()[0])
 
 
-def check_schema(connection: sqlite3.Connection, path: object) -> None:
-    """Check that the file has the ledger's tables and indexes, and no trigger, view or other table.
+def check_schema(connection: SqliteConnection, path: object) -> None:
+    """Check that the file has the ledger's tables, indexes and triggers, and nothing else.
 
     Raises:
         NoLedgerError: it has others; the message names the first.
     """
+    ours = for_sqlite()
     found = {
         sql: f"{kind} {name}"
-        for kind, name, sql in connection.execute(
+        for kind, name, sql in connection.raw(
             "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
         )
     }
-    strange = [name for sql, name in found.items() if sql not in DDL]
-    missing = [sql.split("(")[0].strip() for sql in DDL if sql not in found]
+    strange = [name for sql, name in found.items() if sql not in ours]
+    missing = [sql.split("(")[0].strip() for sql in ours if sql not in found]
     if strange or missing:
         what = f"it has a strange {strange[0]}" if strange else f"it lacks {missing[0]!r}"
         raise NoLedgerError(
-            f"{path} is not as judgeloop makes a ledger: {what}; somebody has changed the file. "
-            "Name another file (`ledger`), or copy the rows that are as they were written: "
-            "judgeloop ledger salvage"
+            f"{path} is not as judgeloop makes a ledger: {what}; somebody has changed the file. Name another (`ledger`)"
         )
 
 
@@ -362,9 +375,7 @@ def _typed(error: BaseException) -> BaseException:
     if not isinstance(error, sqlite3.Error | OverflowError):
         return error
     if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
-        typed: Exception = DamagedLedgerError(
-            f"the ledger's file is damaged: {error}; `judgeloop ledger salvage` copies what can be read to a new file"
-        )
+        typed: Exception = DamagedLedgerError(f"the ledger's file is damaged: {error}; {RESTORE}")
     else:
         typed = LedgerError(f"this cannot be written to the ledger: {error}")
     typed.__cause__ = error

@@ -8,9 +8,9 @@ from annotated_types import Ge, MinLen
 
 from judgeloop.core.records import Item
 from judgeloop.formats.tables import Source
-from judgeloop.settings import shared
-from judgeloop.settings.setting import Form, Parse, Part, Setting, like, one_of
-from judgeloop.settings.written import listed, unless_auto
+from judgeloop.settings import fields
+from judgeloop.settings.setting import Form, Parse, Role, Setting, anybody, like, one_of
+from judgeloop.settings.values import listed, unless_auto
 
 Represent = Annotated[str, like(r"lexical|minilm|minilm:.+", "lexical, minilm or minilm:FOLDER")]
 RepresentOne = Annotated[
@@ -28,7 +28,7 @@ class DiffUseSettings:
     """Settings of DiffUse (Ashury-Tahan et al. 2024)."""
 
     represent: Represent = Setting(
-        "How texts become vectors: lexical, minilm or minilm:FOLDER.", shared.SELECTION, Part.RUN, shared.Vectors
+        "How texts become vectors: lexical, minilm or minilm:FOLDER.", fields.SELECTION, Role.RUN
     ).field("lexical")
 
 
@@ -55,14 +55,14 @@ def epsilons(value: object) -> object:
 
 
 WeakJudges = Annotated[
-    int, Ge(1), shared.run_setting("Number of weak judges (word-sequence models).", shared.SELECTION)
+    int, Ge(1), fields.run_setting("Number of weak judges (word-sequence models).", fields.SELECTION)
 ]
 Epsilon = Annotated[
     Epsilons | None,
     Parse(epsilons, EPSILONS),
-    shared.run_setting(
+    fields.run_setting(
         "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
-        shared.SELECTION,
+        fields.SELECTION,
         metavar="E1,E2",
     ),
 ]
@@ -91,13 +91,13 @@ CONFIDENCES = ("geometric-mean", "first-token")
 Confidence = Annotated[
     str,
     MinLen(1),
-    Setting("Field of the outputs that holds the system's confidence.", shared.SELECTION, Part.CONTENT, shared.Found),
+    Setting("Field of the outputs that holds the system's confidence.", fields.SELECTION, Role.CONTENT, anybody),
 ]
 ConfidenceBy = Annotated[
     str,
     one_of(CONFIDENCES),
-    shared.run_setting(
-        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.", shared.SELECTION
+    fields.run_setting(
+        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.", fields.SELECTION
     ),
 ]
 
@@ -109,20 +109,19 @@ class AcTracerSettings:
     represent: RepresentOne = Setting(
         "How items become vectors: lexical, minilm, minilm:FOLDER, or hidden:MODEL (hidden states "
         "of a causal language model).",
-        shared.SELECTION,
-        Part.RUN,
-        shared.Vectors,
+        fields.SELECTION,
+        Role.RUN,
     ).field("lexical")
-    layer: Layer | None = shared.run_setting(
+    layer: Layer | None = fields.run_setting(
         "Layer of the hidden states: middle, last or a number. Default: middle; last for "
         "cross-entropy and mmd-critic, as in their papers.",
-        shared.SELECTION,
+        fields.SELECTION,
     ).field(None)
-    clusters: Annotated[int | None, Parse(unless_auto, CLUSTERS), Ge(1)] = shared.run_setting(
-        "Number of strata, at least 1, or auto.", shared.SELECTION
+    clusters: Annotated[int | None, Parse(unless_auto, CLUSTERS), Ge(1)] = fields.run_setting(
+        "Number of strata, at least 1, or auto.", fields.SELECTION
     ).field(None)
-    allocation: Annotated[str, one_of(ALLOCATIONS)] = shared.run_setting(
-        "How judgments are divided among strata: mc-ucb or proportional.", shared.SELECTION, file_only=True
+    allocation: Annotated[str, one_of(ALLOCATIONS)] = fields.run_setting(
+        "How judgments are divided among strata: mc-ucb or proportional.", fields.SELECTION, file_only=True
     ).field(ALLOCATIONS[0])
     confidence: Confidence = CONFIDENCE_FIELD
     confidence_by: ConfidenceBy = CONFIDENCES[0]

@@ -167,8 +167,8 @@ Messages = Sequence[tuple[str, str]]  # each a role (system, user, assistant) an
 class Chat(ABC, Generic[WireT]):
     """A chat model; each call of `ask` sends one HTTP request.
 
-    The SDK's own retries are off, and redirects are not followed. Nothing is sent, and the SDK is
-    not imported, before the first call of `ask`.
+    The SDK's own retries are off, and redirects are not followed. Nothing is sent before the first call of `ask`,
+    and the SDK is not imported before that of `make_ready`.
     """
 
     # Set by the provider's class: the provider, the path to post to, the header with the request's
@@ -224,6 +224,10 @@ class Chat(ABC, Generic[WireT]):
         """Send a limit by the lengths of earlier replies, in tokens, if calls cost money."""
         if self.spec.price is not None and worst_cost(Usage(1, 1), self.spec.price):
             self.limit.learn_lengths(lengths)
+
+    def make_ready(self, calls: int) -> None:
+        """Import the SDK, and make the clients that so many calls at one time need."""
+        self._clients.make_ready(calls)
 
     async def ask(self, call: Hashable, messages: Messages, read: Read | None) -> Reply:
         """Send one request, and return its reply with the answer that `read` finds in it.
@@ -383,15 +387,19 @@ class Clients(Generic[Client]):
     @contextmanager
     def one(self) -> Iterator[Client]:
         """Lend a client that has room for one more call."""
-        number = next((n for n, calls in enumerate(self._calls) if calls < CALLS_A_POOL), len(self._calls))
-        if number == len(self._clients):
-            self._clients.append(self.make())
-            self._calls.append(0)
+        self.make_ready(sum(self._calls) + 1)
+        number = next(n for n, calls in enumerate(self._calls) if calls < CALLS_A_POOL)
         self._calls[number] += 1
         try:
             yield self._clients[number]
         finally:
             self._calls[number] -= 1
+
+    def make_ready(self, calls: int) -> None:
+        """Make as many clients as so many calls at one time need."""
+        while len(self._clients) * CALLS_A_POOL < calls:
+            self._clients.append(self.make())
+            self._calls.append(0)
 
     async def aclose(self) -> None:
         """Close every connection."""

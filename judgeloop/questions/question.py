@@ -1,110 +1,167 @@
-"""The questions that can be asked, as the command line and Python share them.
+"""What a question is, and what is the same for all: it is prepared, run, forecast, and its result is kept.
 
-A question names its settings, and what prepares, runs and forecasts it. Both are imported when they
-are called: the second takes half a second, which `--help` must not pay.
+A question says what a run is made of, what is left of it, and what its result is. It has no state; the catalogue
+(`catalogue.py`) imports it when it is asked.
 """
 
-from __future__ import annotations
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, TypeVar
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from judgeloop.core.errors import DamagedLedgerError
+from judgeloop.core.ledger import RecordedRun
+from judgeloop.core.outcomes import Finished, StopKind
+from judgeloop.core.protocols import T
+from judgeloop.engine.state import Interruption, Observe, unobserved
+from judgeloop.engine.terms import Terms
+from judgeloop.report.labels import Texts
+from judgeloop.report.page import Page
+from judgeloop.report.result import CUT_SHORT, RunResult
+from judgeloop.runs.drive import asked, opened, terms_of
+from judgeloop.runs.forecast import Forecast, Left, forecast
+from judgeloop.runs.inputs import Inputs, read_inputs
+from judgeloop.runs.prepared import Parts, Prepared, ids_of
+from judgeloop.settings.run_settings import ContestSettings, RunSettings, within_ceiling
 
-if TYPE_CHECKING:
-    from judgeloop.questions.compare.prepare import PreparedComparison
-    from judgeloop.questions.compare.result import Comparison
-    from judgeloop.questions.compare.settings import CompareConfig
-    from judgeloop.questions.estimate.prepare import PreparedEstimation
-    from judgeloop.questions.estimate.result import Estimation
-    from judgeloop.questions.estimate.settings import EstimateConfig
-    from judgeloop.questions.select.prepare import PreparedSelection
-    from judgeloop.questions.select.result import Selection
-    from judgeloop.questions.select.settings import SelectConfig
-    from judgeloop.report.result import RunResult
-    from judgeloop.run.plan import Plan
-    from judgeloop.run.prepared import Prepared
-    from judgeloop.settings.run_settings import RunSettings
-
-C = TypeVar("C", bound="RunSettings")  # the settings of a question
-P = TypeVar("P", bound="Prepared[Any]")  # a run that is ready to start
-R = TypeVar("R", bound="RunResult")
+S = TypeVar("S", bound=RunSettings)
+R = TypeVar("R", bound=RunResult)
 
 
 @dataclass(frozen=True, slots=True)
-class Answering(Generic[C, P, R]):
-    """What answers a question.
+class Ran(Generic[S, T]):
+    """A run that has ended: the parts that it was made of in the end, how it ended, and all runs of its ledger."""
 
-    - `prepare(config, environment, offline=False)`: reads and checks everything that a run needs; raises
-      an `InputError`, and spends nothing. `environment` holds the judges' API keys. With `offline`, only a
-      forecast is made, which needs no key.
-    - `run(ready, interruption=…, observe=…)`: asks the judges until the question is answered, or money,
-      judgments or items run out.
-    - `forecast`: returns what a run would take, and the result from the ledger's verdicts alone.
-    - `so_far`: says in words who leads during a run, from a tally and the systems' names, with at most
-      a number of characters of a name.
-    - `result`: the class of its results.
-    """
-
-    prepare: Callable[..., P]
-    run: Callable[..., Coroutine[Any, Any, R]]
-    forecast: Callable[[P], Coroutine[Any, Any, tuple[Plan, R]]]
-    so_far: Callable[[Any, tuple[str, ...], int], str]
-    result: type[R]
+    run: Prepared[S]
+    parts: Parts[T]
+    finished: Finished[T]
+    runs: Sequence[RecordedRun] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Question(Generic[C, P, R]):
-    """A question: its name, a line of help, and an example as typed.
+class Question(ABC, Generic[S, T, R]):
+    """A question: `S` are its settings, `T` counts its labels, `R` is its result."""
 
-    Its folder has its name. `config` and `result` are the names of the classes of its settings and of
-    its results in the modules of these names.
-    """
+    name: ClassVar[str]
+    result: ClassVar[type[Any]]
 
-    name: str
-    help: str
-    example: str
-    config: str
-    result: str
+    @abstractmethod
+    def check(self, config: S) -> None:
+        """Refuse settings that do not go together.
 
-    def settings(self) -> type[C]:
-        """Return the class of its settings."""
-        found: type[C] = self._of("settings", self.config)
-        return found
+        Raises:
+            InputError: says which, and what to do instead.
+        """
 
-    def load(self) -> Answering[C, P, R]:
-        """Return what answers it."""
-        return Answering(
-            self._of("prepare", "prepare"),
-            self._of("run", "run"),
-            self._of("run", "forecast"),
-            self._of("page", "so_far"),
-            self._of("result", self.result),
-        )
+    @abstractmethod
+    def parts(self, config: S, inputs: Inputs) -> Parts[T]:
+        """What a session is made of; refuses inputs that do not go with the settings."""
 
-    def _of(self, module: str, name: str) -> Any:
-        return getattr(import_module(f"judgeloop.questions.{self.name}.{module}"), name)
+    @abstractmethod
+    def left(self, ran: Ran[S, T]) -> Left:
+        """What is left of a run that asked nothing."""
 
+    @abstractmethod
+    def result_of(self, ran: Ran[S, T]) -> R:
+        """The figures of a run, without a page."""
 
-COMPARE: Question[CompareConfig, PreparedComparison, Comparison] = Question(
-    "compare",
-    "Find the better of two systems.",
-    "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
-    "CompareConfig",
-    "Comparison",
-)
-SELECT: Question[SelectConfig, PreparedSelection, Selection] = Question(
-    "select",
-    "Find the best of many systems by comparing each with a baseline among them.",
-    "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
-    "SelectConfig",
-    "Selection",
-)
-ESTIMATE: Question[EstimateConfig, PreparedEstimation, Estimation] = Question(
-    "estimate",
-    "Estimate a system's mean score over all items from a few judged items.",
-    "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",
-    "EstimateConfig",
-    "Estimation",
-)
-QUESTIONS: tuple[Question[Any, Any, Any], ...] = (COMPARE, SELECT, ESTIMATE)
+    @abstractmethod
+    def page(self, result: R) -> Page:
+        """A result in sentences and tables."""
+
+    def so_far(self, tally: T, systems: tuple[str, ...], longest: int) -> str:
+        """Who leads during a run, in words, with at most `longest` characters of a name."""
+        del tally, systems, longest
+        return ""
+
+    def notice(self, run: Prepared[S]) -> str | None:
+        """What the user should know before anything is spent; None if there is nothing."""
+        del run
+        return None
+
+    def identity(self, config: S, inputs: Inputs) -> dict[str, Any]:
+        """What the run reads beside its inputs, by the name of the setting that names it: a part of its id."""
+        del config, inputs
+        return {}
+
+    def inputs(self, config: S, environment: Mapping[str, str], *, offline: bool) -> Inputs:
+        """What is read: files, judges, systems."""
+        return read_inputs(config, environment, offline=offline)
+
+    async def with_others(self, ran: Ran[S, T], result: R) -> R:
+        """A result that notes which result of another run it contradicts."""
+        del ran
+        return result
+
+    def prepare(self, config: S, environment: Mapping[str, str], *, offline: bool = False) -> Prepared[S]:
+        """Read and check everything that a run needs; nothing is spent.
+
+        `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs no key.
+
+        Raises:
+            InputError: a setting or a file is wrong.
+        """
+        self.check(config)
+        config = within_ceiling(config, environment)
+        inputs = self.inputs(config, environment, offline=offline)
+        # Here, and not in the run, which cannot be interrupted while clusters are computed.
+        parts = self.parts(config, inputs)
+        run_id, question = ids_of(self.name, config, inputs, **self.identity(config, inputs))
+        return Prepared(config, inputs, parts, run_id, question if isinstance(config, ContestSettings) else "")
+
+    async def run(
+        self, run: Prepared[S], *, interruption: Interruption | None = None, observe: Observe[T] = unobserved
+    ) -> R:
+        """Ask the judges until the question is answered, or money, judgments or items run out."""
+        with opened(run) as begun:
+            return await self._concluded(await self._ran(begun, terms_of(begun), interruption, observe))
+
+    async def forecast(self, run: Prepared[S]) -> Forecast:
+        """What a run would take, with the result from the ledger's verdicts alone; asks no judge, spends nothing."""
+        if not run.booked:  # all is known
+            return Forecast(await self.run(run))
+        with opened(run, offline=True) as begun:
+            terms = terms_of(begun, offline=True)
+            ran = await self._ran(begun, terms)
+            result = await self._concluded(ran)
+            return await forecast(begun, terms, self.left(ran), result, ran.finished)
+
+    async def ended_otherwise(
+        self, ran: Ran[S, T], result: R, runs: Iterable[RecordedRun], decided: Callable[[R], object]
+    ) -> tuple[str, R] | None:
+        """What the last of `runs` that `decided` something says of it, and its result; None if `result` decides that.
+
+        A run that was cut short has decided nothing.
+        """
+        from pydantic import TypeAdapter
+
+        cut = {*CUT_SHORT, StopKind.BUDGET}
+        ended = [] if result.stop_reason in cut else [one.id for one in runs if one.note.exit_code is not None]
+        for name in reversed(ended):
+            kept = await ran.run.look(lambda reader, name=name: reader.result(name))  # type: ignore[misc]
+            try:
+                last: R = TypeAdapter(self.result).validate_python(
+                    json.loads(kept.document)["result"] | {"texts": None}
+                )
+            except (ValueError, KeyError) as error:
+                raise DamagedLedgerError(f"a result in the ledger cannot be read: {error}") from None
+            if last.stop_reason not in cut:
+                said = f"{name}, with {last.judged:,} judged: {last.page.headline}"
+                return (said, last) if decided(last) != decided(result) else None
+        return None
+
+    async def ask(
+        self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved
+    ) -> tuple[Parts[T], Finished[T]]:
+        """How a run ends, and the parts that it was made of in the end."""
+        return run.parts, await asked(run.session(), run, terms, interruption=interruption, observe=observe)
+
+    async def _ran(
+        self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved
+    ) -> Ran[S, T]:
+        parts, finished = await self.ask(run, terms, interruption, observe)
+        return Ran(run, parts, finished, await run.look(lambda reader: reader.runs()) if run.booked else ())
+
+    async def _concluded(self, ran: Ran[S, T]) -> R:
+        result, pool = await self.with_others(ran, self.result_of(ran)), ran.finished.pool
+        return replace(result, page=self.page(result), texts=None if pool is None else Texts(pool))

@@ -25,8 +25,8 @@ from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.papers.vectors import embed
-from judgeloop.replay.config import ReplayConfig
-from judgeloop.replay.recorded_files import read_recorded, vectors_of
+from judgeloop.replay.data import read_recorded, vectors_of
+from judgeloop.replay.settings import ReplayCompareSettings
 
 QUESTION = "compare"
 Row = dict[str, Any]
@@ -97,7 +97,7 @@ class Recordings:
         return np.flatnonzero(~np.isnan(self.scores[list(pair)]).any(axis=0))
 
 
-def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig) -> list[Row]:
+def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayCompareSettings) -> list[Row]:
     """Return all rows of one pair; they do not depend on the other pairs.
 
     A row for a number of judged items has `estimate`: the gap among the judged items, true
@@ -120,7 +120,7 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig
     return rows
 
 
-def selector_for(name: str, recordings: Recordings, contest: Contest, config: ReplayConfig) -> Selector[Any]:
+def selector_for(name: str, recordings: Recordings, contest: Contest, config: ReplayCompareSettings) -> Selector[Any]:
     """Make the selector called `name`, as for a live run."""
     row = selector_row(QUESTION, name)
     found: dict[str, Any] = {}
@@ -134,11 +134,13 @@ def selector_for(name: str, recordings: Recordings, contest: Contest, config: Re
     return selector
 
 
-def _draft(contest: Contest, config: ReplayConfig, risk: float = math.nan) -> Draft:
+def _draft(contest: Contest, config: ReplayCompareSettings, risk: float = math.nan) -> Draft:
     return Draft(len(contest.preferences), config.max_judgments, risk, settings=config)
 
 
-def _at_sizes(selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]) -> Iterator[Row]:
+def _at_sizes(
+    selector: Selector[Any], contest: Contest, config: ReplayCompareSettings, seed: Sequence[int]
+) -> Iterator[Row]:
     """Yield a row for each number of judged items, from one walk through the selector's steps."""
     items, rng = len(contest.preferences), np.random.default_rng(seed)
     labels = walked(selector, items, config.sizes, rng, contest.verdict)
@@ -171,7 +173,9 @@ def walked(
         yield active
 
 
-def _until_met(selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]) -> Iterator[Row]:
+def _until_met(
+    selector: Selector[Any], contest: Contest, config: ReplayCompareSettings, seed: Sequence[int]
+) -> Iterator[Row]:
     items, limit, give_up = len(contest.preferences), config.max_judgments, config.give_up
     for name in suiting(config.rules, selector.name):
         for risk in config.risk:
@@ -196,7 +200,7 @@ def suiting(rules: Sequence[str], selector: str) -> list[str]:
     return [rule for rule in rules if even or not rule_row(QUESTION, rule).guaranteed]
 
 
-def check(config: ReplayConfig) -> list[str]:
+def check(config: ReplayCompareSettings) -> list[str]:
     """Refuse settings that contradict each other; return notes on the others, as sentences.
 
     Raises:
@@ -207,7 +211,7 @@ def check(config: ReplayConfig) -> list[str]:
     return _check_rules(config) if config.iterative else []
 
 
-def _check_rules(config: ReplayConfig) -> list[str]:
+def _check_rules(config: ReplayCompareSettings) -> list[str]:
     """Return a note on the rules that are not run with some selectors."""
     refused = {name: set(config.rules) - set(suiting(config.rules, name)) for name in config.selectors}
     if all(rules == set(config.rules) for rules in refused.values()):
@@ -219,7 +223,7 @@ def _check_rules(config: ReplayConfig) -> list[str]:
     return [f"{', '.join(rules)} not run with {picky}: valid only for random draws that prefer no item"]
 
 
-def recordings_for(config: ReplayConfig) -> Recordings:
+def recordings_for(config: ReplayCompareSettings) -> Recordings:
     """Read the verdicts, and the texts or vectors that a selector uses.
 
     Raises:
@@ -239,5 +243,5 @@ def recordings_for(config: ReplayConfig) -> Recordings:
     return Recordings(found.systems, found.scores, outputs, inputs, config.tie_margin)
 
 
-def _embedded(config: ReplayConfig, texts: Sequence[str]) -> NDArray[np.floating]:
+def _embedded(config: ReplayCompareSettings, texts: Sequence[str]) -> NDArray[np.floating]:
     return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)

@@ -16,10 +16,14 @@ from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.replay import cluster
 from judgeloop.replay.cluster import Call
 from judgeloop.replay.compare import Row, recordings_for, run_pair
-from judgeloop.replay.config import ReplayConfig, ReplayEstimateConfig, ReplaySelectConfig, ReplaySettings
-from judgeloop.replay.estimate import parts_of, run_part
-from judgeloop.replay.estimate_inputs import read_systems
+from judgeloop.replay.estimate import parts_of, read_systems, run_part
 from judgeloop.replay.select import completed, field_for, realise
+from judgeloop.replay.settings import (
+    ReplayCompareSettings,
+    ReplayEstimateSettings,
+    ReplaySelectSettings,
+    ReplaySettings,
+)
 
 # A part of a replay: two systems; the number of a realisation, twice; or a system and its part.
 Part = tuple[int, int]
@@ -97,7 +101,7 @@ class Journal:
             )
 
 
-def replay_compare(config: ReplayConfig, observe: Observe) -> list[Row]:
+def replay_compare(config: ReplayCompareSettings, observe: Observe) -> list[Row]:
     """Run every pair of systems; return the rows in the order of the pairs.
 
     The order does not depend on which pair finished first.
@@ -113,7 +117,7 @@ def replay_compare(config: ReplayConfig, observe: Observe) -> list[Row]:
     )
 
 
-def replay_select(config: ReplaySelectConfig, observe: Observe) -> list[Row]:
+def replay_select(config: ReplaySelectSettings, observe: Observe) -> list[Row]:
     """Run every realisation; return the rows in the order of the realisations.
 
     Raises:
@@ -126,7 +130,7 @@ def replay_select(config: ReplaySelectConfig, observe: Observe) -> list[Row]:
     return _run_all(config, journal, numbers, lambda part: (realise, field, part[0], plan), observe, shared=[field])
 
 
-def replay_estimate(config: ReplayEstimateConfig, observe: Observe) -> list[Row]:
+def replay_estimate(config: ReplayEstimateSettings, observe: Observe) -> list[Row]:
     """Run every system at every share.
 
     The rows are in the order of systems, selectors, shares and repetitions.

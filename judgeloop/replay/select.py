@@ -22,8 +22,8 @@ from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM, Floats
 from judgeloop.papers.llm_selector.information import choose_epsilons
 from judgeloop.questions.select.settings import QUESTION
 from judgeloop.replay.compare import Row
-from judgeloop.replay.config import ReplaySelectConfig
-from judgeloop.replay.recorded_files import Recorded, read_recorded, takes
+from judgeloop.replay.data import Recorded, read_recorded, takes
+from judgeloop.replay.settings import ReplaySelectSettings
 
 QUERIES_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen
 
@@ -43,7 +43,7 @@ class Field:
     opinions: NDArray[np.int8] | None = None
 
 
-def realise(field: Field, realisation: int, config: ReplaySelectConfig) -> list[Row]:
+def realise(field: Field, realisation: int, config: ReplaySelectSettings) -> list[Row]:
     """Return all rows of one realisation; they do not depend on the other realisations.
 
     A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner
@@ -80,7 +80,7 @@ def realise(field: Field, realisation: int, config: ReplaySelectConfig) -> list[
 
 
 def _session(
-    field: Field, items: NDArray[np.int64], name: str, config: ReplaySelectConfig, rng: np.random.Generator
+    field: Field, items: NDArray[np.int64], name: str, config: ReplaySelectSettings, rng: np.random.Generator
 ) -> Session[Standings]:
     systems = len(field.systems)
     row, most = selector_row(QUESTION, name), systems * len(items)
@@ -158,7 +158,7 @@ def _along(outcome: Ending[Standings], systems: int, *, silent: bool = False) ->
     return np.cumsum(calls, axis=0)[looks], np.cumsum(points, axis=0)[looks]
 
 
-def completed(config: ReplaySelectConfig, field: Field) -> ReplaySelectConfig:
+def completed(config: ReplaySelectSettings, field: Field) -> ReplaySelectSettings:
     """Return the settings with what depends on the data: the pool's size and epsilons."""
     epsilons = config.epsilon
     if epsilons is None and takes(QUESTION, config.selectors, "epsilon"):
@@ -170,7 +170,7 @@ def completed(config: ReplaySelectConfig, field: Field) -> ReplaySelectConfig:
     return replace(config, pool=pool, epsilon=epsilons)
 
 
-def field_for(config: ReplaySelectConfig) -> Field:
+def field_for(config: ReplaySelectSettings) -> Field:
     """Read the verdicts, and the outputs and weak judges' opinions that a selector uses.
 
     Raises:
@@ -189,7 +189,7 @@ def field_for(config: ReplaySelectConfig) -> Field:
     return Field(found.systems, baseline, _scores(config, found), opinions)
 
 
-def win_rates(config: ReplaySelectConfig) -> list[Row]:
+def win_rates(config: ReplaySelectSettings) -> list[Row]:
     """Return a row with the win rate against the baseline over all items, for each other system.
 
     Highest first; None without a verdict. Durmazkeser et al. (2025), figure 3.
@@ -207,7 +207,7 @@ def win_rates(config: ReplaySelectConfig) -> list[Row]:
     return [{"system": name, "win_rate": rate} for name, rate in ranked]
 
 
-def _scores(config: ReplaySelectConfig, found: Recorded) -> Floats:
+def _scores(config: ReplaySelectSettings, found: Recorded) -> Floats:
     """Return 1, ½ or 0 for each system against the baseline, shape (systems, items).
 
     If the table has scores of the baseline, each score is compared with the baseline's score.

@@ -334,7 +334,7 @@ def _cost(result: RunResult) -> str:
         f"with answers known from before, {in_all}" if known else "",
         (
             f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts that failed and may have been "
-            "billed, at their maximum (see `judgeloop ledger reconcile`)"
+            "billed, at their maximum (see `judgeloop ledger show --unknown`)"
             if spend.unconfirmed_p
             else ""
         ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from judgeloop.core.records import Item
-from judgeloop.methods.stopping.by_group import Finding
+from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import Section, Table
 from judgeloop.report.words import count, ends, shortened
@@ -53,7 +53,7 @@ class GroupRow:
 
 
 def group_rows(
-    labels: Iterable[LabelRow], items: Iterable[Item], findings: Mapping[str | None, Finding] | None = None
+    labels: Iterable[LabelRow], items: Iterable[Item], findings: Mapping[str | None, GroupFinding] | None = None
 ) -> tuple[GroupRow, ...]:
     """Return the groups, the largest first; none if no item has a group."""
     sizes = Counter(item.group for item in items)
@@ -74,7 +74,7 @@ def _row(group: str | None, items: int, known: Counter[tuple[str | None, int]]) 
     return GroupRow(group, items, judged, wins, ties, losses, gap)
 
 
-def _tested(row: GroupRow, found: Finding) -> GroupRow:
+def _tested(row: GroupRow, found: GroupFinding) -> GroupRow:
     low, high = found.interval
     claim: Claim = "open" if found.better is None else ("worse", "better")[found.better]
     more = found.more and found.more.even

@@ -1,9 +1,10 @@
-"""The settings that all questions share: judges, items, stopping, budget, pace and files.
+"""The settings that all questions share: judges, items, stopping, budget, pace and files; and those of single commands.
 
 Each field is declared with its help, what it is part of, and who may set it (`setting.py`). The
-question's own `config.py` declares the others.
+question's own `settings.py` declares the others.
 """
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,18 +18,21 @@ from judgeloop.core.choices import Order, Population, Shown, Vote
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.own_files import HOME
+from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.endpoint import TIERS
-from judgeloop.settings import shared
-from judgeloop.settings.setting import DOLLARS_FORM, Gate, Parse, Part, Setting, declared, like, one_of
-from judgeloop.settings.validation import Configuration
-from judgeloop.settings.written import amount, listed, price_text
-from judgeloop.systems.catalogue import files_of
+from judgeloop.settings import fields
+from judgeloop.settings.checking import Configuration
+from judgeloop.settings.setting import DOLLARS_FORM, Gate, Parse, Role, Setting, anybody, declared, like, one_of
+from judgeloop.settings.sources import inside, lower
+from judgeloop.settings.values import amount, listed, price_text
+from judgeloop.systems.catalogue import FORMS, files_of, source
+from judgeloop.systems.options import KEYS
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
 SECOND = "B"  # the second of two systems, as a required winner
+_OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")  # what is said of a live system, in `doctor`
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
 
@@ -36,22 +40,22 @@ CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person 
 class MoneySettings(Configuration):
     """What may be spent, in dollars, and where it is booked."""
 
-    budget: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = shared.money_setting(
+    budget: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = fields.money_setting(
         "Limit of dollars for this run, repeated commands included, or none.",
-        source=shared.Lower,
+        may_set=lower,
         metavar="DOLLARS",
         common=True,
     ).field(Decimal("5.00"))
-    charge_to: Annotated[tuple[str, ...], Parse(listed)] = shared.money_setting(
+    charge_to: Annotated[tuple[str, ...], Parse(listed)] = fields.money_setting(
         "Budget of the ledger that the run also draws on; judgeloop budget set makes it.",
-        source=shared.Found,
+        may_set=anybody,
         metavar="NAME",
         many=True,
         adds=True,
         example=("nightly",),
     ).field(())
-    ledger: shared.Ledger = HOME / "ledger.sqlite"
-    ledger_must_exist: bool = shared.place_setting(
+    ledger: fields.Ledger = LEDGER
+    ledger_must_exist: bool = fields.place_setting(
         "Refuse to run without a ledger, in place of making one.", file_only=True
     ).field(False)
 
@@ -65,11 +69,11 @@ class MoneySettings(Configuration):
 class JudgeSettings(MoneySettings):
     """The judges, their prompt and prices. Money in dollars, times in seconds."""
 
-    judge: Annotated[tuple[str | Judge, ...], MinLen(1)] = shared.JUDGES.field()
-    judge_base_url: str | None = shared.judge_setting(
+    judge: Annotated[tuple[str | Judge, ...], MinLen(1)] = fields.JUDGES.field()
+    judge_base_url: str | None = fields.judge_setting(
         "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
     ).field(None)
-    judge_name: tuple[str, ...] = shared.judge_setting(
+    judge_name: tuple[str, ...] = fields.judge_setting(
         "Name that stands for the server's address in the keys of verdicts, so that they are found "
         "again at another address. For one judge of several: JUDGE=NAME.",
         metavar="[JUDGE=]NAME",
@@ -78,49 +82,46 @@ class JudgeSettings(MoneySettings):
     ).field(())
     judge_price: Annotated[str | None, Parse(price_text)] = Setting(
         "Dollars per million input and output tokens, or a TOML file of prices.",
-        shared.JUDGE,
-        Part.MONEY,
+        fields.JUDGE,
+        Role.MONEY,
         metavar="IN,OUT|FILE",
         common=True,
         example="2,8",
     ).field(None)
-    tier: Annotated[str, one_of(TIERS)] = shared.money_setting(
+    tier: Annotated[str, one_of(TIERS)] = fields.money_setting(
         "Service tier of OpenAI models: standard, flex (cheaper and slower) or flex-or-standard "
         "(standard while flex has no capacity).",
-        source=shared.Found,
+        may_set=anybody,
     ).field("standard")
     judge_timeout: Annotated[float, Gt(0)] = Setting(
-        "Seconds until an attempt times out.", shared.JUDGE, Part.PACE, shared.Found, file_only=True
+        "Seconds until an attempt times out.", fields.JUDGE, Role.PACE, anybody, file_only=True
     ).field(120.0)
-    judge_max_tokens: Annotated[int | None, Ge(16)] = shared.judge_setting(
-        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.", source=shared.Found
+    judge_max_tokens: Annotated[int | None, Ge(16)] = fields.judge_setting(
+        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.", may_set=anybody
     ).field(None)
     judge_effort: Annotated[
         str | None, like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens")
-    ] = shared.judge_setting(
+    ] = fields.judge_setting(
         "How hard a model that thinks is to think: none, minimal, low, medium, high, or what else its "
         "provider offers (anthropic: also a number of tokens).",
-        source=shared.Found,
+        may_set=anybody,
     ).field(None)
-    tie_margin: shared.TieMargin = 0.0
-    verdict: Annotated[str, one_of(VERDICT_FORMS)] = shared.judge_setting(
-        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.", source=shared.Found
+    tie_margin: fields.TieMargin = 0.0
+    verdict: Annotated[str, one_of(VERDICT_FORMS)] = fields.judge_setting(
+        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.", may_set=anybody
     ).field("schema")
-    lenient_replies: bool = shared.judge_setting(
+    lenient_replies: bool = fields.judge_setting(
         "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
         "around it, or its label in another case.",
-        source=shared.Found,
+        may_set=anybody,
     ).field(False)
-    prompt: str | None = shared.judge_setting(
-        "Prompt: your own .md file, or the name of a prompt of judgeloop.", source=shared.Inside
+    prompt: str | None = fields.judge_setting(
+        "Prompt: your own .md file, or the name of a prompt of judgeloop.", may_set=inside
     ).field(None)
-    rubric: str | None = shared.judge_setting(
-        "Criteria to judge by: text or a file.",
-        source=shared.Inside,
-        common=True,
-        example="Which answer is more helpful?",
+    rubric: str | None = fields.judge_setting(
+        "Criteria to judge by: text or a file.", may_set=inside, common=True, example="Which answer is more helpful?"
     ).field(None)
-    allow_plugins: shared.AllowPlugins = False
+    allow_plugins: fields.AllowPlugins = False
 
     @property
     def price_file(self) -> Path | None:
@@ -143,71 +144,69 @@ class JudgeSettings(MoneySettings):
 class RunSettings(JudgeSettings):
     """The settings of every run that asks judges about systems' outputs."""
 
-    items: Source | None = shared.items_setting(
+    items: Source | None = fields.items_setting(
         "File of prompts and references, joined with the outputs by id or prompt.",
-        source=shared.Inside,
+        may_set=inside,
         common=True,
         example="items.jsonl",
     ).field(None)
-    system: shared.LiveSystems = ()
-    missing: Annotated[str, one_of(shared.MISSING)] = shared.run_setting(
+    system: fields.LiveSystems = ()
+    missing: Annotated[str, one_of(fields.MISSING)] = fields.run_setting(
         "What an item is on which a system that answers live fails by itself: lost, or abstain.",
-        shared.ITEMS,
+        fields.ITEMS,
         file_only=True,
-    ).field(shared.MISSING[0])
-    allow_partial: bool = shared.items_setting(
+    ).field(fields.MISSING[0])
+    allow_partial: bool = fields.items_setting(
         "Judge only the items that all files have, and tables of verdicts (replay:FILE).",
-        source=shared.Found,
+        may_set=anybody,
         gate=Gate.GROUND,
     ).field(False)
-    map: shared.ColumnMap = None
-    names: Annotated[tuple[str, ...], Parse(listed)] = shared.items_setting(
+    map: fields.ColumnMap = None
+    names: Annotated[tuple[str, ...], Parse(listed)] = fields.items_setting(
         "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
         metavar="NAME,...",
     ).field(())
-    epoch: Annotated[str | None, shared.EPOCH] = replace(shared.WHICH_EPOCH, file_only=True).field(None)
-    max_item_bytes: Annotated[int, Ge(1)] = shared.run_setting(
-        "Maximum bytes of an item with its outputs.", shared.ITEMS, file_only=True
+    epoch: Annotated[str | None, fields.EPOCH] = replace(fields.WHICH_EPOCH, file_only=True).field(None)
+    max_item_bytes: Annotated[int, Ge(1)] = fields.run_setting(
+        "Maximum bytes of an item with its outputs.", fields.ITEMS, file_only=True
     ).field(1_000_000)
-    seed: shared.Seed = 0
-    night: shared.Night = None
-    risk: Annotated[float, Gt(0), Le(1)] = shared.run_setting(
+    seed: fields.Seed = 0
+    night: fields.Night = None
+    risk: Annotated[float, Gt(0), Le(1)] = fields.run_setting(
         "Stop once the stated risk of naming the wrong winner is at most this (above 0, up to 1).",
-        shared.STOPPING,
+        fields.STOPPING,
         common=True,
     ).field(0.1)
-    about: Annotated[str, one_of(tuple(Population))] = shared.run_setting(
+    about: Annotated[str, one_of(tuple(Population))] = fields.run_setting(
         "What the result is about: items (these alone), or like-these (these are a random sample of "
         "them). like-these takes random draws and a guaranteed rule.",
-        shared.STOPPING,
+        fields.STOPPING,
     ).field(Population.THESE_ITEMS.value)
-    min_judgments: shared.MinJudgments = 5
-    max_judgments: shared.MaxJudgments = 200
-    max_abstentions: shared.MaxAbstentions = 0.05
-    fail_on_warning: bool = shared.report_setting(
+    min_judgments: fields.MinJudgments = 5
+    max_judgments: fields.MaxJudgments = 200
+    max_abstentions: fields.MaxAbstentions = 0.05
+    fail_on_warning: bool = fields.report_setting(
         "Exit with code 5 in place of 0 if the result has a warning.",
-        shared.STOPPING,
+        fields.STOPPING,
         file_only=True,
         gate=Gate.CONDITION,
     ).field(False)
-    deadline: shared.Deadline = None
-    concurrency: shared.Concurrency = 8
-    lookahead: Annotated[int, Ge(0)] = shared.pace_setting(
+    deadline: fields.Deadline = None
+    concurrency: fields.Concurrency = 8
+    lookahead: Annotated[int, Ge(0)] = fields.pace_setting(
         "Number of steps to ask before the stopping rule has decided: faster, but may cost more.", file_only=True
     ).field(0)
-    rpm: shared.CallsAMinute = None
-    tpm: shared.TokensAMinute = None
-    controls: Annotated[str | None, one_of(("on", "off"))] = shared.report_setting(
+    rpm: fields.CallsAMinute = None
+    tpm: fields.TokensAMinute = None
+    controls: Annotated[str | None, one_of(("on", "off"))] = fields.report_setting(
         "Test first whether each judge can tell an answer to the question from an answer to another "
         "question: on or off. "
         "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
-        shared.JUDGE,
+        fields.JUDGE,
         gate=Gate.CONDITION,
     ).field(None)
-    report_texts: Annotated[str, one_of(tuple(Shown))] = shared.REPORT_TEXTS.field(Shown.ALL.value)
-    cache_dir: Path = shared.place_setting(
-        "Folder for vectors and other caches.", source=shared.Inside, file_only=True
-    ).field(HOME / "cache")
+    report_texts: Annotated[str, one_of(tuple(Shown))] = fields.REPORT_TEXTS.field(Shown.ALL.value)
+    cache_dir: fields.CacheDir = HOME / "cache"
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
@@ -288,19 +287,19 @@ class RunSettings(JudgeSettings):
 class ContestSettings(RunSettings):
     """The settings of questions in which judges compare the outputs of two systems."""
 
-    require_winner: str | None = shared.report_setting(
+    require_winner: str | None = fields.report_setting(
         "Exit with code 5 if another (B: the second) wins.",
-        shared.STOPPING,
+        fields.STOPPING,
         metavar="NAME",
         common=True,
         example="new",
         gate=Gate.CONDITION,
     ).field(None)
-    order: Order = shared.run_setting(
-        "Order in which the two outputs are shown: both, random or fixed.", shared.JUDGE, common=True
+    order: Order = fields.run_setting(
+        "Order in which the two outputs are shown: both, random or fixed.", fields.JUDGE, common=True
     ).field(Order.BOTH)
-    vote: Vote = shared.run_setting(
-        "How a panel decides: majority, mean or unanimous.", shared.JUDGE, file_only=True
+    vote: Vote = fields.run_setting(
+        "How a panel decides: majority, mean or unanimous.", fields.JUDGE, file_only=True
     ).field(Vote.MAJORITY)
 
     def trusted(self, systems: tuple[str, ...]) -> str:
@@ -315,6 +314,73 @@ class ContestSettings(RunSettings):
     def rates(self) -> bool:
         """False: the judge sees two outputs at a time."""
         return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerSettings(Configuration):
+    """The settings of every command that only reads a ledger."""
+
+    ledger: fields.Ledger = LEDGER
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorSettings(JudgeSettings):
+    """The settings of `doctor`: what it checks, judges or systems or both."""
+
+    judge: tuple[str | Judge, ...] = fields.JUDGES.field(())
+    system: tuple[str, ...] = Setting(
+        "A system that answers live to check, and its settings as NAME.KEY=VALUE.",
+        fields.ITEMS,
+        Role.KEY,
+        metavar="NAME",
+        many=True,
+        adds=True,
+        common=True,
+        example=("openai/gpt-5-mini",),
+    ).field(())
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems to check, as typed."""
+        return [one for one in self.system if not _OPTION.search(one)]
+
+    @property
+    def options(self) -> list[str]:
+        """What the caller says of them."""
+        return [one for one in self.system if _OPTION.search(one)]
+
+
+Answerer = Annotated[
+    Path | str, Parse(source), Setting(f"The system that answers: {FORMS}.", fields.ITEMS, Role.KEY, argument="SYSTEM")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateSettings(MoneySettings):
+    """All settings of `generate`; those that it shares with a run have the same names and defaults."""
+
+    outputs: Answerer
+    items: Path = fields.items_setting(
+        "File of prompts to answer.", may_set=inside, common=True, example="items.jsonl"
+    ).field()
+    system: fields.LiveSystems = ()
+    allow_plugins: fields.AllowPlugins = False
+    map: fields.ColumnMap = None
+    first: Annotated[int | None, Ge(1)] = fields.run_setting(
+        "Only the first so many items, in the random order in which compare draws with the same seed.",
+        fields.SELECTION,
+        common=True,
+        example=100,
+    ).field(None)
+    seed: fields.Seed = 0
+    max_abstentions: fields.MaxAbstentions = 0.05
+    export_only: bool = fields.report_setting(
+        "Write the outputs that are in the ledger, and ask for none.", fields.MONEY
+    ).field(False)
+    deadline: fields.Deadline = None
+    concurrency: fields.Concurrency = 8
+    rpm: fields.CallsAMinute = None
+    tpm: fields.TokensAMinute = None
 
 
 def named(judges: Iterable[object]) -> tuple[str, ...]:

@@ -1,25 +1,27 @@
 """The declaration of a setting, which is a field of a configuration, and the forms of its value.
 
-It holds the setting's help, what it is part of, and who may set it: at the field, or in the annotation
-of a type that several configurations share. The command line,
-the settings file and its schema, the run id and the documentation are made from it. `validation.py`
-checks values. Pydantic is not imported here, so that `--help` stays fast.
+It holds the setting's help, what it is part of, and who may set it: at the field, or in the annotation of a type that
+several configurations share (`fields.py`). The command line, the settings file and its schema, the run id and the
+documentation are made from it. `checking.py` checks values. Pydantic is not imported here, so that `--help` stays fast.
 """
 
 import enum
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, get_args, get_origin, get_type_hints
 
-from judgeloop.core.errors import did_you_mean
-from judgeloop.settings.written import listed
+from judgeloop.core.errors import DataError, did_you_mean
+from judgeloop.settings.values import listed
 
 if TYPE_CHECKING:
     from judgeloop.methods.rows import RuleRow, SelectorRow
 
+SETTINGS_FILE = "judgeloop.toml"
+ENVIRONMENT, COMMAND_LINE = "the environment", "the command line"  # where a value is from, if from no file
 PREFIX = "JUDGELOOP_"  # of every variable
 KEPT = "setting"  # where a field keeps its declaration
 # What a value may look like in a settings file, where the type does not say: a JSON schema whose
@@ -35,7 +37,7 @@ DURATION_FORM: Form = {
 }
 
 
-class Part(enum.Enum):
+class Role(enum.Enum):
     """What a setting is part of. Only the first three parts enter the run's id."""
 
     RUN = "run"  # the run's id, by value
@@ -47,19 +49,24 @@ class Part(enum.Enum):
     REPORT = "report"  # what is shown, and the exit code
 
 
-class Source(enum.Enum):
-    """Who may set a setting: the caller alone, or also a file found in the working folder or above.
+# Who may set a setting in a file that was found in the working folder or above, and so may be a stranger's: a function
+# that returns the value with its paths from the working folder, or raises a ValueError with the reason why it may not
+# stand there. The caller may set everything: on the command line, in the environment, in Python, or in a file that he
+# names. The other three functions stand in `sources.py`.
+MaySet: TypeAlias = "Callable[[Declared, Any, FoundFile], Any]"
+OF_CALLERS = "only the caller may set it"
 
-    The caller sets it on the command line, in the environment, in Python, or in a file that he
-    names. A found file belongs to the repository's author (`trust.py` checks its values).
-    """
 
-    CALLER = "caller"  # the caller alone
-    FOUND = "found"  # also a found file, to any value
-    INSIDE = "inside"  # also a found file, to files in the found file's own folder
-    SPEC = "spec"  # also a found file, to a judge that runs no code and reads no file outside
-    VECTORS = "vectors"  # also a found file, to vectors that need no named model
-    LOWER = "lower"  # also a found file, to at most the default
+def caller(field: "Declared", value: Any, file: "FoundFile") -> Any:
+    """The caller alone may."""
+    del field, value, file
+    raise ValueError(OF_CALLERS)
+
+
+def anybody(field: "Declared", value: Any, file: "FoundFile") -> Any:
+    """A found file may, to any value."""
+    del field, file
+    return value
 
 
 class Gate(enum.Enum):
@@ -75,7 +82,7 @@ class Setting:
 
     - `help`: the help text.
     - `panel`: the heading in the help under which it is listed.
-    - `part`, `source`: what it is part of, and where it may be set: by the caller alone, unless said.
+    - `role`, `may_set`: what it is part of, and who may set it: the caller alone, unless said.
     - `short`: the one-letter flag.
     - `metavar`: the name of its value in the help.
     - `argument`: the name of a positional argument; None for a flag.
@@ -84,13 +91,13 @@ class Setting:
     - `example`: a value to show where the default shows none.
     - `many`: True for a flag that may be given several times. Its variable holds a value a line.
     - `adds`: True if its flags are added to what a file says, in place of replacing it.
-    - `gate`: what it is to a gate, where `part` does not say so.
+    - `gate`: what it is to a gate, where `role` does not say so.
     """
 
     help: str
     panel: str
-    part: Part
-    source: Source = Source.CALLER
+    role: Role
+    may_set: MaySet = caller
     short: str | None = None
     metavar: str | None = None
     argument: str | None = None
@@ -104,7 +111,7 @@ class Setting:
     @property
     def is_ground(self) -> bool:
         """Whether it decides if a condition holds, as all values do that are part of the run."""
-        return self.gate is Gate.GROUND or (self.gate is None and self.part is Part.RUN)
+        return self.gate is Gate.GROUND or (self.gate is None and self.role is Role.RUN)
 
     def field(self, default: Any = MISSING) -> Any:
         """Return the field of a configuration that it declares; without a default, it is required."""
@@ -138,13 +145,12 @@ class Declared:
     """A setting: a field of a configuration, or a switch of a command such as `--json`.
 
     `annotation` is its type with its `Setting`, bounds and parsers; `default` is MISSING if it is
-    required. `others` are the annotations of the same setting in other configurations of a command.
+    required.
     """
 
     name: str
     annotation: Any
     default: Any
-    others: tuple[Any, ...] = ()
 
     @property
     def type(self) -> Any:
@@ -211,6 +217,52 @@ class Declared:
         return ()
 
 
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that was found in `folder`, which is the working folder or above it.
+
+    It may be a stranger's. `path` is relative to the working folder. Paths in the file are relative
+    to the file's own folder. If it is `named` by the caller, as data, it may be in any folder.
+    """
+
+    path: Path
+    folder: Path
+    working: Path
+    named: bool = False
+
+    def value(self, where: str, field: Declared, value: object) -> object:
+        """The value of a setting that stands at `where`, with its paths relative to the working folder.
+
+        Raises:
+            DataError: such a file may not set it; says why, and how to set it all the same.
+        """
+        try:
+            return field.setting.may_set(field, value, self)
+        except ValueError as reason:
+            self.refuse(where, str(reason), field.variable, "" if field.setting.file_only else f" (--{field.key})")
+
+    def located(self, path: str) -> str:
+        """A path of this file, from the working folder."""
+        return path if self.folder == self.working else os.path.relpath((self.folder / path).resolve(), self.working)
+
+    def refuse(self, where: str, reason: str, name: str, flag: str = "") -> NoReturn:
+        """Refuse what stands at `where`; the caller may set the variable `name`, or give the `flag`.
+
+        Raises:
+            DataError: always.
+        """
+        trusted = (
+            f", or trust the file with --config {self.path}" if self.named or self.path.name == SETTINGS_FILE else ""
+        )
+        place = "in" if self.folder == self.working else "above"
+        why = "is data" if self.named else f"was found {place} the working folder"
+        raise DataError(
+            self.path,
+            f"{where}: {reason}, because this file {why}; set it "
+            f"on the command line{flag}, or as {name} in the environment{trusted}",
+        )
+
+
 def key(name: str) -> str:
     """Return the name of a setting as a settings file and its flag have it.
 
@@ -242,24 +294,6 @@ def _declared(config: Any) -> dict[str, Declared]:
         if KEPT in one.metadata:
             hints[one.name] = annotated[hints[one.name], one.metadata[KEPT]]
     return {one.name: Declared(one.name, hints[one.name], one.default) for one in fields(config)}
-
-
-def merged(configs: Iterable[Any]) -> dict[str, Declared]:
-    """Return the settings of several configurations, those with the same name as one.
-
-    The help is that of the first. The default is None where they differ; a setting is required if
-    all configurations have and require it. The form is that of any.
-    """
-    tables = [declared(config) for config in configs]
-    found = {}
-    for name in dict.fromkeys(name for table in tables for name in table):
-        first, *others = [table[name] for table in tables if name in table]
-        same = all(other.default == first.default for other in others)
-        kept = same and not (first.required and len(others) + 1 < len(tables))
-        found[name] = replace(
-            first, default=first.default if kept else None, others=tuple(other.annotation for other in others)
-        )
-    return found
 
 
 def matching(pattern: str, expected: str) -> Form:

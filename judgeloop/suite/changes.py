@@ -12,7 +12,7 @@ from judgeloop.core.errors import some
 from judgeloop.core.ledger import RunNote
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.ledger.opening import Address, open_reader
-from judgeloop.questions.stored import result_of, stored
+from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible

@@ -228,7 +228,7 @@ class Summary:
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
             cost += (
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
-                "`judgeloop ledger reconcile` books what a provider's export says."
+                "`judgeloop ledger settle` books what they did cost."
             )
         how = "The same command" if any(one.goes_on for one in self.lines) else ""
         if not how and any(one.used_up for one in self.lines):

@@ -275,6 +275,10 @@ class ChatSystem:
         """The address and the key, by which judges and systems share their pace."""
         return self.chat.server
 
+    def make_ready(self, calls: int) -> None:
+        """Make the clients that so many calls at one time need."""
+        self.chat.make_ready(calls)
+
     def sent(self, item: Item) -> list[tuple[str, str]]:
         """Return the messages that are sent about an item.
 

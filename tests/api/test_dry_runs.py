@@ -54,13 +54,13 @@ def test_no_function_is_called_and_the_run_then_has_the_same_id(rows, tmp_path):
     given, settings = (rows["terse"], rows["chatty"]), {"judge": judge, "version": "1"}
     found = judgeloop.compare_dry_run(*given, **settings, ledger=tmp_path / "l.sqlite")
     assert not asked
-    assert found.plan.judgments.worst == len(rows["terse"])
+    assert found.judgments.worst == len(rows["terse"])
     assert found.to_dict()["usd"] == {"low": 0, "expected": 0, "worst": 0}
     result = judgeloop.compare(*given, **settings, ledger=tmp_path / "l.sqlite")
     assert asked
     assert result.setup.run == found.result.setup.run
     again = judgeloop.compare_dry_run(*given, **settings, ledger=tmp_path / "l.sqlite")
-    assert again.plan.calls.worst == 0
+    assert again.calls.worst == 0
 
 
 def test_it_works_where_an_event_loop_runs_and_shows_itself_in_a_notebook(files, tmp_path):

@@ -9,19 +9,20 @@ from pathlib import Path
 import pytest
 
 import judgeloop
-from judgeloop.api.arguments import NO_SETTINGS, CallArguments, CompareArguments, EstimateArguments, SelectArguments
+from judgeloop.api.calling import NO_SETTINGS
 from judgeloop.api.in_memory import holds_data
+from judgeloop.api.questions import CallArguments, CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.settings import CompareConfig
-from judgeloop.questions.estimate.settings import EstimateConfig
-from judgeloop.questions.select.settings import SelectConfig
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.questions.estimate.settings import EstimateSettings
+from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.settings.setting import declared
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = {
-    "compare": (CompareConfig, CompareArguments, ["first", "second"]),
-    "select": (SelectConfig, SelectArguments, ["outputs"]),
-    "estimate": (EstimateConfig, EstimateArguments, ["outputs"]),
+    "compare": (CompareSettings, CompareArguments, ["first", "second"]),
+    "select": (SelectSettings, SelectArguments, ["outputs"]),
+    "estimate": (EstimateSettings, EstimateArguments, ["outputs"]),
 }
 # What a program may pass for a setting of each type, besides None.
 ACCEPTS = {

@@ -470,11 +470,11 @@ def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130
     assert process.returncode == 130, err
     assert not out
     assert "no result: interrupted" in err
-    assert "judgeloop ledger reconcile" in err
+    assert "judgeloop ledger show --unknown" in err
 
 
 def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server, monkeypatch):
-    monkeypatch.setattr("judgeloop.ledger.stored.PATIENCE_S", 0.05)
+    monkeypatch.setattr("judgeloop.ledger.ledger.PATIENCE_S", 0.05)
     command = ["compare", *live(chat_server, *files[:2])]
     run = json.loads(judgeloop(*command, "--dry-run", "--json").stdout)["run"]
     other = open_ledger(Path(".judgeloop/ledger.sqlite"))
@@ -549,7 +549,7 @@ def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("judgeloop.questions.compare.prepare.read_inputs", interrupted)
+    monkeypatch.setattr("judgeloop.questions.compare.question.read_inputs", interrupted)
     result = judgeloop("compare", *files[:2], "--judge", "metric:rouge2")
     assert result.exit_code == 130
     assert result.stderr == "judgeloop: interrupted; what was paid for is kept\n"

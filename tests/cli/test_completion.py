@@ -48,8 +48,8 @@ def test_the_names_of_commands_are_offered(shell):
 
 
 def test_subcommands_are_offered():
-    assert offered("judgeloop ledger s") == ["plain,salvage", "plain,show"]
-    assert offered("judgeloop runs ") == [f"plain,{one}" for one in ("diff", "list", "show", "trend")]
+    assert offered("judgeloop ledger s") == ["plain,settle", "plain,show"]
+    assert offered("judgeloop runs ") == [f"plain,{one}" for one in ("list", "show", "trend")]
 
 
 def test_flags_and_the_names_that_a_flag_takes_are_offered():

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from support.outputs import write_outputs
 
 from judgeloop.cli.app import app
-from judgeloop.cli.demo import FILES
+from judgeloop.cli.setup import FILES
 
 OFFLINE = """\
 import socket

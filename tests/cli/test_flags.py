@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,16 +11,17 @@ import pytest
 from click.testing import CliRunner
 from support.commandline import judgeloop
 
-from judgeloop.cli.commands import COMMANDS, FIELDS, command_at
-from judgeloop.cli.panel_command import PanelOption, settings_command
-from judgeloop.settings.setting import Part, Setting, Source, merged
-from judgeloop.settings.validation import Configuration
+from judgeloop.cli.commands import COMMANDS, FIELDS
+from judgeloop.cli.options import OF_RUNS, PanelOption, SettingsCommand, settings_command, settings_of
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.settings.checking import Configuration
+from judgeloop.settings.setting import Role, Setting, anybody, declared
 
 PAIR = ("a.jsonl", "b.jsonl")
 
 
 def setting(text, **more):
-    return Setting(text, "Selection", Part.RUN, Source.FOUND, **more)
+    return Setting(text, "Selection", Role.RUN, anybody, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +42,10 @@ class Large(Configuration):
     name: Annotated[str, setting("Its name.")]
 
 
-def received(*arguments, path="compare", env=None):
+def received(*arguments, env=None):
     """What the callback of a command is given, without what is not given."""
     found = {}
-    command = settings_command(path, lambda **given: found.update(given))
+    command = settings_command("compare", lambda **given: found.update(given), CompareSettings, switches=OF_RUNS)
     done = CliRunner().invoke(command, list(arguments), env=env)
     assert done.exit_code == 0, done.output
     return {name: value for name, value in found.items() if value}
@@ -90,36 +91,59 @@ def test_switches_are_checked_like_any_setting():
 
 
 def test_a_setting_of_several_configurations_is_one_with_the_first_help():
-    found = merged([Small, Large])
+    found = settings_of([Small, Large])
     assert list(found) == ["place", "seed", "most", "name"]
     assert found["seed"].setting.help == "Seed."
     assert (found["seed"].default, found["most"].default) == (0, None)
 
 
 def test_a_setting_is_required_if_all_configurations_have_and_require_it():
-    assert merged([Small])["place"].default is MISSING
-    assert merged([Small, Large])["place"].default is None
-    assert merged([Large, Large])["name"].default is MISSING
+    assert settings_of([Small])["place"].default is MISSING
+    assert settings_of([Small, Large])["place"].default is None
+    assert settings_of([Large, Large])["name"].default is MISSING
 
 
 def leaves():
-    """Every command that has settings, with its parameters."""
+    """Every command that has settings."""
     for row in COMMANDS:
         made = row.make()
         commands = made.commands.values() if isinstance(made, click.Group) else [made]
         for command in commands:
-            path = (row.name, command.name) if row.below else (row.name,)
-            if path in FIELDS:
-                yield path, command
+            if isinstance(command, SettingsCommand):
+                yield command
 
 
-@pytest.mark.parametrize(("path", "command"), list(leaves()), ids=str)
-def test_every_setting_of_a_command_is_one_parameter_of_it(path, command):
+def test_the_table_names_the_subcommands_of_a_group():
+    assert [one.path for one in leaves()] == list(FIELDS)
+
+
+@pytest.mark.parametrize("command", list(leaves()), ids=lambda one: " ".join(one.path))
+def test_every_setting_of_a_command_is_one_parameter_of_it(command):
     names = [parameter.name for parameter in command.params]
     assert len(set(names)) == len(names)
-    settings = command_at(path).settings().values()
+    settings = command.settings.values()
     assert {one.name for one in settings if not one.setting.file_only} <= set(names)
     assert not {one.name for one in settings if one.setting.file_only} & set(names)
     spelt = [flag for one in command.params for flag in (*one.opts, *one.secondary_opts)]
     assert len(set(spelt)) == len(spelt)
     assert all(one.help and one.panel for one in command.params if isinstance(one, PanelOption))
+
+
+def test_configurations_declare_the_same_setting_once():
+    declarations = {}
+    for command in leaves():
+        for config in command.configs:
+            for name, field in declared(config).items():
+                first = declarations.setdefault((name, field.setting.help), field.setting)
+                shown = {"file_only": field.setting.file_only, "common": field.setting.common}
+                assert field.setting == replace(first, **shown), (config, name)
+
+
+@pytest.mark.parametrize("command", [one for one in leaves() if len(one.configs) > 1], ids=lambda one: one.name)
+def test_what_a_command_does_with_a_setting_holds_for_each_of_its_configurations(command):
+    """Files are read, and values added and refused, by the declaration in the first."""
+    for field in command.fields.values():
+        for config in command.configs:
+            if (one := declared(config).get(field.name)) is not None:
+                for what in ("role", "may_set", "gate", "many", "adds"):
+                    assert getattr(one.setting, what) == getattr(field.setting, what), (config, field.name)

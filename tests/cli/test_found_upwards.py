@@ -11,7 +11,8 @@ from support.commandline import judgeloop, result_of
 from support.outputs import write_outputs
 
 from judgeloop.core.errors import DataError
-from judgeloop.settings.trust import found_settings_file, searched
+from judgeloop.formats.own_files import searched
+from judgeloop.settings.sources import found_settings_file
 
 STRANGER = 4321  # a user id
 
@@ -91,8 +92,7 @@ def test_paths_are_relative_to_the_file_and_lead_to_the_same_run(repository):
     (repository / "verdicts.csv").write_text(verdicts)
     (repository / "out").mkdir()
     (repository / "judgeloop.toml").write_text(
-        '[compare]\njudge = "replay:verdicts.csv"\n'
-        'ledger = ".judgeloop/ledger.sqlite"\noutput = ["out/r.json", "out/r.csv"]\n'
+        '[compare]\njudge = "replay:verdicts.csv"\noutput = ["out/r.json", "out/r.csv"]\n'
     )
     result = judgeloop(*PAIR[:3], "--json")
     assert result.exit_code == 0, result.output
@@ -121,7 +121,7 @@ def test_a_rubric_is_a_file_beside_the_settings_or_a_text(repository):
     ("line", "said"),
     [
         ('output = "../r.json"', "outside"),
-        ('ledger = "evals/../../ledger.sqlite"', "outside"),
+        ('ledger = "ledger.sqlite"', "only the caller"),
         ('judge = "replay:../verdicts.csv"', "outside"),
         ('judge-price = "0,0"', "only the caller"),
         ('rubric = "a.jsonl"', "is in the working folder, not in the folder of this file"),

@@ -9,7 +9,7 @@ import pytest
 from support.commandline import judgeloop
 
 from judgeloop.cli.commands import COMMANDS, FIELDS
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 
 MOST_OPTIONS, MOST_COMMON, MOST_LINES = 47, 15, 60
 
@@ -68,7 +68,7 @@ def test_a_variable_that_sets_nothing_is_an_error_that_names_the_nearest(pair):
 
 
 def test_a_variable_of_another_command_is_no_error(pair):
-    result = judgeloop(*pair, JUDGELOOP_HALF_WIDTH="0.1", JUDGELOOP_LEDGER_KEY="k" * 16)
+    result = judgeloop(*pair, JUDGELOOP_HALF_WIDTH="0.1")
     assert result.exit_code == 0, result.stderr
 
 

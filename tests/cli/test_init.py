@@ -15,8 +15,8 @@ from make_starter import OWN_FILE, address
 from support.commandline import judgeloop
 
 from judgeloop.cli.commands import FIELDS
-from judgeloop.questions.question import QUESTIONS
-from judgeloop.settings.setting import Source, declared
+from judgeloop.questions.catalogue import QUESTIONS
+from judgeloop.settings.setting import caller, declared
 from judgeloop.settings.sources import read_settings
 
 SETTING = re.compile(r"^#(?=[a-z])", re.MULTILINE)  # a "#" with no space before a setting
@@ -92,7 +92,7 @@ def test_every_common_setting_that_a_found_file_may_set_is_in_the_file(uncomment
         section = tables["shared"] | tables.get(table[0], {})
         for key, field in fields.items():
             if field.setting.common and len(table) == 1 and field.type is not bool:
-                assert (key in section) == (field.setting.source is not Source.CALLER), key
+                assert (key in section) == (field.setting.may_set is not caller), key
 
 
 def test_a_value_shown_is_the_default_where_there_is_one(uncommented):

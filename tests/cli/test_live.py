@@ -226,14 +226,6 @@ def test_an_output_that_was_changed_in_the_ledger_is_refused(server):
     assert "was changed" in re.sub(r"\s+", " ", done.stderr)
 
 
-def test_with_a_key_outputs_of_a_committed_ledger_are_refused(server):
-    result_of(*comparison(server))
-    sent = len(server.requests)
-    key = {"JUDGELOOP_LEDGER_KEY": "of-the-caller-and-of-nobody-else"}
-    done = judgeloop(*comparison(server, "old.jsonl", LIVE, "--seed", "9"), **key)
-    assert (done.exit_code, len(server.requests)) == (1, sent), done.output
-
-
 def selection(server, *systems, price="1,10"):
     live = [name for name in systems if "/" in name]
     items = ["--items", "items.jsonl", *judged_by(server), *system_flags(server, *live, price=price)]

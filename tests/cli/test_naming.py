@@ -7,12 +7,19 @@ import shlex
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.commandline import in_a_command
 
 from judgeloop.cli.commands import FIELDS
-from judgeloop.cli.naming import as_flags
+from judgeloop.cli.output import as_flags
 from judgeloop.report.page import Fact, Page, Section, decided
 
 CHANGED_BY_A_SHELL = ["two words", "$HOME", "*.csv", "[ab].csv", "{a,b}", "!1", "a\nb"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def a_command():
+    with in_a_command():
+        yield
 
 
 @pytest.mark.parametrize(
@@ -37,7 +44,7 @@ def test_what_stands_between_backticks_is_shown_as_a_flag_if_it_is_a_setting(sai
 
 
 def test_every_setting_of_every_command_is_known():
-    arguments = {"first": "A"}  # outside a command, compare's argument hides generate's flag
+    arguments = {"first": "A", "file": "FILE"}  # in a command without it, an earlier command's argument hides a flag
     for fields in FIELDS.values():
         for field in fields.values():
             shown = field.variable if field.setting.file_only else f"--{field.key}"

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgeloop.cli.output import LOG, paint
 from judgeloop.cli.progress import PATIENCE_S, SECONDS_BETWEEN_LINES, Outages, Seen, counting, watching, words
-from judgeloop.cli.streams import LOG, paint
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings

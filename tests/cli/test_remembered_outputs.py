@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 from support.commandline import judged_by, judgeloop, result_of
+from support.database import opened
 from support.live import ITEMS, generated, number_of, of_both, system_flags
 from support.patience import PATIENCE_S
-
-from judgeloop.ledger.rows import OutputRow, change, read
-from judgeloop.ledger.sqlite import connect
 
 LIVE, LEDGER = "openai/better", Path(".judgeloop/ledger.sqlite")
 NEW = b"judge-2026-06-01"
@@ -43,10 +41,10 @@ def moved(request, n=0):
 
 def age(days):
     """Let all outputs have been recorded so many days ago."""
-    with closing(connect(LEDGER)) as connection, connection:
-        for row in list(read(connection, OutputRow, "true")):
-            at = datetime.fromisoformat(row.created_at).timestamp() - 86_400 * days
-            change(connection, row, created_at=datetime.fromtimestamp(at, UTC).isoformat())
+    with opened(LEDGER) as connection:
+        for seq, created_at in connection.execute("SELECT seq, created_at FROM outputs").fetchall():
+            at = (datetime.fromisoformat(created_at) - timedelta(days=days)).isoformat(timespec="milliseconds")
+            connection.execute("UPDATE outputs SET created_at = ? WHERE seq = ?", (at, seq))
 
 
 def test_one_fresh_output_shows_that_the_same_model_answers(server):

@@ -24,7 +24,7 @@ import judgeloop as judgeloop_api
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import End, KeptResult, Reservation, RunNote
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.questions.stored import result_of, stored
+from judgeloop.questions.kept import result_of, stored
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
 
@@ -65,7 +65,7 @@ def test_a_run_that_is_asked_again_with_another_gate_says_so_and_when_it_began(t
 
 
 def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, monkeypatch):
-    monkeypatch.setattr("judgeloop.ledger.stored.PATIENCE_S", 0.05)
+    monkeypatch.setattr("judgeloop.ledger.ledger.PATIENCE_S", 0.05)
     with closing(open_ledger(LEDGER)) as one, closing(open_ledger(LEDGER)) as other:
         with one.only_run("0a0a0a0a"):
             asyncio.run(one.note("0a0a0a0a", RunNote(("old", "new"), ("human",), night="2026-11-24")))

@@ -11,7 +11,7 @@ from support.commandline import judged_by, judgeloop
 from support.outputs import write_good_and_poor
 
 from judgeloop.cli.files import FORMS
-from judgeloop.questions.question import QUESTIONS
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings.setting import declared, key
 
 KEY = "sk-Planted_0123456789-abcdefgh"

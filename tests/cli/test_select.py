@@ -14,7 +14,7 @@ from support.text import unwrapped
 
 from judgeloop.core.errors import InputError
 from judgeloop.methods.estimators.win_rates import SCOUTED
-from judgeloop.questions.select.settings import SelectConfig
+from judgeloop.questions.select.settings import SelectSettings
 
 ITEMS = 40
 SHARES = {"best": 0.9, "able": 0.6, "fair": 0.5, "poor": 0.2, "base": 0.5}  # of items with a good answer
@@ -329,7 +329,7 @@ def test_a_baseline_is_found_by_its_name_or_its_file(given, systems, chat_server
 
 
 def test_a_file_name_that_two_systems_share_names_no_baseline():
-    config = SelectConfig.of(outputs=["a/x.jsonl", "b/x.jsonl"], judge="human", baseline="x.jsonl")
+    config = SelectSettings.of(outputs=["a/x.jsonl", "b/x.jsonl"], judge="human", baseline="x.jsonl")
     with pytest.raises(InputError, match=r"`baseline=x.jsonl`: old, new are in files of this name"):
         config.against(("old", "new"))
     assert replace(config, baseline="./b/x.jsonl").against(("old", "new")) == "new"
@@ -337,7 +337,7 @@ def test_a_file_name_that_two_systems_share_names_no_baseline():
 
 def test_an_unknown_baseline_is_answered_with_a_few_of_many_names():
     names = tuple(f"s{number}" for number in range(54))
-    config = SelectConfig.of(outputs=names, judge="human", baseline="nope")
+    config = SelectSettings.of(outputs=names, judge="human", baseline="nope")
     with pytest.raises(InputError, match=r"expected one of s0, s1, s2, s3, s4 and 49 more, or its"):
         config.against(names)
 

@@ -12,13 +12,12 @@ import pytest
 from support.commandline import judgeloop
 
 from judgeloop.core.errors import DataError
-from judgeloop.settings.setting import Declared, Part, Setting, Source
+from judgeloop.settings.setting import SETTINGS_FILE, Declared, Role, Setting, anybody
 from judgeloop.settings.sources import read_settings
-from judgeloop.settings.trust import SETTINGS_FILE
 
 
 def one(name, kind=str, **more):
-    found = Setting(f"The {name}.", "Items", Part.RUN, Source.FOUND, **more)
+    found = Setting(f"The {name}.", "Items", Role.RUN, anybody, **more)
     return {name.replace("_", "-"): Declared(name, Annotated[kind, found], None)}
 
 
@@ -36,7 +35,7 @@ def read(content=None, *table):
 
 def test_without_a_file_nothing_is_set():
     found = read()
-    assert (found.values, found.files, found.sentence()) == ({}, {}, None)
+    assert (found.values, found.files, found.sentence) == ({}, {}, None)
 
 
 def test_a_table_a_command_gives_values_by_the_names_of_parameters():
@@ -50,8 +49,10 @@ def test_a_table_a_command_gives_values_by_the_names_of_parameters():
     """
     found = read(content)
     assert found.values == {"judge": ["a", "b"], "max_judgments": 7, "json": True}
-    assert found.sentence() == "judgeloop.toml sets judge, max-judgments, json"
-    assert found.sentence({"max-judgments"}) == "judgeloop.toml sets judge, json"
+    assert found.sentence == "judgeloop.toml sets judge, max-judgments, json"
+    typed = read_settings(COMMANDS, ("ask",), Path(SETTINGS_FILE), {"max_judgments": "9"})
+    assert typed.values["max_judgments"] == "9"
+    assert typed.sentence == "judgeloop.toml sets judge, json"
     assert read(content, "look").values == {"seed": 3}
 
 
@@ -64,7 +65,7 @@ def test_judges_in_the_environment_stand_a_line_each_and_win_over_the_file(monke
     monkeypatch.setenv("JUDGELOOP_JUDGE", "replay:my verdicts.csv\nhuman")
     found = read('[ask]\njudge = "another"\nmax-judgments = 7\n')
     assert found.values["judge"] == ["replay:my verdicts.csv", "human"]
-    assert found.sentence() == "judgeloop.toml sets max-judgments"
+    assert found.sentence == "judgeloop.toml sets max-judgments"
 
 
 @pytest.mark.parametrize(

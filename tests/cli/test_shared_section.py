@@ -64,8 +64,8 @@ def test_a_name_that_no_command_has_is_refused_with_the_nearest(line, said, trus
 def test_a_mistyped_section_is_answered_with_the_nearest():
     with pytest.raises(DataError, match=r"found 'sharde' \(did you mean shared\?\)"):
         read("[sharde]\nrisk = 0.2\n", "compare")
-    with pytest.raises(DataError, match=r"found 'explane' \(did you mean explain\?\)"):
-        read("[ledger.explane]\nrisk = 0.2\n", "ledger", "explain")
+    with pytest.raises(DataError, match=r"found 'setle' \(did you mean settle\?\)"):
+        read("[ledger.setle]\nrisk = 0.2\n", "ledger", "settle")
     with pytest.raises(DataError, match=r"expected the table \[shared\], found a single value"):
         read("shared = 1\n", "compare")
     with pytest.raises(DataError, match=r"\[compare\] has no setting 'judges' \(did you mean judge\?"):

@@ -56,7 +56,7 @@ METRIC = ["--judge", "metric:rouge1"]
         ('rubric = "/proc/self/environ"', "outside"),
         ('prompt = "../prompt.md"', "outside"),
         ('items = "/etc/passwd"', "outside"),
-        ('ledger = "../ledger.sqlite"', "outside"),
+        ('ledger = "ledger.sqlite"', "only the caller"),
         ('cache-dir = "../cache"', "outside"),
         ('output = "../x.json"', "outside"),
         ('rubric = ".env"', "hidden"),
@@ -65,8 +65,9 @@ METRIC = ["--judge", "metric:rouge1"]
         ('judge = "replay:.env"', "hidden"),
         ('items = ".env"', "hidden"),
         ('output = ".git/x.json"', "hidden"),
-        ('represent = "minilm:model"', "name a model"),
+        ('represent = "minilm:model"', "only the caller"),
         ("budget = 50", "not raise"),
+        ('budget = "none"', "not raise"),
         ('names = ["b", "a"]', "only the caller"),  # a gate would let the other pass
         ('judge-name = "lab"', "only the caller"),
     ],
@@ -155,18 +156,14 @@ def test_what_harms_nobody_is_set_and_the_result_says_so(files: list[str]) -> No
     assert json.loads(shown.stdout)["settings_files"]["judgeloop.toml"][0] == "judge"
 
 
-def test_the_budget_stays_when_a_found_file_says_none(files: list[str]) -> None:
-    found('budget = "none"')
-    Path(".env").write_text("JUDGELOOP_BUDGET=none\n")
-    result = judgeloop("compare", *files, *METRIC, "--json")
-    values = json.loads(result.stdout)
-    assert values["budget_usd"] == 5
-    said = "budget (not taken: only the caller may remove it)"
-    assert values["settings_files"] == {"judgeloop.toml": [said], ".env": [said]}
-
-
 @pytest.mark.parametrize(
-    "line", ["JUDGELOOP_JUDGE=python:evil:judge", "JUDGELOOP_RUBRIC=/proc/self/environ", "JUDGELOOP_BUDGET=100"]
+    "line",
+    [
+        "JUDGELOOP_JUDGE=python:evil:judge",
+        "JUDGELOOP_RUBRIC=/proc/self/environ",
+        "JUDGELOOP_BUDGET=100",
+        "JUDGELOOP_BUDGET=none",
+    ],
 )
 def test_an_env_file_cannot_set_what_harms(line: str, files: list[str]) -> None:
     """What only the caller may set is in `docs/test_environment.py`."""
@@ -224,10 +221,16 @@ def test_a_ledger_that_lost_attempts_is_refused_before_anything_is_asked(
     judgeloop("compare", *files, *judged_by(chat_server))
     before = len(chat_server.requests)
     with closing(sqlite3.connect(".judgeloop/ledger.sqlite")) as connection:
-        connection.executescript("DELETE FROM verdicts; DELETE FROM attempts")
-
+        connection.executescript("DELETE FROM verdicts; UPDATE runs SET charged_p = charged_p + 1")
     result = judgeloop("compare", *files, *judged_by(chat_server))
-
     assert result.exit_code == 1
-    assert "does not hold the sum" in result.stderr
+    assert "is not charged the sum of its attempts" in result.stderr
     assert len(chat_server.requests) == before > 0
+
+
+def test_a_ledger_without_its_triggers_is_refused(files: list[str]) -> None:
+    judgeloop("compare", *files, *METRIC)
+    with closing(sqlite3.connect(".judgeloop/ledger.sqlite")) as connection:
+        connection.executescript("DROP TRIGGER charge_delete; DELETE FROM verdicts; DELETE FROM attempts")
+    result = judgeloop("compare", *files, *METRIC)
+    assert (result.exit_code, "not as judgeloop makes a ledger" in result.stderr) == (2, True)

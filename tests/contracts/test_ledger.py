@@ -1,4 +1,4 @@
-"""What every ledger promises (`ledger/stored.py`)."""
+"""What every ledger promises (`ledger/ledger.py`)."""
 
 from __future__ import annotations
 

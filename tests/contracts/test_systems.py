@@ -16,8 +16,8 @@ from support.messages_server import message, text
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Output
 from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
-from judgeloop.questions.compare.prepare import prepare
-from judgeloop.questions.compare.settings import CompareConfig
+from judgeloop.questions.compare.question import Compare
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE
 from judgeloop.systems.catalogue import OF_MODELS, make_system
 from judgeloop.systems.chat import KEYS_OF_FILE
@@ -211,11 +211,11 @@ ENVIRONMENT = {"MINE": "k", "OTHER": "k2", "OPENAI_API_KEY": "k3", "PATH": os.en
 
 def keys_of(name, values):
     """The run's id, the key of an output, and the key of a verdict on it."""
-    config = CompareConfig.of(
+    config = CompareSettings.of(
         first="old.jsonl", second=name, items="items.jsonl", judge=("openai/gpt-4.1",),
         system=tuple(f"{name}.{key}={value}" for key, value in values.items()), allow_plugins=True,
     )  # fmt: skip
-    ready = prepare(config, ENVIRONMENT)
+    ready = Compare().prepare(config, ENVIRONMENT)
     one, item = ready.inputs.systems[1], ready.pool.items[0]
     output = digest(output_note(one.identity, one.sent(item), ""))
     shown = Call(item, ready.pool.systems, ("one", "another"))

@@ -104,14 +104,14 @@ def test_every_command_of_the_results_parses(name):
     vectors = [] if name.startswith("estimate") else ["--vectors", "v.npz"]
     if name in RESULTS.SELECTIONS or "lexical" in flags:
         vectors = []
-    command = command_at(("replay",)).make()
+    command = command_at(("replay",))
     with command.make_context("replay", [*files, *flags, *vectors, "--config", "none"]) as context:
         check(context)
 
 
 def check(context: click.Context) -> None:
     """Make the configuration, as the command does before it runs."""
-    from judgeloop.replay.config import CONFIGS
+    from judgeloop.replay.settings import CONFIGS
 
     given = dict(context.params)
     config = CONFIGS[given.pop("job")]

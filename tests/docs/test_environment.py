@@ -14,7 +14,6 @@ from judgeloop.core.errors import InputError
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import JUDGES, judge_from_spec
 from judgeloop.judges.prompt import shipped_template
-from judgeloop.ledger.seals import KEY_VARIABLE, key_of
 from judgeloop.providers.endpoint import JUDGE_KEY
 from judgeloop.settings.run_settings import CEILING, JudgeSettings, within_ceiling
 
@@ -65,15 +64,17 @@ def test_variables_of_the_judges_the_ceiling_and_the_ledger_are_listed():
                 with suppress(InputError):  # without a key, or without an address
                     judge_from_spec(f"{row.kind}/m", options)
     within_ceiling(JudgeSettings.of(judge="human"), environment)
-    key_of(environment)
     asked = {name.upper() for name in environment.asked if name}
-    assert {"OPENAI_API_KEY", JUDGE_KEY, CEILING, KEY_VARIABLE, "ALL_PROXY"} <= asked
+    assert {"OPENAI_API_KEY", JUDGE_KEY, CEILING, "ALL_PROXY"} <= asked
     assert asked <= set(KNOWN)
 
 
 def test_no_name_in_the_code_is_missing():
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "judgeloop").rglob("*.py"))
-    found = set(VARIABLE.findall(code)) - {"JUDGELOOP_MAX_JUDGMENTS_TEST"}
+    found = set(VARIABLE.findall(code)) - {
+        "JUDGELOOP_MAX_JUDGMENTS_TEST",
+        "JUDGELOOP_LEDGER_KEY",
+    }  # no setting; refused
     assert {"OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "SSL_CERT_FILE", "JUDGELOOP_MAX_USD"} <= found
     assert found <= set(KNOWN)
 
@@ -91,10 +92,10 @@ def test_a_found_file_with_what_only_the_caller_may_set_is_refused(one):
         "replay a",
         "budget set 1",
         "ledger create",
-        "ledger salvage",
         "ledger merge a",
         "ledger prune",
-        "ledger reconcile",
+        "ledger settle 1 1",
+        "ledger show",
         "runs list",
     ):
         result = judgeloop(*command.split())

@@ -17,9 +17,8 @@ from judgeloop.engine.asks import plan_for, size_of
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.recorded import ScriptedJudge
-from judgeloop.questions.compare import prepare as comparing
-from judgeloop.questions.compare import run as compare_run
-from judgeloop.questions.compare.settings import CompareConfig
+from judgeloop.questions.compare.question import Compare
+from judgeloop.questions.compare.settings import CompareSettings
 
 LARGE = "x" * 50_000_000
 
@@ -68,8 +67,8 @@ def test_by_default_an_item_of_two_megabytes_is_not_judged(tmp_path, size, limit
         for name in "ab"
     }  # fmt: skip
     files, more = write(tmp_path, rows), {"max_abstentions": 0.5, "min_judgments": 6, **limit}
-    config = CompareConfig.of(first=files["a"], second=files["b"], judge="metric:exact", **more)
-    result = asyncio.run(compare_run.run(comparing.prepare(config, {})))
+    config = CompareSettings.of(first=files["a"], second=files["b"], judge="metric:exact", **more)
+    result = asyncio.run(Compare().run(Compare().prepare(config, {})))
     assert (result.asked, result.counts.abstentions, result.judged) == (6, abstentions, 6 - abstentions)
     reasons = [row.reason for row in result.labels if row.score is None]
     assert all("max_item_bytes" in reason for reason in reasons)

@@ -47,9 +47,9 @@ def commits(monkeypatch):
     counted, carry_out = [], sqlite.carry_out
 
     def counting(connection, group):
-        before = connection.total_changes
+        before = connection.file.total_changes
         done = carry_out(connection, group)
-        if connection.total_changes != before:
+        if connection.file.total_changes != before:
             counted.append(len(group))
         return done
 

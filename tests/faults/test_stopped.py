@@ -12,6 +12,7 @@ import time
 
 import pytest
 from support.chat_judges import chat_judge
+from support.database import opened
 from support.fault_server import USED, FaultServer, Pause, whole
 from support.outputs import two_files
 from support.patience import PATIENCE_S
@@ -24,6 +25,7 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.providers.chat import CALLS_A_POOL
 from judgeloop.providers.openai import OpenAIChat
 from judgeloop.providers.pricing import price_from_text
 
@@ -97,3 +99,32 @@ def test_the_time_limit_does_not_include_the_import_of_an_sdk(tmp_path, monkeypa
         finished = asyncio.run(story(server))
     assert [label.answer for label in finished.outcome.labels] == [Verdict(1.0, "because")] * 4
     assert finished.spend.charged_p == server.bill_p
+
+
+@pytest.mark.parametrize("concurrency", [4, 40])
+def test_nothing_is_noted_as_sent_before_the_clients_are_made(tmp_path, monkeypatch, concurrency):
+    """A process that is killed while it imports an SDK is charged nothing: nobody was asked."""
+    path, noted, made = tmp_path / "l.sqlite", [], OpenAIChat._make_client
+
+    def make(self):
+        with opened(path) as connection:
+            noted.append(connection.execute("SELECT count(*) FROM attempts WHERE state = 'sent'").fetchone()[0])
+        return made(self)
+
+    monkeypatch.setattr(OpenAIChat, "_make_client", make)
+
+    async def story(server):
+        judge = chat_judge("openai", server.url("openai"))
+        ledger = open_ledger(path)
+        terms = Terms("run", order=Order.FIXED, budget_p=10**14, concurrency=concurrency)
+        limits = Limits(min_judgments=40, max_judgments=40, max_abstentions=1.0)
+        try:
+            return await drive(make_session(40, limits=limits), make_pool(40), judge, ledger, terms)
+        finally:
+            await judge.aclose()
+            await ledger.aclose()
+
+    with FaultServer(lambda say: whole(200, say.completion()), price=PRICE, used=USED) as server:
+        asyncio.run(story(server))
+    assert len(noted) == -(-concurrency // CALLS_A_POOL)
+    assert all(sent <= clients * CALLS_A_POOL for clients, sent in enumerate(noted)), "none before its client"

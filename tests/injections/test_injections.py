@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
 from judgeloop.cli.files import FORMS, OF_MARKDOWN, render_json
-from judgeloop.cli.naming import as_flags
+from judgeloop.cli.output import as_flags
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Verdict
 from judgeloop.core.verdict_key import KeyIngredients

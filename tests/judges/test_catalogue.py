@@ -10,7 +10,7 @@ from support.judges import LOCAL, judge
 
 from judgeloop.core.errors import InputError
 from judgeloop.judges.catalogue import JUDGES, parse_spec
-from judgeloop.questions.compare.settings import CompareConfig
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.settings.setting import declared
 
 each_row = pytest.mark.parametrize("row", JUDGES, ids=lambda row: row.kind)
@@ -20,7 +20,7 @@ each_row = pytest.mark.parametrize("row", JUDGES, ids=lambda row: row.kind)
 def test_a_row_is_in_the_help_as_it_is_typed(row):
     assert row.form == row.kind + row.mark + row.rest
     assert bool(row.mark) == bool(row.rest)
-    assert row.form in declared(CompareConfig)["judge"].setting.help
+    assert row.form in declared(CompareSettings)["judge"].setting.help
 
 
 @each_row

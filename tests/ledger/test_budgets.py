@@ -16,13 +16,11 @@ from support.database import opened
 from judgeloop.core.errors import InputError, LedgerError
 from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.ledger import budgets, postgres, sqlite
-from judgeloop.ledger.inspection import inspect, salvage
-from judgeloop.ledger.merging import Believing, merge
+from judgeloop.ledger import postgres, sqlite
+from judgeloop.ledger.merging import merge
 from judgeloop.ledger.opening import budgets_of, open_ledger, open_reader
 from judgeloop.ledger.periods import MIDNIGHT, PERIODS, began, ends
-from judgeloop.ledger.pruning import prune
-from judgeloop.ledger.sqlite import connect
+from judgeloop.ledger.upkeep import prune, verify
 
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 OFFSETS = st.builds(
@@ -79,7 +77,7 @@ def clock(monkeypatch):
     def set_to(day, hour=12):
         at = f"2026-11-{day:02}T{hour:02}:00:00.000+00:00"
         monkeypatch.setattr(sqlite, "now", lambda: at)
-        monkeypatch.setattr(postgres.PostgresConnection, "now", lambda self: at)
+        monkeypatch.setattr(postgres.PostgresConnection, "time", f"'{at}'")
 
     set_to(24)
     return set_to
@@ -183,8 +181,9 @@ def test_what_is_settled_later_corrects_the_period_of_its_reservation(path, cloc
 
     asyncio.run(story())
     with opened(path) as connection:
-        days = connection.execute("SELECT since, sum(charged_p) FROM draws GROUP BY since").fetchall()
-    assert [(day[:10], total) for day, total in days] == [("2026-11-24", 31), ("2026-11-25", 50)]
+        days = connection.execute("SELECT substr(began_at, 1, 10), sum(charged_p) FROM attempts GROUP BY 1 ORDER BY 1")
+        assert days.fetchall() == [("2026-11-24", 31), ("2026-11-25", 50)]
+    assert charged(path) == {"": 50}
 
 
 def test_an_earmark_that_is_exchanged_frees_only_its_own_period(path, clock):
@@ -222,16 +221,14 @@ def test_a_clock_that_jumps_back_opens_no_second_period(path, clock):
 def test_however_the_clock_jumps_a_day_that_it_has_passed_is_no_second_one(hours):
     at = datetime(2026, 11, 24, 12, tzinfo=UTC)
     latest, days, granted = at.date(), 1, 0
-    with pytest.MonkeyPatch.context() as patched, closing(connect(":memory:")) as connection:
+    with pytest.MonkeyPatch.context() as patched, closing(open_ledger(":memory:")) as ledger:
         patched.setattr(sqlite, "now", lambda: text(at))
-        budgets.set_budget(connection, "", 20, "day", MIDNIGHT)
+        ledger.set_budget("", 20, "day", MIDNIGHT)
         for number, jump in enumerate([0, *hours]):
             at += timedelta(hours=jump)
             days += at.date() > latest
             latest = max(latest, at.date())
-            left_p = budgets.room_p(connection, ())
-            budgets.draw(connection, (), f"opener {number}", number, left_p)
-            granted += left_p
+            granted += 10 * len(asyncio.run(reserved(ledger, f"run {number}", 5)))
     assert granted == 20 * days
 
 
@@ -281,30 +278,51 @@ def test_who_holds_how_much_is_told(path, clock):
     assert found.again == "it starts again at 2026-11-25 00:00 UTC"
 
 
-def test_pruning_salvage_and_a_merge_leave_budgets_right(path, tmp_path, clock):
+def test_pruning_and_a_merge_leave_budgets_right(path, tmp_path, clock):
     limit(path, 100, "month")
     limit(path, 100, "total", "nightly")
     book(path, "a", 5, ["nightly"], cost_p=4)
     clock(25)
     prune(path, "2026-11-25", verdicts=True)
     assert charged(path) == {"": 20, "nightly": 20}
-    if isinstance(path, str):
-        return  # a server's database is restored from its backups, and is no source of a merge
-    copy, team = tmp_path / "copy.sqlite", tmp_path / "team.sqlite"
-    salvage(path, copy)
-    assert charged(copy) == {"": 20, "nightly": 20}
-    with opened(path) as connection:
-        connection.execute("UPDATE draws SET charged_p = 0 WHERE budget = 1")
-    assert inspect(path).problems != ()
-    assert salvage(path, tmp_path / "anew.sqlite").left["draws"] == 1
-    assert charged(tmp_path / "anew.sqlite")[""] == 20, "what was lost is counted anew"
+    team, ours = tmp_path / "team.sqlite", tmp_path / "ours.sqlite"
     limit(team, 50, "month")
-    merge(team, [copy], Believing(as_they_are=frozenset([copy])))
+    merge(team, [path])
     assert charged(team) == {"": 0}, "the money of others, and not their budgets"
-    ours = tmp_path / "ours.sqlite"
     limit(ours, 50, "month")
-    merge(ours, [copy], Believing(as_they_are=frozenset([copy])), own=True)
+    merge(ours, [path], own=True)
     assert charged(ours) == {"": 20}
+    assert not any(verify(one).problems for one in (path, team, ours))
+
+
+def test_what_is_pruned_stays_in_the_period_that_began_within_its_day(path, clock):
+    clock(24, 11)
+    limit(path, 100, "day", day_starts="12:00+00:00")
+    book(path, "before", 2, cost_p=3)
+    clock(24, 13)
+    book(path, "after", 3, cost_p=3)
+    assert charged(path) == {"": 9}
+    prune(path, "2026-11-26", verdicts=True)
+    assert (charged(path), verify(path).problems) == ({"": 9}, ())
+
+
+def test_a_budget_that_is_set_anew_under_its_name_counts_what_was_charged_to_it(path, clock):
+    limit(path, 100, "day", "nightly")
+    book(path, "a", 2, ["nightly"], cost_p=4)
+    with closing(open_ledger(path)) as ledger:
+        ledger.remove_budget("nightly")
+    limit(path, 100, "day", "nightly")
+    assert charged(path) == {"nightly": 8}
+
+
+def test_sums_that_somebody_changed_are_found(path, clock):
+    limit(path, 100)
+    book(path, "a", 2, cost_p=4)
+    assert verify(path).problems == ()
+    for change in ("budgets SET charged_p = 3", "runs SET charged_p = 3", "sums SET charged_p = 3"):
+        with opened(path) as connection:
+            connection.execute(f"UPDATE {change}")
+    assert len(verify(path).problems) == 3
 
 
 CHILD = """

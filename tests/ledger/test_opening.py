@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
+from judgeloop.core.ledger import KEY_VARIABLE
 from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
 from judgeloop.ledger.schema import VERSION
 from judgeloop.ledger.sqlite import connect, locks_of, version_of
@@ -65,7 +65,18 @@ def test_a_reader_makes_no_ledger_and_writes_none(tmp_path):
     with open_reader(path) as reader:
         assert [run.id for run in reader.runs()] == ["run"]
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
-            reader._connection.execute("DELETE FROM runs")
+            reader._db.execute("DELETE FROM runs")
+
+
+def test_the_key_of_former_ledgers_is_refused_with_the_reason(tmp_path, monkeypatch):
+    path = tmp_path / "l.sqlite"
+    open_ledger(path).close()
+    monkeypatch.setenv(KEY_VARIABLE, "k" * 32)
+    for look in (open_ledger, lambda given: open_reader(given).__enter__()):
+        with pytest.raises(InputError, match="ledger that only trusted jobs write"):
+            look(path)
+    done = CliRunner().invoke(app, ["ledger", "show", "--ledger", str(path)])
+    assert (done.exit_code, "a ledger is signed no longer" in done.stderr) == (2, True)
 
 
 def test_two_ledgers_in_one_folder_do_not_lock_each_others_runs(tmp_path):
@@ -82,7 +93,7 @@ class Interleaved:
         self.connection = sqlite3.connect(path)
         self.statements = 0
 
-    def execute(self, sql):
+    def raw(self, sql):
         rows = self.connection.execute(sql).fetchall()
         self.statements += 1
         if self.statements == 1:
@@ -101,5 +112,5 @@ def test_a_ledger_that_another_process_makes_meanwhile_is_no_other_programs_file
     assert version_of(interleaved, path) in {0, VERSION}
     assert interleaved.statements >= 1
     interleaved.connection.close()
-    with opened(path) as connection:
+    with closing(connect(path)) as connection:
         assert version_of(connection, path) == VERSION

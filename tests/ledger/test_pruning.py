@@ -13,9 +13,8 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
 from judgeloop.ledger import sqlite
-from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.opening import open_ledger, open_reader
-from judgeloop.ledger.pruning import day_before, prune
+from judgeloop.ledger.upkeep import day_before, prune, verify
 
 CUT = "2026-03-01"
 OLD, NEW = "2026-02-10T12:00:00.000+00:00", "2026-03-02T12:00:00.000+00:00"
@@ -62,7 +61,7 @@ def money(path):
     with open_reader(path) as reader:
         found = reader.spending()
     return {
-        kind: {name: (group.charged_p, group.tokens) for name, group in groups.items() if group.charged_p}
+        kind: {name: (group.attempts, group.charged_p, group.tokens) for name, group in groups.items()}
         for kind, groups in found.items()
     }
 
@@ -78,13 +77,13 @@ def test_old_attempts_become_one_a_day_and_all_sums_stay(path):
     assert (found.attempts, found.verdicts) == (UNREAD + 1, 0)
     assert money(path) == before
     left = keys(path)
-    assert left.count("") == 1, "one for the day, the run, the judge and the state"
+    assert left.count("") == 2, "one for the day, the run, the judge and each state"
     assert {f"unread {at} {NEW}" for at in range(UNREAD)} < set(left)
     assert {"unknown", "in flight", f"verdict {OLD}"} < set(left)
     assert f"unread 0 {OTHER_DAY}" in left, "a day with a call of unknown cost stays"
     before_bytes, after_bytes = found.sizes
     assert after_bytes < before_bytes
-    assert inspect(path).problems == ()
+    assert verify(path).problems == ()
 
 
 def test_pruning_twice_changes_nothing_more(path):
@@ -101,7 +100,7 @@ def test_verdicts_go_only_if_asked(path):
     assert prune(path, CUT, verdicts=True).verdicts == 2
     assert keys(path, "verdicts") == [f"verdict {NEW}"]
     assert money(path) == before
-    assert inspect(path).problems == ()
+    assert verify(path).problems == ()
 
 
 def test_a_pruned_ledger_goes_on_and_gives_no_number_twice(path):

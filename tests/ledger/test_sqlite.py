@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import pytest
+from support.commandline import judgeloop
 from support.database import opened
 
 from judgeloop.core.errors import LedgerError, NoLedgerError
@@ -145,8 +146,22 @@ def test_a_ledger_of_another_version_is_refused(tmp_path):
     asyncio.run(open_ledger(path).aclose())
     with opened(path) as connection:
         connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(NoLedgerError, match="version 99"):
+    with pytest.raises(NoLedgerError, match=r"of a later judgeloop \(version 99\)"):
         open_ledger(path)
+
+
+def test_a_ledger_of_the_version_before_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    with opened(path) as connection:
+        connection.execute("CREATE TABLE verdicts (key TEXT)")
+        connection.execute(f"PRAGMA application_id = {sqlite.APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+    before = path.read_bytes()
+    with pytest.raises(NoLedgerError, match=r"earlier judgeloop \(version 1\), whose verdicts and spending this one"):
+        open_ledger(path)
+    done = judgeloop("ledger", "show", "--ledger", path)
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+    assert path.read_bytes() == before
 
 
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path):
@@ -173,11 +188,11 @@ async def test_an_error_says_why_a_commit_failed(tmp_path, monkeypatch):
     class Full(SqliteConnection):
         full = False
 
-        def execute(self, sql, *given):
+        def raw(self, sql, *given):
             if self.full and sql == "COMMIT":
-                super().execute("ROLLBACK")  # as SQLite does by itself where the disk is full
+                super().raw("ROLLBACK")  # as SQLite does by itself where the disk is full
                 raise sqlite3.OperationalError("database or disk is full")
-            return super().execute(sql, *given)
+            return super().raw(sql, *given)
 
     monkeypatch.setattr(sqlite, "SqliteConnection", Full)
 

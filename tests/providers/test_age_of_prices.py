@@ -16,11 +16,9 @@ from judgeloop.core.errors import DataError
 from judgeloop.diagnostics import doctor
 from judgeloop.providers import pricing
 from judgeloop.providers.pricing import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
-from judgeloop.questions.compare import prepare as comparing
-from judgeloop.questions.compare import run as compare_run
-from judgeloop.questions.compare.settings import CompareConfig
-from judgeloop.run import drive
-from judgeloop.run.dry_run import DryRun
+from judgeloop.questions.compare.question import Compare
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.runs import drive
 
 
 def checked():
@@ -86,7 +84,7 @@ def test_a_price_of_ones_own_is_as_old_as_its_file_says(tmp_path):
 
 
 def config(incidents, **more):
-    return CompareConfig.of(
+    return CompareSettings.of(
         first=incidents / "lead.jsonl",
         second=incidents / "central.jsonl",
         items=incidents / "items.jsonl",
@@ -98,12 +96,13 @@ def config(incidents, **more):
 @pytest.mark.parametrize(("days", "old"), [(10, False), (200, True)])
 def test_a_dry_run_and_a_result_say_that_prices_are_old(monkeypatch, incidents, days, old):
     monkeypatch.setattr(drive, "today", lambda: checked() + timedelta(days))
-    ready = comparing.prepare(config(incidents), {}, offline=True)
-    plan, result = asyncio.run(compare_run.forecast(ready))
+    ready = Compare().prepare(config(incidents), {}, offline=True)
+    forecast = asyncio.run(Compare().forecast(ready))
+    result = forecast.result
     warning = f"last checked {days} days ago"
-    assert (warning in unwrapped(DryRun(plan, result).text())) is old
+    assert (warning in unwrapped(forecast.text())) is old
     assert (warning in unwrapped(str(result))) is old
-    assert bool(DryRun(plan, result).to_dict()["old_prices"]) is old
+    assert bool(forecast.to_dict()["old_prices"]) is old
     assert (warning in json.dumps(result.to_json())) is old
 
 

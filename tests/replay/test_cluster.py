@@ -12,8 +12,8 @@ from support.replaying import recorded, replay
 
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.replay import cluster as replay_cluster
-from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.run import replay_compare
+from judgeloop.replay.settings import ReplayCompareSettings
 
 pytestmark = pytest.mark.processes
 ITEMS, SYSTEMS, PAIRS = 40, 5, 10
@@ -50,7 +50,7 @@ def tables(data, folder, *more):
 def config(data, folder, **more):
     outputs, _, items, _, scores = data
     given = {"outputs": outputs, "items": items, "verdicts": scores, "output": folder}
-    return ReplayConfig.of(**given, selectors=("random",), seeds=30, **more)
+    return ReplayCompareSettings.of(**given, selectors=("random",), seeds=30, **more)
 
 
 @pytest.mark.parametrize(

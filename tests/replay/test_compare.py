@@ -11,8 +11,8 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import Choice
 from judgeloop.papers.diffuse.tree import COMBINED, closest_in_cosine
 from judgeloop.replay.compare import Recordings, run_pair, suiting
-from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.run import Journal
+from judgeloop.replay.settings import ReplayCompareSettings
 from judgeloop.replay.tables import by_rule, by_size
 
 
@@ -28,7 +28,7 @@ def recordings(systems=4, items=60, seed=0, tie_margin=0.0):
 def protocol(**changes):
     paths = dict.fromkeys(("outputs", "items", "verdicts", "output"), "x")
     settings = {"selectors": ("random",), "seeds": 3, "subset": 0.8}
-    return ReplayConfig.of(**paths | settings | changes)
+    return ReplayCompareSettings.of(**paths | settings | changes)
 
 
 def test_a_contest_has_the_items_with_both_scores_from_the_view_of_the_winner():

@@ -16,10 +16,10 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.prepare import draft_of
-from judgeloop.questions.estimate.settings import EstimateConfig
-from judgeloop.replay.config import ReplayEstimateConfig
+from judgeloop.questions.estimate.question import draft_of
+from judgeloop.questions.estimate.settings import EstimateSettings
 from judgeloop.replay.estimate import Subject, judgments, stratify, walk
+from judgeloop.replay.settings import ReplayEstimateSettings
 
 ITEMS = 60
 SHARES = (10, 25, 50)
@@ -40,12 +40,12 @@ def subject(items=ITEMS, seed=0):
 def plan(*selectors, **more):
     paths = dict.fromkeys(("outputs", "items", "verdicts", "output"), "x")
     settings = {"shares": SHARES, "seeds": 3} | more
-    return ReplayEstimateConfig.of(**paths, selectors=selectors, **settings)
+    return ReplayEstimateSettings.of(**paths, selectors=selectors, **settings)
 
 
 def live(name, budget, one, **flags):
     """A selector as `estimate` makes it, for a system with these vectors and confidences."""
-    config = EstimateConfig.of(
+    config = EstimateSettings.of(
         judge=("replay:x.csv",), outputs="x.jsonl", selector=name, seed=5, max_judgments=budget,
         min_judgments=min(budget, 5), **flags,
     )  # fmt: skip

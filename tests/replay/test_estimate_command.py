@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.replaying import recorded, replay, rows_of
 
-from judgeloop.replay.estimate_inputs import EVERY
+from judgeloop.replay.estimate import EVERY
 
 ITEMS, LEVELS = 60, {"a": 0.4, "b": 0.7}
 

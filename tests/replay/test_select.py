@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.replaying import recorded, replay, rows_of
 
-from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.select import Field, realise
+from judgeloop.replay.settings import ReplaySelectSettings
 from judgeloop.replay.tables import by_calls, by_queries, needed, races
 
 ITEMS, SYSTEMS = 60, 6
@@ -92,7 +92,7 @@ def field_of(scores):
 
 def plan(*selectors, **more):
     paths = dict.fromkeys(("outputs", "items", "verdicts", "output"), "x")
-    return ReplaySelectConfig.of(**paths, baseline="b", selectors=selectors, **more)
+    return ReplaySelectSettings.of(**paths, baseline="b", selectors=selectors, **more)
 
 
 PLAN = plan("random", "race", pool=4)

@@ -46,9 +46,7 @@ class Planted(NamedTuple):
 
 
 ATTEMPTS, BATCH, ACCOUNTS = "engine/attempts.py", "engine/batch.py", "engine/accounts.py"
-BOOKING, STORED, SQLITE = "ledger/booking.py", "ledger/stored.py", "ledger/sqlite.py"
-BUDGETS = "ledger/budgets.py"
-ROWS = "ledger/rows.py"
+LEDGER, SCHEMA, SQLITE = "ledger/ledger.py", "ledger/schema.py", "ledger/sqlite.py"
 PLANTED = [
     Planted(
         "an error that may be billed is booked at $0",
@@ -161,52 +159,57 @@ PLANTED = [
         "            self._state.broke()\n            raise",
         "            raise",
     ),
-    Planted("what a dead process sent is free", BOOKING, 'if row.state == "sent":', "if False:"),
-    Planted("what a dead process never sent is charged", BOOKING, 'if row.state == "sent":', "if True:"),
     Planted(
-        "the budget is looked at before the cost is added", BOOKING, "total_p + cost_p > room_p", "total_p > room_p"
+        "what a dead process sent is free",
+        LEDGER,
+        "SET state = 'abandoned', ended = '{End.LOST}'",
+        "SET charged_p = 0, state = 'abandoned', ended = '{End.LOST}'",
     ),
+    Planted("what a dead process never sent is charged", LEDGER, "WHERE {LEFT} AND state = 'sent'", "WHERE {LEFT}"),
+    Planted("the budget is looked at before the cost is added", LEDGER, "t.upto_p <= (", "t.upto_p - t.cost_p <= ("),
     Planted(
-        "the budget of the ledger is forgotten",
-        BUDGETS,
-        "left_p = max(0, row.limit_p - _drawn_p(connection, row))",
-        "left_p = 10**18",
+        "the budget of the ledger is forgotten", LEDGER, "greatest(0, b.limit_p - b.charged_p)", "1000000000000000"
     ),
-    Planted("what is sent is not noted", BOOKING, 'change(connection, row, state="sent")', "pass"),
+    Planted("what is sent is not noted", LEDGER, "SET state = 'sent' WHERE", "SET state = state WHERE"),
     Planted(
         "an attempt that another process has closed is not settled",
-        BOOKING,
-        'attempt.state == "settled" and not invoiced',
-        'attempt.state not in {"reserved", "sent"}',
+        LEDGER,
+        "(state <> 'settled' OR ended = '{End.RECONCILED}')",
+        "ended IS NULL",
     ),
     Planted(
         "a reply without its usage is booked at $0",
-        BOOKING,
-        "cost_p = ticket.cost_p if reply.cost_p is None else reply.cost_p",
-        "cost_p = reply.cost_p or 0",
+        LEDGER,
+        "ticket.cost_p if reply.cost_p is None else reply.cost_p,",
+        "reply.cost_p or 0,",
+    ),
+    Planted("a run's charge is not corrected", SCHEMA, '"new.charged_p - old.charged_p"', '"0"'),
+    Planted(
+        "a call is sent though another run has its verdict",
+        LEDGER,
+        "AND EXISTS ({known})",
+        "AND 1 = 0 AND EXISTS ({known})",
     ),
     Planted(
-        "a run's charge is not corrected",
-        BOOKING,
-        "    charges.charge(connection, row, charged_p - row.charged_p)",
-        "    pass",
+        "a call is sent while another run makes it",
+        LEDGER,
+        "o.state = 'sent' AND o.run <> attempts.run",
+        "1 = 0 AND o.run <> attempts.run",
     ),
-    Planted("a call is sent though another run has its verdict", STORED, "if held is not None:", "if False:"),
-    Planted("a call is sent while another run makes it", STORED, "return Clearance(busy=other.run)", "pass"),
     Planted(
         "a booking that is cancelled at once is not made",
-        STORED,
-        "        future = self._writer.asked(action, wants)\n        return await",
-        "        await asyncio.sleep(0)\n        future = self._writer.asked(action, wants)\n        return await",
+        LEDGER,
+        "        future = self._writer.asked(action)\n        return cast(T, await",
+        "        await asyncio.sleep(0)\n        future = self._writer.asked(action)\n        return cast(T, await",
     ),
     Planted(
         "results are told before they are on disk",
         SQLITE,
-        '            self.execute("COMMIT")\n        except BaseException:',
+        '            self.raw("COMMIT")\n        except BaseException:',
         "            for tell in results:\n"
         "                tell()\n"
         "            results = [lambda: None for _ in results]\n"
-        '            self.execute("COMMIT")\n        except BaseException:',
+        '            self.raw("COMMIT")\n        except BaseException:',
     ),
     Planted(
         "a failed write is told as a success",
@@ -214,22 +217,23 @@ PLANTED = [
         "    return [partial(job.future.set_exception, failure) for job in jobs]",
         "    return [partial(job.future.set_result, None) for job in jobs]",
     ),
-    Planted(
-        "a reservation that was never sent keeps its money",
-        BOOKING,
-        "    charges.charge(connection, row, -row.charged_p)",
-        "    pass",
-    ),
+    Planted("a reservation that was never sent keeps its money", SCHEMA, '"-old.charged_p"', '"0"'),
     Planted(
         "what a dead process sent is deleted",
-        BOOKING,
-        '        if row.state == "sent":',
-        '        if row.state == "sent" and row.id % 2:',
+        LEDGER,
+        "WHERE {LEFT} AND state = 'sent'",
+        "WHERE {LEFT} AND state = 'sent' AND id % 2 = 1",
     ),
     Planted(
-        "a run that lives is taken for dead by one that waits", STORED, "if not connection.lock(run, 0):", "if False:"
+        "an earmark is given back though nothing was granted", LEDGER, "(:first = '' OR EXISTS (", "(1 = 1 OR EXISTS ("
     ),
-    Planted("the number of an attempt is given twice", SQLITE, "coalesce(max(seq), 0)", "coalesce(0 * max(seq), 0)"),
+    Planted("a run that lives is taken for dead by one that waits", LEDGER, "if not db.lock(run, 0):", "if False:"),
+    Planted(
+        "the number of an attempt is given twice",
+        SCHEMA,
+        '"INTEGER PRIMARY KEY AUTOINCREMENT"',
+        '"INTEGER PRIMARY KEY"',
+    ),
     Planted(
         "the key of a verdict leaves out the model",
         "core/verdict_key.py",

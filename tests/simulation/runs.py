@@ -125,7 +125,7 @@ class Simulation:
         return make_session(self.plan.items, limits=limits, seed=job.session_seed)
 
     async def live(self, job: Job, terms: Terms, interruption: Interruption) -> Finished[Any]:
-        """Do what a command does, from opening the ledger to closing it (`run/drive.py`)."""
+        """Do what a command does, from opening the ledger to closing it (`runs/drive.py`)."""
         life = LIFE.get()
         reads = bool(job.live)
         judges = [Judge(self.provider, job.name, name, job.free, reads) for name in job.judges]

@@ -29,15 +29,14 @@ from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import Balance, Clearance, End, Reservation, Ticket
 from judgeloop.core.records import Output, Reply, Verdict
 from judgeloop.core.spend import Spend
-from judgeloop.ledger import opening, postgres, rows, sqlite
-from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger import opening, postgres, sqlite
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.postgres import PostgresConnection
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.ledger.sqlite import SqliteConnection
-from judgeloop.ledger.stored import Ledger
-from judgeloop.ledger.writer import Job, Wants, Writer
+from judgeloop.ledger.writer import Action, Job, Writer
 
 UNKNOWN_P = 10**9  # more than any run can be charged
 BEGAN = datetime(2026, 11, 23, tzinfo=UTC)
@@ -83,7 +82,7 @@ class FaultyConnection(SqliteConnection):
         if self.life is not None:
             self.life.at_death.append(self.close)
 
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+    def raw(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
         if self.life is not None:
             self.life.check_alive()
         kind = self.fault.comes(*STATEMENTS)
@@ -93,14 +92,14 @@ class FaultyConnection(SqliteConnection):
             case "a statement fails":
                 raise sqlite3.OperationalError("disk I/O error")
             case "the disk is full":
-                sqlite3.Connection.execute(self, "PRAGMA max_page_count = 1")
+                self.file.execute("PRAGMA max_page_count = 1")
             case "a commit cannot be written":
                 self.full_at_commit = True
         if self.full_at_commit and sql == "COMMIT":
             self.full_at_commit = False
             with nothing_can_be_written():
-                return super().execute(sql, parameters)
-        done = super().execute(sql, parameters)
+                return super().raw(sql, values)
+        done = super().raw(sql, values)
         if kind == "dies after a statement":
             done.close()  # else it would keep its lock
             self._die()
@@ -122,11 +121,11 @@ class FaultyServerConnection(PostgresConnection):
         if self.life is not None:
             self.life.at_death.append(self.close)
 
-    def _begin(self, jobs: Sequence[Job]) -> Any:
-        return self._faulty(lambda: super(FaultyServerConnection, self)._begin(jobs))
+    def _sent(self, jobs: Sequence[Job], *, begin: bool) -> Any:
+        return self._faulty(lambda: super(FaultyServerConnection, self)._sent(jobs, begin=begin))
 
-    def send(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        self._faulty(lambda: super(FaultyServerConnection, self).send(statements))
+    def _commit(self) -> None:
+        self._faulty(super()._commit)
 
     def _faulty(self, step: Callable[[], Any]) -> Any:
         """Carry out a step, and what goes wrong with it."""
@@ -192,28 +191,29 @@ class Committed(Future[Any]):
 class InlineWriter(Writer[Any]):
     """As `writer.Writer`, without a thread: groups of jobs are committed by the loop."""
 
-    def __init__(self, connect: Callable[[], Any], carry_out: Any) -> None:
+    def __init__(self, connect: Callable[[], Any], carry_out: Any, place: str) -> None:
+        self.place = place
         self._connection = connect()
         self._carry_out = carry_out
         self._jobs: list[Job] = []
         self._closed = False
         self._life = LIFE.get(None)
 
-    def submit(self, action: Callable[[LedgerConnection], Any], wants: Wants = tuple) -> Future[Any]:
+    def submit(self, action: Action) -> Future[Any]:
         if self._life is not None:
             self._life.check_alive()
         if self._closed:
             raise LedgerError("the ledger is closed")
         future = Committed(self._commit)
         future.set_running_or_notify_cancel()
-        self._jobs.append(Job(action, future, wants))
+        self._jobs.append(Job(action, future))
         if len(self._jobs) == 1:
             loop = asyncio.get_running_loop()
             loop.call_later(random.uniform(0.0, 0.02), self._commit)
         return future
 
-    def asked(self, action: Callable[[LedgerConnection], Any], wants: Wants = tuple) -> asyncio.Future[Any]:
-        return asyncio.wrap_future(self.submit(action, wants))
+    def asked(self, action: Action) -> asyncio.Future[Any]:
+        return asyncio.wrap_future(self.submit(action))
 
     def _commit(self) -> None:
         jobs, self._jobs = self._jobs, []
@@ -406,6 +406,6 @@ def without_threads(world: World) -> Iterator[None]:
         patch.object(sqlite, "BUSY_TIMEOUT_S", 0.0),  # there is nobody to wait for
         patch.object(postgres, "PostgresConnection", FaultyServerConnection),
         patch.object(postgres, "SLOWEST_S", 0.05),
-        patch.object(rows, "datetime", Clock),
+        patch.object(sqlite, "datetime", Clock),
     ):
         yield

@@ -80,9 +80,9 @@ def test_after_power_failed_nothing_acknowledged_is_lost(tmp_path):
 
 def test_a_ledger_that_does_not_synchronise_is_found_out(tmp_path, monkeypatch):
     class Careless(SqliteConnection):
-        def execute(self, sql, *given):
+        def raw(self, sql, *given):
             careless = sql.startswith("PRAGMA synchronous")
-            return super().execute("PRAGMA synchronous = OFF" if careless else sql, *given)
+            return super().raw("PRAGMA synchronous = OFF" if careless else sql, *given)
 
     path = tmp_path / "ledger.sqlite"
     monkeypatch.setattr(sqlite, "SqliteConnection", Careless)

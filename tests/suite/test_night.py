@@ -14,7 +14,7 @@ from support.live import generated, of_both, system_flags, write_items, write_ou
 from judgeloop.core.ledger import Clearance, Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.settings.written import night_began
+from judgeloop.settings.values import night_began
 
 LIVE, ITEMS = "openai/better", 12
 NIGHT = date(2026, 1, 3)

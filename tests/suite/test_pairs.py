@@ -8,9 +8,9 @@ import pytest
 
 from judgeloop.cli.commands import FIELDS
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.questions.question import QUESTIONS
-from judgeloop.settings.setting import Source, declared
-from judgeloop.suite.pairs import CALLER, Layer, pairs_of, read_suite
+from judgeloop.questions.catalogue import QUESTIONS
+from judgeloop.settings.setting import caller, declared
+from judgeloop.suite.settings import CALLER, Layer, pairs_of, read_suite
 
 NOTHING = Layer("judgeloop.toml", {}, trusted=False)
 
@@ -82,7 +82,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ("sstems = 1", "[pairs.x] has no key 'sstems' (did you mean systems?)"),
         ('qestion = "select"', "(did you mean question?)"),
         ("quiet = true", "for all pairs together"),
-        ('ledger = "other.sqlite"', "for all pairs together"),
+        ('ledger = "other.sqlite"', "only the caller"),
         ("concurrency = 3", "for all pairs together"),
         ('judge = "python:evil:judge"', "runs code"),
         ('judge-base-url = "http://elsewhere"', "only the caller"),
@@ -224,7 +224,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
         name
         for one in QUESTIONS
         for name, field in declared(one.settings()).items()
-        if field.setting.source is not Source.CALLER and not field.setting.is_ground
+        if field.setting.may_set is not caller and not field.setting.is_ground
     }
     assert may == {
         # conditions, which are added
@@ -234,7 +234,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
         "prompt", "rubric", "proxy", "confidence",
         # pace, money and files
         "judge_timeout", "deadline", "concurrency", "lookahead", "rpm", "tpm", "budget", "charge_to", "tier",
-        "ledger", "cache_dir", "report_texts",
+        "cache_dir", "report_texts",
     }  # fmt: skip
 
 

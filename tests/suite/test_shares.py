@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.suite.shares import Account, allot
+from judgeloop.suite.night import Account, allot
 
 
 def total(sum_p, accounts, budgets):

@@ -102,7 +102,7 @@ def test_a_copy_that_passes_is_warned_of_where_others_that_pass_are_not():
 
 
 def test_a_cost_that_is_a_maximum_is_named_with_the_command_that_settles_it():
-    assert "`judgeloop ledger reconcile`" in text(line("a", 4, "Down.", unconfirmed_p=USD // 2))
+    assert "`judgeloop ledger settle`" in text(line("a", 4, "Down.", unconfirmed_p=USD // 2))
 
 
 def test_a_pair_that_the_last_night_had_not_was_not_asked_then():

@@ -28,8 +28,14 @@ def noted(item):
     return {"ingredients": ingredients_of(item).to_note(), "systems": ["old", "new"]}
 
 
+def name_of(address):
+    """What tells a ledger from others in its texts."""
+    return str(address).rpartition("/")[2]
+
+
 def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, limit_p=None):
     """Book verdicts by item, outputs by key, attempts of unknown cost, and some still in flight."""
+    name = name_of(path)
 
     async def book():
         ledger = open_ledger(path)
@@ -38,21 +44,24 @@ def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, limi
 
         async def sent(names, *, output=False):
             wanted = [
-                [Reservation(name if output else key_of(name), WORST_P, name, "judge", noted(name), output=output)]
-                for name in names
+                [Reservation(one if output else key_of(one), WORST_P, one, "judge", noted(one), output=output)]
+                for one in names
             ]
             tickets = [ticket for (ticket,) in await ledger.reserve(run, wanted, None)]
             await asyncio.gather(*map(ledger.sending, tickets))
             return tickets
 
-        replies = [Reply(Verdict(score, "why"), cost_p=COST_P) for score in scores.values()]
+        replies = [
+            Reply(Verdict(score, "why", probabilities={"first": score}), cost_p=COST_P, model=f"model of {name}")
+            for score in scores.values()
+        ]
         await ledger.settle_all(list(zip(await sent(scores), replies, strict=True)))
         for key, ticket in zip(outputs, await sent(outputs, output=True), strict=True):
-            reply = Reply(Output(f"text of {key} in {path.name}"), cost_p=COST_P)
+            reply = Reply(Output(f"text of {key} in {name}"), cost_p=COST_P)
             await ledger.settle(ticket, reply)
         for ticket in await sent([f"unknown{number}" for number in range(unknown)]):
             await ledger.abandon(ticket, End.TIMED_OUT, "timed out")
-        texts = {"digest of a": "a", f"digest of {path.name}": path.name}
+        texts = {"digest of a": "a", f"digest of {name}": name}
         ledger.keep(run, KeptResult("new is better", "text", "{}", texts))
         await sent([f"open{number}" for number in range(in_flight)])
         await ledger.aclose()

@@ -2,11 +2,16 @@
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import click
 from click.testing import CliRunner, Result
 
 from judgeloop.cli.app import app
+from judgeloop.cli.commands import FIELDS
+from judgeloop.cli.output import EVERY
 
 
 def judgeloop(*arguments: object, **variables: str) -> Result:
@@ -29,3 +34,11 @@ def result_of(*arguments: object, **variables: str) -> dict[str, Any]:
 def judged_by(server: Any) -> list[str]:
     """The flags for a priced judge at a server of the tests."""
     return ["--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]
+
+
+@contextmanager
+def in_a_command() -> Iterator[None]:
+    """A command that has none of the settings, as `demo`: it names those of all commands."""
+    with click.Context(app) as context:
+        context.meta[EVERY] = FIELDS
+        yield

@@ -7,7 +7,7 @@ from typing import Any
 
 from judgeloop.catalogue import rule_names, rule_row, rules_of
 from judgeloop.methods.rows import Draft
-from judgeloop.run.prepared import check_idle_settings
+from judgeloop.runs.prepared import check_idle_settings
 
 RULES = tuple(row.name for row in rules_of("compare") if not row.recorded)
 RULES_AMONG_MANY = rule_names("select")

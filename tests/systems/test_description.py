@@ -15,7 +15,7 @@ from support.live import system_flags
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item, Output
-from judgeloop.questions.compare.settings import CompareConfig
+from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.systems.catalogue import make_system
 from judgeloop.systems.chat import KEYS_OF_FILE, Description, Reading, read_description
 from judgeloop.systems.options import KEYS, options_of
@@ -173,7 +173,7 @@ def test_a_file_with_the_name_of_a_model_is_given_with_a_dot(chat_server):
     for path, typed in ((Path(FILE), FILE), (Path("openai/mine.toml"), place)):
         described('model = "openai/better"\n', path)
         options = [one for one in system_flags(chat_server, typed) if one != "--system"]
-        config = CompareConfig.of(
+        config = CompareSettings.of(
             first="old.jsonl", second=path, items="items.jsonl", judge=("openai/judge",), system=options
         )  # fmt: skip
         assert config.second == typed, "a path is a file, and a description is one"

@@ -18,7 +18,7 @@ S = TypeVar("S")
 Picks = Iterable[int] | NDArray[np.int64]  # positions in the order picked
 
 
-class Order:
+class LazyOrder:
     """An order of the pool, which remembers what was worked out of it."""
 
     def __init__(self, positions: Picks) -> None:
@@ -40,7 +40,7 @@ class Order:
 class OrderState:
     """The order of the items, and the number picked so far."""
 
-    order: Order
+    order: LazyOrder
     picked: int = 0
 
 
@@ -70,7 +70,7 @@ class Ordered(Unmoved, ABC):
 
     def init(self, items: int, rng: np.random.Generator) -> OrderState:
         """Return the state before the first step; raises ValueError as `positions` does."""
-        return OrderState(Order(self.positions(items, rng)))
+        return OrderState(LazyOrder(self.positions(items, rng)))
 
     def ask(self, state: OrderState, rng: np.random.Generator) -> tuple[Step | None, OrderState]:
         """Return the next item of the order; None once all are picked."""

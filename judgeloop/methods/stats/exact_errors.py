@@ -2,7 +2,7 @@
 
 Takes the least lead that gives each of two answers, by judgments and decisive judgments. Returns
 where runs end, and the largest chance of an answer at a gap at which it is wrong. The proofs are in
-`exact_tables.Table`.
+`exact_tables.ExactTable`.
 """
 
 import math
@@ -173,7 +173,7 @@ def _sines(points: int) -> Floats:
 
 
 def _certified(error: Callable[[float], float], limit: int) -> float:
-    """Return an upper bound of a polynomial on [0, 1] (`Table`, all shares of ties).
+    """Return an upper bound of a polynomial on [0, 1] (`ExactTable`, all shares of ties).
 
     It is bounded between points of a grid. Between two that are far apart the points in between are
     added, unless the bound there is already below the largest that is needed anyway.

@@ -1,7 +1,7 @@
 """Exactly calibrated tests with a zone in which either of their two answers is true.
 
 Takes the gaps at which each answer is wrong, a risk, a limit of judgments and a population. Returns
-a `Table`: how large a lead gives each answer, by judgments and decisive judgments. Its errors are
+a `ExactTable`: how large a lead gives each answer, by judgments and decisive judgments. Its errors are
 finite sums, computed for every share of ties. What the answers mean, and how a run looks at a
 table, is in `methods/stopping/by_table.py`.
 
@@ -74,7 +74,7 @@ class Outlook(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Table:
+class ExactTable:
     """The least lead that gives each answer, after n judgments of which m were decisive.
 
     A run gives the first answer whose lead is reached. `leads` has the shape (2, limit + 1,
@@ -162,21 +162,21 @@ class Table:
         lowered[judged] = np.minimum(lowered[judged], lead)
         return self.with_leads(side, lowered).error(side)
 
-    def with_leads(self, side: int, leads: Ints) -> Table:
+    def with_leads(self, side: int, leads: Ints) -> ExactTable:
         """Return the table with other leads for a side."""
         other = np.maximum(self.leads[1 - side], 1 - leads)
         return replace(self, leads=np.stack([leads, other] if side == 0 else [other, leads]))
 
 
 @lru_cache(maxsize=4)
-def _error_moved_out(table: Table, side: int, scale: float) -> float:
+def _error_moved_out(table: ExactTable, side: int, scale: float) -> float:
     """Return the error of an answer whose side of the table is at a larger scale."""
     leads = _leads(scale, table.half, table.zone, table.items)[side]
     return table.with_leads(side, leads).error(side)
 
 
 @lru_cache(maxsize=4)
-def calibrated(zone: Zone, risk: float, limit: int, items: int | None = None) -> Table:
+def calibrated(zone: Zone, risk: float, limit: int, items: int | None = None) -> ExactTable:
     """Return the table with the least scale found whose errors are proved to be at most `risk`.
 
     If no scale keeps the risk (very few judgments at a tiny risk), the table gives no answer, but
@@ -195,10 +195,10 @@ def calibrated(zone: Zone, risk: float, limit: int, items: int | None = None) ->
     return _made(math.inf, zone, limit, items, half)
 
 
-def _least(zone: Zone, risk: float, limit: int, items: int | None, half: Floats) -> Table | None:
+def _least(zone: Zone, risk: float, limit: int, items: int | None, half: Floats) -> ExactTable | None:
     """Search the least scale: by bisection at a few shares, then up to one that is proved."""
     alike = zone.nulls[0] == zone.nulls[1]  # alike sides err alike
-    tried: dict[float, Table | None] = {}
+    tried: dict[float, ExactTable | None] = {}
 
     def keeps(scale: float) -> bool:
         if scale not in tried:
@@ -239,8 +239,8 @@ def _bracket(keeps: Callable[[float], bool], usual: float) -> tuple[float, float
     return SCALES[max(0, at - 1)], SCALES[at]
 
 
-def _made(scale: float, zone: Zone, limit: int, items: int | None, half: Floats) -> Table:
-    return Table(zone, limit, items, scale, half, _leads(scale, half, zone, items))
+def _made(scale: float, zone: Zone, limit: int, items: int | None, half: Floats) -> ExactTable:
+    return ExactTable(zone, limit, items, scale, half, _leads(scale, half, zone, items))
 
 
 def _half(zone: Zone, risk: float, limit: int, items: int | None, more: float) -> Floats:
@@ -275,7 +275,7 @@ def _half(zone: Zone, risk: float, limit: int, items: int | None, more: float) -
 
 
 def _leads(scale: float, half: Floats, zone: Zone, items: int | None) -> Ints:
-    """Return the leads at a scale: whole numbers that keep the condition of `Table`'s proof."""
+    """Return the leads at a scale: whole numbers that keep the condition of `ExactTable`'s proof."""
     limit = len(half) - 1
     n, m = np.arange(limit + 1)[:, None], np.arange(limit + 1)
     leads = []

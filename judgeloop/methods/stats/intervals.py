@@ -11,9 +11,13 @@ on all items: its errors hold for a fixed sample, not for one that is looked at 
 use.
 """
 
-import math
+from __future__ import annotations
 
-from judgeloop.methods.stats.strata import Moments
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # pages count with these intervals, and the help of a command does not wait for NumPy
+    from judgeloop.methods.stats.strata import Moments
 
 Z_95 = 1.959964  # the normal distribution's 97.5 % quantile
 Interval = tuple[float, float]

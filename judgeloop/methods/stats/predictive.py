@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
 LIKELY = 0.8  # "four in five"
+FEWEST_KNOWN = 20  # verdicts that say shares; of fewer, the others are taken as assumed
 DIGITS = 2  # of a number of items that is shown
 
 

@@ -18,7 +18,7 @@ SHAPE = 0.5  # exponent of the spending function, if no other is given
 FARTHEST = 8
 
 
-class Step(NamedTuple):
+class WalkStep(NamedTuple):
     """The uncrossed walks after some draws, what is spent, and the boundary of the last draw.
 
     `alive` has the shape (..., levels, distances): the probability of each distance from 0 without a
@@ -94,18 +94,18 @@ class Spending:
         *_, last = self._steps(decisive)
         return last.chances_beyond(distance)
 
-    def _steps(self, decisive: NDArray[np.bool_]) -> Iterator[Step]:
+    def _steps(self, decisive: NDArray[np.bool_]) -> Iterator[WalkStep]:
         step = self.start(*decisive.shape[:-1])
         for drawn in range(decisive.shape[-1]):
             step = self.after(step, drawn, decisive=decisive[..., drawn])
             yield step
 
-    def start(self, *sequences: int) -> Step:
+    def start(self, *sequences: int) -> WalkStep:
         """Return the state of so many sequences before the first draw."""
         alive = np.ones((*sequences, len(self.levels), 1))
-        return Step(alive, np.zeros(alive.shape[:-1]), np.zeros(alive.shape[:-1], dtype=np.int32))
+        return WalkStep(alive, np.zeros(alive.shape[:-1]), np.zeros(alive.shape[:-1], dtype=np.int32))
 
-    def after(self, step: Step, drawn: int, *, decisive: NDArray[np.bool_] | bool) -> Step:
+    def after(self, step: WalkStep, drawn: int, *, decisive: NDArray[np.bool_] | bool) -> WalkStep:
         """Return the state after the draw that follows `drawn`; `decisive` says whether it is so."""
         known = step.alive.shape[-1]
         alive = np.zeros((*step.alive.shape[:-1], min(known + 1, self._distances)))
@@ -117,7 +117,7 @@ class Spending:
     def _distances(self) -> int:
         return min(self.limit, FARTHEST * math.isqrt(self.limit)) + 2
 
-    def _cut(self, alive: NDArray[np.float64], spent: NDArray[np.float64], drawn: int) -> Step:
+    def _cut(self, alive: NDArray[np.float64], spent: NDArray[np.float64], drawn: int) -> WalkStep:
         """Return what stays of `alive` uncrossed, what is then spent, and the boundary."""
         allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** self.shape) - spent
         # The probability of each distance or a larger one.
@@ -129,7 +129,7 @@ class Spending:
         crossed = np.zeros((*alive.shape[:-1], self._distances))
         np.copyto(crossed[..., : alive.shape[-1]], alive, where=crossing)
         left = np.where(crossing, 0.0, alive)[..., : max(1, int(barrier.max()))]
-        return Step(left, spent + crossed.sum(axis=-1), barrier.astype(np.int32))
+        return WalkStep(left, spent + crossed.sum(axis=-1), barrier.astype(np.int32))
 
     def _moved(self, alive: NDArray[np.float64], drawn: int) -> NDArray[np.float64]:
         """Return the probabilities of all distances after a decisive draw that follows `drawn`."""
@@ -158,8 +158,8 @@ class Course:
     drawn: int = 0
     sums: list[int] = field(default_factory=lambda: [0, 0])
     sides: NDArray[np.int64] = field(init=False)
-    _step: Step = field(init=False, repr=False)
-    _further: Step = field(init=False, repr=False)  # after decisive draws only
+    _step: WalkStep = field(init=False, repr=False)
+    _further: WalkStep = field(init=False, repr=False)  # after decisive draws only
     _barriers: list[NDArray[np.int32]] = field(default_factory=list, repr=False)  # of these draws
 
     def __post_init__(self) -> None:

@@ -63,7 +63,7 @@ class Walk:
         return float(self._levels[-crossed]) if crossed else 1.0
 
 
-class Finding(NamedTuple):
+class GroupFinding(NamedTuple):
     """What is shown of a group: the better system, 0 or 1, or None.
 
     `interval` bounds its gap, first minus second. `more` is how many of its items would further be
@@ -200,7 +200,7 @@ class ByGroup(Generic[G]):
         found = SLACK * NormalDist().inv_cdf(1 - float(self.levels[0])) + NormalDist().inv_cdf(0.9)
         return min(1.0, found * math.sqrt(decisive / items))
 
-    def findings(self) -> dict[G, Finding]:
+    def findings(self) -> dict[G, GroupFinding]:
         """Return what is shown of each group.
 
         All intervals hold at once with a chance of at least 1 - `risk`. A group with both systems
@@ -216,7 +216,7 @@ class ByGroup(Generic[G]):
     def _sides(self, group: G, rejected: set[Null[G]]) -> set[int]:
         return {side for side in (0, 1) if (group, side) in rejected}
 
-    def _finding(self, group: G, better: int | None, rejected: int) -> Finding:
+    def _finding(self, group: G, better: int | None, rejected: int) -> GroupFinding:
         preferences, items = self._preferences[group], self.sizes[group]
         tally = Tally(
             items,
@@ -230,9 +230,9 @@ class ByGroup(Generic[G]):
         low, high = with_seen(bounds, tally.gap) or (-1.0, 1.0)
         if better is None:
             left = float(self.levels[min(rejected, len(self.levels) - 1)])
-            return Finding(None, (min(low, 0.0), max(high, 0.0)), _more(tally, left))
+            return GroupFinding(None, (min(low, 0.0), max(high, 0.0)), _more(tally, left))
         cut = (max(low, 0.0), max(high, 0.0)) if better == 0 else (min(low, 0.0), min(high, 0.0))
-        return Finding(better, cut, None)
+        return GroupFinding(better, cut, None)
 
 
 def _more(tally: Tally, level: float) -> ItemsToDecide | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import risk_by_bets
-from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
+from judgeloop.methods.stats.exact_tables import ExactTable, Zone, calibrated, not_worse, within
 from judgeloop.methods.stopping.rule import Rule, at_most, points, risk_met, scores_for
 from judgeloop.methods.stopping.sequential import Sequential
 
@@ -56,7 +56,7 @@ class ByTable(Rule):
         """The gaps at which each answer is wrong."""
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> ExactTable:
         """The table, calibrated for the risk, the limit and the population."""
         items = None if self.items >= UNLIMITED else self.items
         return calibrated(self.zone, self.threshold, min(self.limit, self.items), items)

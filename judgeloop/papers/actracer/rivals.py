@@ -232,33 +232,12 @@ def outlier_scores(children: Positions, heights: Floats, smallest: int) -> Float
     its last cluster when the tree is cut ever lower, `least` the distance at which the last part of
     that cluster falls apart.
     """
-    tree = _condensed(children, heights, smallest)
-    least, left = np.array(tree.least)[tree.cluster], tree.left
-    scores: Floats = 1 - np.divide(least, left, out=np.ones_like(left), where=left > 0)
-    return scores
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Condensed:
-    """The last cluster of each item and the distance at which it leaves; what each cluster reaches.
-
-    `cluster` and `left` have the shape (items,). `least` holds, for each cluster, the distance at
-    which it or the last cluster within it falls apart.
-    """
-
-    cluster: Positions
-    left: Floats
-    least: list[float]
-
-
-def _condensed(children: Positions, heights: Floats, smallest: int) -> _Condensed:
-    """Walk the merges from the last to the first, and note where clusters split or lose items."""
     items = len(heights) + 1
     sizes = sizes_of(children)
-    cluster = np.zeros(2 * items - 1, dtype=np.int64)
-    left = np.full(2 * items - 1, np.nan)  # not a number: still in its cluster
-    least, parents = [np.inf], [-1]
-    for merge in range(items - 2, -1, -1):
+    cluster = np.zeros(2 * items - 1, dtype=np.int64)  # the last cluster of each node
+    left = np.full(2 * items - 1, np.nan)  # the distance at which a node leaves it; not a number: still in it
+    least, parents = [np.inf], [-1]  # of each cluster
+    for merge in range(items - 2, -1, -1):  # from the last to the first: clusters split, or lose items
         node, below, height = items + merge, children[merge], float(heights[merge])
         cluster[below], left[below] = cluster[node], left[node]
         if not np.isnan(left[node]):
@@ -273,7 +252,9 @@ def _condensed(children: Positions, heights: Floats, smallest: int) -> _Condense
             parents += [own, own]
     for child in range(len(least) - 1, 0, -1):
         least[parents[child]] = min(least[parents[child]], least[child])
-    return _Condensed(cluster[:items], left[:items], least)
+    of_items, fallen = left[:items], np.array(least)[cluster[:items]]
+    scores: Floats = 1 - np.divide(fallen, of_items, out=np.ones_like(of_items), where=of_items > 0)
+    return scores
 
 
 @final

@@ -69,7 +69,7 @@ class Outcomes:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQueries:
     """The queries asked so far, and which answers to the last query have arrived.
 
     `arrived` is empty once the last query is whole. `order` is a random order of the queries, which
@@ -82,7 +82,7 @@ class Asked:
     arrived: tuple[Label, ...] = ()
 
     @classmethod
-    def nothing(cls, items: int, rng: np.random.Generator) -> Asked:
+    def nothing(cls, items: int, rng: np.random.Generator) -> AskedQueries:
         """The state before the first query; draws the order of level queries."""
         return cls(np.zeros(items, dtype=np.bool_), rng.permutation(items))
 
@@ -95,13 +95,13 @@ class Asked:
         """True when there is nothing to ask: answers are out, or all queries are asked."""
         return self.waiting or bool(self.queries.all())
 
-    def with_query(self, position: int) -> Asked:
+    def with_query(self, position: int) -> AskedQueries:
         """The state after the item at `position` is asked."""
         queries = self.queries.copy()
         queries[position] = True
         return replace(self, queries=queries, waiting=True)
 
-    def with_labels(self, labels: Sequence[Label], systems: int, baseline: int) -> tuple[Asked, Outcomes | None]:
+    def with_labels(self, labels: Sequence[Label], systems: int, baseline: int) -> tuple[AskedQueries, Outcomes | None]:
         """The state after `labels` arrived, and the query's outcomes once it is whole."""
         arrived = (*self.arrived, *labels)
         if len(arrived) < systems - 1:
@@ -124,7 +124,7 @@ class InformedState:
     """
 
     known: NDArray[Any]  # shape (..., systems)
-    asked: Asked
+    asked: AskedQueries
     level_since: int | None = None
 
 
@@ -153,7 +153,7 @@ class Informed(ABC):
     def init(self, items: int, rng: np.random.Generator) -> InformedState:
         """The state before the first query."""
         check_queries(self.opinions, items)
-        return InformedState(self.nothing(self._systems), Asked.nothing(items, rng))
+        return InformedState(self.nothing(self._systems), AskedQueries.nothing(items, rng))
 
     def ask(self, state: InformedState, rng: np.random.Generator) -> tuple[Step | None, InformedState]:
         """The next query; None while answers are out, or once all queries are asked."""

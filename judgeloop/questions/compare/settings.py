@@ -25,7 +25,7 @@ from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.papers.settings import DiffUseSettings
-from judgeloop.settings import shared
+from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Gate, Parse, declared, described, one_of
 from judgeloop.systems.catalogue import source
@@ -36,63 +36,63 @@ SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareConfig(DiffUseSettings, ContestSettings):
+class CompareSettings(DiffUseSettings, ContestSettings):
     """All settings of a comparison of two systems."""
 
-    first: Annotated[Source | str, Parse(source)] = shared.items_setting(
+    first: Annotated[Source | str, Parse(source)] = fields.items_setting(
         "The first system: a file of outputs (JSONL, CSV or JSON), or one that answers live.", argument="A"
     ).field()
-    second: Annotated[Source | str, Parse(source)] = shared.items_setting("The second system.", argument="B").field()
+    second: Annotated[Source | str, Parse(source)] = fields.items_setting("The second system.", argument="B").field()
     # Not required here: without a judge, the message looks for recorded scores in the files.
-    judge: tuple[str | Judge, ...] = shared.JUDGES.field(())
-    selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
-        f"{described(selectors_of(QUESTION))}.", shared.SELECTION
+    judge: tuple[str | Judge, ...] = fields.JUDGES.field(())
+    selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
+        f"{described(selectors_of(QUESTION))}.", fields.SELECTION
     ).field(SELECTORS[0])
-    rule: Annotated[str, one_of(RULES)] = shared.run_setting(
+    rule: Annotated[str, one_of(RULES)] = fields.run_setting(
         f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; tie-aware for a selector that picks items.",
-        shared.STOPPING,
+        fields.STOPPING,
     ).field(RULES[0])
-    about: Annotated[str, one_of(tuple(Population))] = shared.run_setting(
+    about: Annotated[str, one_of(tuple(Population))] = fields.run_setting(
         "What the decision is about: like-these (these items are a random sample of them), or items "
         f"(these alone). Default: {Population.ITEMS_LIKE_THESE} for a guaranteed rule with "
         f"selector=random; {Population.THESE_ITEMS} for the others, which prove nothing more.",
-        shared.STOPPING,
+        fields.STOPPING,
     ).field(Population.ITEMS_LIKE_THESE.value)
-    near_tie: Annotated[float | None, Gt(0), Lt(1)] = shared.run_setting(
+    near_tie: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
         'With the rule anytime: stop with "no practical difference" once the gap is within '
         "this of zero, at the stated risk. Above 0 and below 1.",
-        shared.STOPPING,
+        fields.STOPPING,
     ).field(None)
-    min_gap: shared.MinGap = None
-    not_worse: Annotated[float | None, Gt(0), Lt(1)] = shared.run_setting(
+    min_gap: fields.MinGap = None
+    not_worse: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
         "Ask whether the second system is not worse than the first by this gap (share won less "
         "share lost). Exit code 0: it is not; 5: it is worse.",
-        shared.STOPPING,
+        fields.STOPPING,
         common=True,
         example=0.1,
         gate=Gate.CONDITION,
     ).field(None)
-    max_judgments: Annotated[int, Ge(1)] = shared.run_setting(
-        "Judgments at most. Default: 200; not-worse: more.", shared.STOPPING, common=True
+    max_judgments: Annotated[int, Ge(1)] = fields.run_setting(
+        "Judgments at most. Default: 200; not-worse: more.", fields.STOPPING, common=True
     ).field(200)
-    by_group: Annotated[str | None, one_of(tuple(Groups))] = shared.run_setting(
+    by_group: Annotated[str | None, one_of(tuple(Groups))] = fields.run_setting(
         "For each group of items: which system is better there. Further judgments, beyond "
         "`max_judgments`, go to open groups. report: say it; require: exit code 5 if the second system "
         "is worse in a group.",
-        shared.STOPPING,
+        fields.STOPPING,
         gate=Gate.CONDITION,
     ).field(None)
-    max_flips: Annotated[float | None, Ge(0), Le(1)] = shared.report_setting(
+    max_flips: Annotated[float | None, Ge(0), Le(1)] = fields.report_setting(
         "Exit with code 4 if it is shown, at the risk, that a larger share of the verdicts changes with "
         "the order (0 to 1).",
-        shared.STOPPING,
+        fields.STOPPING,
         file_only=True,
         gate=Gate.CONDITION,
     ).field(None)
-    give_up: Annotated[float | None, Gt(0), Lt(1)] = shared.run_setting(
+    give_up: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
         "Stop undecided once the probability of a decision within the maximum number of judgments "
         "is below this, for example 0.1.",
-        shared.STOPPING,
+        fields.STOPPING,
     ).field(None)
 
     @classmethod
@@ -160,7 +160,7 @@ def _is_even(selector: str) -> bool:
 
 def _with_limit(values: dict[str, object]) -> dict[str, object]:
     """Add the limit of `not_worse` if there is none: an equal system then passes in most runs."""
-    usual = declared(CompareConfig)["risk"].default
+    usual = declared(CompareSettings)["risk"].default
     try:
         margin, risk = float(str(values["not_worse"])), float(str(values.get("risk", usual)))
     except (KeyError, ValueError):

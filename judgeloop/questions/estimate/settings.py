@@ -13,9 +13,10 @@ from judgeloop.core.protocols import Judge
 from judgeloop.formats.tables import Source
 from judgeloop.methods.rows import INTERVALS, SelectorRow
 from judgeloop.papers.settings import AcTracerSettings, default_layer
-from judgeloop.settings import shared
+from judgeloop.settings import fields
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Gate, Parse, described, one_of
+from judgeloop.settings.sources import harmless_judge
 from judgeloop.systems.catalogue import source
 
 QUESTION = "estimate"
@@ -25,34 +26,34 @@ BY_CONFIDENCE = "confidence"  # a proxy that is no judge
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimateConfig(AcTracerSettings, RunSettings):
+class EstimateSettings(AcTracerSettings, RunSettings):
     """All settings of an estimate of one system's mean score."""
 
-    outputs: Annotated[Source | str, Parse(source)] = shared.items_setting(
+    outputs: Annotated[Source | str, Parse(source)] = fields.items_setting(
         "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.", argument="OUTPUTS"
     ).field()
-    proxy: str | Judge | None = shared.judge_setting(
-        "Cheap guess at every item's score, to narrow the interval: a judge, or confidence.", source=shared.OfJudge
+    proxy: str | Judge | None = fields.judge_setting(
+        "Cheap guess at every item's score, to narrow the interval: a judge, or confidence.", may_set=harmless_judge
     ).field(None)
-    selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
-        f"{described(selectors_of(QUESTION))}.", shared.SELECTION
+    selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
+        f"{described(selectors_of(QUESTION))}.", fields.SELECTION
     ).field(SELECTORS[0])
-    half_width: Annotated[float | None, Gt(0), Lt(0.5)] = shared.run_setting(
+    half_width: Annotated[float | None, Gt(0), Lt(0.5)] = fields.run_setting(
         "Stop once the interval reaches at most this far from the score. Above 0 and below 0.5.",
-        shared.STOPPING,
+        fields.STOPPING,
         common=True,
         example=0.05,
     ).field(None)
-    interval: Annotated[str, one_of(tuple(INTERVALS))] = shared.run_setting(
-        "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).", shared.STOPPING
+    interval: Annotated[str, one_of(tuple(INTERVALS))] = fields.run_setting(
+        "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).", fields.STOPPING
     ).field(next(iter(INTERVALS)))
-    require_score: Annotated[float | None, Ge(0), Le(1)] = shared.report_setting(
-        "Exit code 0 if the interval lies above this score, 5 if it lies below.", shared.STOPPING, gate=Gate.CONDITION
+    require_score: Annotated[float | None, Ge(0), Le(1)] = fields.report_setting(
+        "Exit code 0 if the interval lies above this score, 5 if it lies below.", fields.STOPPING, gate=Gate.CONDITION
     ).field(None)
-    risk: shared.Share = shared.run_setting(
-        "Stated risk that the interval misses the mean.", shared.STOPPING, common=True
+    risk: fields.Share = fields.run_setting(
+        "Stated risk that the interval misses the mean.", fields.STOPPING, common=True
     ).field(0.1)
-    min_judgments: shared.MinJudgments = FIRST_LOOK
+    min_judgments: fields.MinJudgments = FIRST_LOOK
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

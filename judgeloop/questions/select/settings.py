@@ -15,7 +15,7 @@ from judgeloop.formats.rows import stem
 from judgeloop.formats.tables import Source
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.papers.settings import LLMSelectorSettings
-from judgeloop.settings import shared
+from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Parse, described, one_of
 from judgeloop.systems.catalogue import sources
@@ -30,9 +30,9 @@ MinGap = Annotated[
     float | None,
     Gt(0),
     Lt(1),
-    shared.run_setting(
+    fields.run_setting(
         "Stop once no system is better than the named one by more than this gap (share won less share lost).",
-        shared.STOPPING,
+        fields.STOPPING,
         common=True,
         example=0.05,
     ),
@@ -40,35 +40,35 @@ MinGap = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectConfig(LLMSelectorSettings, ContestSettings):
+class SelectSettings(LLMSelectorSettings, ContestSettings):
     """All settings of a search for the best of many systems."""
 
-    outputs: Annotated[tuple[Source | str, ...], Parse(sources)] = shared.items_setting(
+    outputs: Annotated[tuple[Source | str, ...], Parse(sources)] = fields.items_setting(
         "The systems: files of outputs (JSONL, CSV or JSON), or ones that answer live.", argument="OUTPUTS"
     ).field()
-    baseline: str | None = shared.run_setting(
+    baseline: str | None = fields.run_setting(
         "System that all others are compared with: its name or file. By default, race chooses one on a few items.",
-        shared.SELECTION,
+        fields.SELECTION,
         metavar="NAME",
         common=True,
         example="today",
     ).field(None)
-    selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
-        f"{described(selectors_of(QUESTION))}.", shared.SELECTION
+    selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
+        f"{described(selectors_of(QUESTION))}.", fields.SELECTION
     ).field(SELECTORS[0])
-    rule: Annotated[str, one_of(RULES)] = shared.run_setting(
+    rule: Annotated[str, one_of(RULES)] = fields.run_setting(
         f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; fixed-budget for a selector that picks.",
-        shared.STOPPING,
+        fields.STOPPING,
     ).field(RULES[0])
     # At a risk of 1 every system would be ruled out before the first query.
-    risk: Annotated[float, Gt(0), Lt(1)] = shared.run_setting(
-        "Stated risk at which to stop.", shared.STOPPING, common=True
+    risk: Annotated[float, Gt(0), Lt(1)] = fields.run_setting(
+        "Stated risk at which to stop.", fields.STOPPING, common=True
     ).field(0.1)
     min_gap: MinGap = None
-    min_judgments: shared.MinJudgments = 1
-    max_judgments: Annotated[int, Ge(1)] = shared.run_setting(
+    min_judgments: fields.MinJudgments = 1
+    max_judgments: Annotated[int, Ge(1)] = fields.run_setting(
         f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each system.",
-        shared.STOPPING,
+        fields.STOPPING,
         common=True,
     ).field(USUAL)
 

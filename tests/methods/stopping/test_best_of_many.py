@@ -14,7 +14,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
-from judgeloop.questions.select.settings import SelectConfig
+from judgeloop.questions.select.settings import SelectSettings
 
 BASELINE, ITEMS, RISK = 0, 20, 0.1
 labels_of = partial(labels_of_rows, baseline=BASELINE)
@@ -115,6 +115,6 @@ def test_a_fixed_budget_names_the_highest_rate_at_the_end_and_states_no_risk():
 def test_the_gap_is_promised_and_refused_without_a_stated_risk():
     assert "at most 20 %" in make_rule_among("separated", risk=0.2, items=ITEMS).guarantee
     asked = {"outputs": ["a", "b"], "baseline": "a", "judge": "human", "min_gap": 0.05}
-    check_settings("select", SelectConfig.of(**asked))
+    check_settings("select", SelectSettings.of(**asked))
     with pytest.raises(InputError, match=r"^`min_gap=0.05` .* it applies to `rule=separated`$"):
-        check_settings("select", SelectConfig.of(**asked, selector="confidence"))
+        check_settings("select", SelectSettings.of(**asked, selector="confidence"))

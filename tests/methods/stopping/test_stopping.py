@@ -19,7 +19,7 @@ from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.papers.diffuse.rules import Hypergeometric, TieAware, survival
-from judgeloop.questions.compare.settings import CompareConfig
+from judgeloop.questions.compare.settings import CompareSettings
 
 
 def test_the_papers_worked_example():
@@ -134,7 +134,7 @@ def test_abstentions_count_for_the_other_side_under_a_guarantee(name):
 
 @pytest.mark.parametrize("name", RULES)
 def test_only_a_rule_with_an_interval_takes_a_near_tie(name):
-    config = CompareConfig.of(first="a", second="b", judge="human", rule=name, near_tie=0.05)
+    config = CompareSettings.of(first="a", second="b", judge="human", rule=name, near_tie=0.05)
     if name == "anytime":
         check_settings("compare", config)
         assert make_rule(name, risk=0.1, items=9, limit=9, near_tie=0.05).near_tie == 0.05

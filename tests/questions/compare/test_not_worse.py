@@ -12,8 +12,8 @@ from support import commandline
 from support.outputs import write_outputs
 
 import judgeloop
-from judgeloop.questions.compare.settings import CompareConfig
-from judgeloop.questions.stored import result_of, stored
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.questions.kept import result_of, stored
 
 ITEMS = 100
 NOT_WORSE, MIN_GAP = ("--not-worse", "0.2"), ("--min-gap", "0.2")
@@ -186,7 +186,7 @@ def test_other_candidates_verdicts_say_which_share_is_tied(tmp_path, monkeypatch
     ],
 )
 def test_the_default_limit_lets_an_equal_system_pass(given, limit):
-    config = CompareConfig.of(first="a", second="b", judge="human", **given)
+    config = CompareSettings.of(first="a", second="b", judge="human", **given)
     assert config.max_judgments == limit
 
 

@@ -9,8 +9,8 @@ from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.plan import RATINGS, ZERO_OR_ONE, judgments_to_know, more_to_know, too_few
-from judgeloop.run.plan import Range
+from judgeloop.questions.estimate.question import RATINGS, ZERO_OR_ONE, judgments_to_know, more_to_know, too_few
+from judgeloop.runs.forecast import Range
 
 ITEMS = 2000
 

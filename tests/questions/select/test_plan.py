@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from judgeloop.engine.session import Limits
-from judgeloop.questions.select.plan import (
+from judgeloop.questions.select.question import (
     ASSUMED,
     GAPS,
     GAPS_LIKE_THESE,
@@ -19,8 +19,8 @@ from judgeloop.questions.select.plan import (
     more_to_name,
     usual_calls,
 )
-from judgeloop.questions.select.settings import MORE_EACH, USUAL, SelectConfig
-from judgeloop.run.plan import Range
+from judgeloop.questions.select.settings import MORE_EACH, USUAL, SelectSettings
+from judgeloop.runs.forecast import Range
 
 NO_LIMIT = Limits(1, 10**6, 1.0)
 EVERY = 53 * 400
@@ -102,13 +102,13 @@ def test_a_search_without_a_usual_length_uses_up_its_limit():
 
 @pytest.mark.parametrize("systems", [6, 18, 54])
 def test_the_usual_limit_covers_what_is_expected_of_a_search(systems):
-    config = SelectConfig.of(outputs=[f"s{one}" for one in range(systems)], judge="human")
+    config = SelectSettings.of(outputs=[f"s{one}" for one in range(systems)], judge="human")
     assert usual(systems) < config.max_judgments
     assert usual(systems, 805) < config.max_judgments
 
 
 def test_without_a_stated_risk_the_limit_does_not_depend_on_the_systems():
     asked = {"outputs": ["a"] * 50, "judge": "human", "baseline": "a"}
-    assert SelectConfig.of(**asked, selector="confidence").max_judgments == USUAL
-    assert SelectConfig.of(**asked, selector="random").max_judgments == USUAL + 50 * MORE_EACH
-    assert SelectConfig.of(**asked, max_judgments=70).max_judgments == 70
+    assert SelectSettings.of(**asked, selector="confidence").max_judgments == USUAL
+    assert SelectSettings.of(**asked, selector="random").max_judgments == USUAL + 50 * MORE_EACH
+    assert SelectSettings.of(**asked, max_judgments=70).max_judgments == 70

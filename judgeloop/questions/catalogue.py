@@ -1,0 +1,99 @@
+"""The questions that can be asked, as the command line and Python share them.
+
+A question takes a folder and one row here. A row's functions import when they are called: what answers a question takes
+half a second, which `--help` must not pay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from judgeloop.questions.compare.question import Compare
+    from judgeloop.questions.compare.result import Comparison
+    from judgeloop.questions.compare.settings import CompareSettings
+    from judgeloop.questions.estimate.question import Estimate
+    from judgeloop.questions.estimate.result import Estimation
+    from judgeloop.questions.estimate.settings import EstimateSettings
+    from judgeloop.questions.question import Question
+    from judgeloop.questions.select.question import Select
+    from judgeloop.questions.select.result import Selection
+    from judgeloop.questions.select.settings import SelectSettings
+    from judgeloop.report.result import RunResult
+    from judgeloop.settings.run_settings import RunSettings
+
+S = TypeVar("S", bound="RunSettings")
+R = TypeVar("R", bound="RunResult")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRow(Generic[S, R]):
+    """A question: its name, a line of help, an example as typed, the class of its settings, and what answers it."""
+
+    name: str
+    help: str
+    example: str
+    settings: Callable[[], type[S]]
+    load: Callable[[], Question[S, Any, R]]
+
+
+def _compare_settings() -> type[CompareSettings]:
+    from judgeloop.questions.compare.settings import CompareSettings
+
+    return CompareSettings
+
+
+def _compare() -> Compare:
+    from judgeloop.questions.compare.question import Compare
+
+    return Compare()
+
+
+def _select_settings() -> type[SelectSettings]:
+    from judgeloop.questions.select.settings import SelectSettings
+
+    return SelectSettings
+
+
+def _select() -> Select:
+    from judgeloop.questions.select.question import Select
+
+    return Select()
+
+
+def _estimate_settings() -> type[EstimateSettings]:
+    from judgeloop.questions.estimate.settings import EstimateSettings
+
+    return EstimateSettings
+
+
+def _estimate() -> Estimate:
+    from judgeloop.questions.estimate.question import Estimate
+
+    return Estimate()
+
+
+COMPARE: QuestionRow[CompareSettings, Comparison] = QuestionRow(
+    "compare",
+    "Find the better of two systems.",
+    "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
+    _compare_settings,
+    _compare,
+)
+SELECT: QuestionRow[SelectSettings, Selection] = QuestionRow(
+    "select",
+    "Find the best of many systems by comparing each with a baseline among them.",
+    "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
+    _select_settings,
+    _select,
+)
+ESTIMATE: QuestionRow[EstimateSettings, Estimation] = QuestionRow(
+    "estimate",
+    "Estimate a system's mean score over all items from a few judged items.",
+    "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",
+    _estimate_settings,
+    _estimate,
+)
+QUESTIONS: tuple[QuestionRow[Any, Any], ...] = (COMPARE, SELECT, ESTIMATE)

@@ -1,0 +1,354 @@
+"""An estimate of one system's mean score: what it is made of, what it is likely to take, and its result.
+
+`question.py` of `questions/` runs it. A proxy judge rates every item first; then the judge rates a sample.
+"""
+
+import asyncio
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from scipy.special import chdtri
+
+from judgeloop.catalogue import selectors_of
+from judgeloop.core.choices import Draws
+from judgeloop.core.errors import InputError, UnpricedError
+from judgeloop.core.money import is_price_file
+from judgeloop.core.outcomes import Finished, StopKind, StopReason
+from judgeloop.core.pool import Pool
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import ONE_SYSTEM
+from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
+from judgeloop.engine.terms import Terms
+from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
+from judgeloop.methods.rows import INTERVALS, Draft
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.selectors.stratified import strata_of
+from judgeloop.methods.stats.controls import NO_CONTROLS
+from judgeloop.methods.stats.intervals import interval_at_once, interval_whenever, reach
+from judgeloop.methods.stats.strata import Floats, Moments, Strata
+from judgeloop.methods.stopping.precise import Precise
+from judgeloop.questions.estimate import page
+from judgeloop.questions.estimate.result import EstimateOptions, Estimation, estimated_of
+from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
+from judgeloop.questions.question import Question, Ran
+from judgeloop.report.page import Page
+from judgeloop.runs.drive import asked, data_notes, setup_of
+from judgeloop.runs.forecast import Left, Range
+from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, looks_at_all, read_inputs
+from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
+from judgeloop.settings.setting import alternatives, declared
+
+YES_OR_NO = 2  # steps of a scale
+CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy
+# Ends of the proxy's run after which it was asked about every item.
+WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}
+# Assumed until scores are known: a variance, and what has it. That of ratings is the middle one of recorded
+# ratings by people (RealSumm's 25 systems: 0.02 to 0.06) and models.
+ZERO_OR_ONE = 0.25, "scores of 0 and 1, as many of each"
+RATINGS = 0.05, "ratings that spread as recorded ones do, with a variance of 0.05"
+LUCKY = 0.1  # the chance that the variance is as small as the low case takes it, roughly
+ASSUMED_MEAN = 0.5  # an interval is widest there
+
+
+class Estimate(Question[EstimateSettings, Ratings, Estimation]):
+    """How good is this system?"""
+
+    name, result = QUESTION, Estimation
+
+    def check(self, config: EstimateSettings) -> None:
+        """Refuse a selector, vectors, a proxy and an interval that do not go together."""
+        row = config.selector_row
+        if not config.looks_at_confidence and config.confidence != declared(EstimateSettings)["confidence"].default:
+            raise InputError(
+                f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
+                "`proxy=confidence`, or a selector that does"
+            )
+        if config.layer != config.usual_layer:
+            _check_layer(config)
+        settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
+        check_idle_settings(config, QUESTION, replace(row, takes=row.takes | settled | {"layer"}))
+        for name in ("half_width", "require_score", "interval", "proxy") if row.draws is Draws.PICKED else ():
+            if getattr(config, name) != declared(EstimateSettings)[name].default:
+                raise InputError(
+                    f"`{name}`: `selector={config.selector}` picks its items, so no interval can be stated; "
+                    "use `selector=random` or `selector=stratified`"
+                )
+        check_about(
+            config,
+            f"`proxy={config.proxy}`" if config.proxy else f"`selector={config.selector}`",
+            proves=row.draws is Draws.EVEN and config.proxy is None,
+            instead="`selector=random` without a `proxy`",
+        )
+        if isinstance(config.outputs, str) and (config.proxy or row.needs_outputs):
+            chosen = f"proxy={config.proxy}" if config.proxy else f"selector={config.selector}"
+            raise looks_at_all(chosen, config.outputs, "`selector=random` without a `proxy`")
+
+    def inputs(self, config: EstimateSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
+        """What is read, with the system's confidence and the proxy if they are used."""
+        inputs = read_inputs(config, environment, offline=offline)
+        confidence = None
+        if config.looks_at_confidence:
+            assert not isinstance(config.outputs, str), "`check` has refused it"
+            confidence = config.confidences(config.outputs, inputs.pool.items)
+        return replace(inputs, confidence=confidence, proxy=_proxy(config, inputs, environment, offline=offline))
+
+    def identity(self, config: EstimateSettings, inputs: Inputs) -> dict[str, Any]:
+        """The proxy and the confidences."""
+        proxy, confidence = inputs.proxy, inputs.confidence
+        return {
+            "proxy": config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
+            "confidence": None if confidence is None else confidence.tolist(),
+        }
+
+    def parts(self, config: EstimateSettings, inputs: Inputs) -> Parts[Ratings]:
+        """Selector, mean by its strata, rule; a proxy's scores come later."""
+        items, row, any_look = len(inputs.pool), config.selector_row, INTERVALS[config.interval]
+        rule = Precise(
+            threshold=config.risk,
+            items=items,
+            half_width=config.half_width,
+            any_look=any_look,
+            first_look=config.min_judgments,
+            guaranteed=any_look and row.draws is Draws.EVEN and config.proxy is None,
+            sampled=inputs.sampled,
+        )
+        selector = row.make(draft_of(config, inputs.pool, inputs.confidence))
+        proxy = inputs.confidence if config.proxy == BY_CONFIDENCE else None
+        return Parts(selector, MeanScore(strata_of(selector, items), proxy, sampled=inputs.sampled), rule)
+
+    async def ask(
+        self,
+        run: Prepared[EstimateSettings],
+        terms: Terms,
+        interruption: Interruption | None = None,
+        observe: Observe[Ratings] = unobserved,
+    ) -> tuple[Parts[Ratings], Finished[Ratings]]:
+        """Let a proxy judge rate every item, within the same budget, then the judge a sample."""
+        if run.inputs.proxy is None:
+            return await super().ask(run, terms, interruption, observe)
+        began, items = asyncio.get_running_loop().time(), len(run.pool)
+        every = Session(
+            items=items,
+            selector=Random((ONE_SYSTEM,)),
+            estimator=MeanScore(Strata.single(items)),
+            rule=Precise(run.config.risk, items),
+            limits=Limits(1, items, run.limits.max_abstentions),
+            rng=np.random.default_rng(run.config.seed),
+        )
+        first = await asked(
+            every, run, replace(terms, controls=()), judges=(run.inputs.proxy,), interruption=interruption
+        )
+        stop = first.outcome.stop
+        if stop.kind not in WHOLE:
+            session: Session[Ratings] = run.session()
+            session.ask()
+            said = f"the proxy has not rated every item: {stop.sentence}"
+            session.tell([], halt=StopReason(stop.kind, said))
+            unasked = ((),) * len(run.judges)
+            none = tuple(NO_CONTROLS if queries else None for queries in terms.controls)
+            return run.parts, replace(first, outcome=session.outcome(), models=unasked, controls=none)
+        tally = first.outcome.estimate.tally
+        scores = np.empty(tally.items)
+        scores[tally.positions] = tally.scores
+        # An item on which the proxy abstained gets the proxy's mean, which is neutral.
+        proxy = np.where(np.isnan(scores), tally.moments.mean, scores)
+        strata = strata_of(run.parts.selector, items)
+        parts = replace(run.parts, estimator=MeanScore(strata, proxy, sampled=run.sampled))
+        if terms.deadline_s is not None:
+            took_s = asyncio.get_running_loop().time() - began
+            terms = replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
+        return parts, await asked(run.session(parts), run, terms, interruption=interruption, observe=observe)
+
+    def left(self, ran: Ran[EstimateSettings, Ratings]) -> Left:
+        """The items without a verdict, and how many of them the interval is likely to take."""
+        run, outcome, rule = ran.run, ran.finished.outcome, _rule(ran.parts)
+        pool, prompt, proxy = run.pool, run.inputs.prompt, run.inputs.proxy
+        tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
+        assuming = RATINGS if prompt is not None and len(prompt.labels) > YES_OR_NO else ZERO_OR_ONE
+        judgments, assumed = judgments_to_know(rule, tally, 0 if over else run.most_judgments, assuming)
+        done = {label.choice.position for label in outcome.labels}
+        return Left(
+            judgments,
+            assumed,
+            [pool.query(one, ONE_SYSTEM) for one in range(len(pool)) if one not in done],
+            len(done),
+            too_few(rule, tally, run.most_judgments, assuming),
+            first=() if proxy is None or _proxy_scores(ran.parts) is not None else (proxy,),
+        )
+
+    def result_of(self, ran: Ran[EstimateSettings, Ratings]) -> Estimation:
+        """The mean with its interval, and how many further judgments would make it narrow enough."""
+        run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
+        config, items = run.config, len(run.pool)
+        proxy, scores = run.inputs.proxy, _proxy_scores(parts)
+        represent = config.represent if config.selector_row.vectors else None
+        more = more_to_know(_rule(parts), outcome.estimate.tally) if outcome.winner is None else None
+        return estimated_of(
+            ran.finished,
+            setup_of(run, parts.rule, config.selector, represent=represent),
+            EstimateOptions(
+                layer=config.layer if config.hidden else None,
+                strata=len(strata_of(parts.selector, items).sizes),
+                half_width=config.half_width,
+                interval_kind=config.interval,
+                proxy=proxy.identity.name if proxy else str(config.proxy or "") or None,
+                required_score=config.require_score,
+            ),
+            data_notes(run),
+            items=run.pool.items,
+            proxy_mean=None if scores is None else float(scores.mean()),
+            more_judgments=more,
+            least=min(config.min_judgments, items),
+        )
+
+    def page(self, result: Estimation) -> Page:
+        """A result in sentences and tables."""
+        return page.page(result)
+
+    def so_far(self, tally: Ratings, systems: tuple[str, ...], longest: int) -> str:
+        """The mean during a run."""
+        return page.so_far(tally, systems, longest)
+
+
+def draft_of(config: EstimateSettings, pool: Pool, confidence: Floats | None) -> Draft:
+    """What the selector is made of."""
+    limit = min(config.max_judgments, len(pool))
+    return Draft(
+        items=len(pool),
+        limit=limit,
+        risk=config.risk,
+        start=limit if config.half_width is None else config.min_judgments,
+        systems=1,
+        settings=config,
+        seed=(config.seed, limit),
+        pool=pool,
+        found={} if confidence is None else {"confidence": confidence},
+    )
+
+
+def _rule(parts: Parts[Ratings]) -> Precise:
+    return cast("Precise", parts.rule)  # as the rules of estimates are
+
+
+def _proxy_scores(parts: Parts[Ratings]) -> Floats | None:
+    """The proxy's score of each item, shape (items,); None without scores for all items."""
+    return cast("MeanScore", parts.estimator).proxy
+
+
+def _check_layer(config: EstimateSettings) -> None:
+    """Refuse a layer if the vectors have none, or if the selector's paper prescribes another."""
+    takers = [row.name for row in selectors_of(QUESTION) if "layer" in row.takes]
+    if config.selector not in takers:
+        raise InputError(
+            f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it applies to "
+            f"{alternatives([f'`selector={name}`' for name in takers])}"
+        )
+    if not config.hidden:
+        raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
+
+
+def _proxy(config: EstimateSettings, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:
+    """The judge that rates every item; None if the proxy is not a judge.
+
+    The address and a price in the settings are the judge's and are not used for the proxy; a file
+    of prices is.
+    """
+    spec = config.proxy_judge
+    if spec is None:
+        return None
+    if spec in config.judge:
+        raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
+    options = judge_options(config, environment, rating=True, offline=offline)
+    price = options.price if options.price and is_price_file(options.price) else None
+    own = replace(options, price=price, base_url=None)
+    try:
+        judge = checked_judge(spec, own, config, inputs.pool, proxy=True)
+    except UnpricedError:
+        raise
+    except InputError as error:
+        raise InputError(f"`proxy={spec}`: {error}") from None
+    if judge.by_hand:
+        raise InputError(f"`proxy={spec}`: a proxy rates every item, so it cannot be a person")
+    return judge
+
+
+def judgments_to_know(
+    rule: Precise, tally: Ratings, limit: int, assuming: tuple[float, str]
+) -> tuple[Range, str | None]:
+    """The range of further judgments for a run at `tally`, and the assumption behind it.
+
+    `limit` is the maximum number of judged items, including the items in `tally`. `assuming` is what is
+    assumed of the scores, a variance and a sentence. The sentence is returned if they are assumed, else None.
+    """
+    most = max(0, limit - tally.asked)
+    if rule.half_width is None:
+        return Range(most, most, most), None
+    assumed = tally.asked < rule.first_look
+    known = more_to_know(rule, tally)
+    enough = _enough(rule, assuming[0], 0) - tally.asked if assumed else known
+    expected = most if enough is None else max(0, min(most, enough))
+    first = rule.first_look - tally.asked if assumed else more_to_know(rule, tally, lucky=True)
+    least = max(0, min(most, expected, first or 0))
+    return Range(least, expected, most), assuming[1] if assumed else None
+
+
+def too_few(rule: Precise, tally: Ratings, limit: int, assuming: tuple[float, str]) -> str:
+    """The sentence that all items, or `limit` of them, will probably not be enough; empty if they are."""
+    if rule.half_width is None:
+        return ""
+    known = more_to_know(rule, tally) if tally.asked >= rule.first_look else None
+    enough = _enough(rule, assuming[0], 0) if known is None else tally.asked + known
+    if rule.sampled and enough > rule.items:
+        return (
+            f"for items like these, an interval of `half_width={rule.half_width:g}` probably takes "
+            f"{enough:,} items; there are {rule.items:,}."
+        )
+    if enough <= limit:
+        return ""
+    return (
+        f"`max_judgments={limit}` will probably end the estimate before its interval has "
+        f"`half_width={rule.half_width:g}`: that takes about {enough:,}."
+    )
+
+
+def more_to_know(rule: Precise, tally: Ratings, *, lucky: bool = False) -> int | None:
+    """How many further judgments would probably make the interval narrow enough.
+
+    None without a `half_width`, or if the variance is not known yet. If `lucky`, it is taken to be smaller
+    than seen: by as much as one sample in ten of normal scores shows too large a variance.
+    """
+    moments, freedom = tally.moments, tally.judged - 1
+    if rule.half_width is None or freedom < 1 or math.isnan(moments.variance):
+        return None
+    left = 1 - tally.judged / rule.population
+    each = moments.variance * tally.judged / left if left > 0 else 0.0
+    if lucky:
+        each *= min(1.0, freedom / float(chdtri(freedom, LUCKY)))
+    return max(0, _enough(rule, each, tally.asked) - tally.asked)
+
+
+def _enough(rule: Precise, each: float, asked: int) -> int:
+    """The fewest judgments above `asked` that make the interval narrow enough, by bisection.
+
+    `each` is the variance of a single score. At most the population's items are returned.
+    """
+    low, high = asked, rule.population
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _half_width(rule, each, middle) <= (rule.half_width or 0.0):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _half_width(rule: Precise, each: float, judged: int) -> float:
+    items = rule.population
+    find = interval_whenever if rule.any_look else interval_at_once
+    variance = each / judged * (1 - judged / items)
+    found = find(Moments(ASSUMED_MEAN, variance, float(max(1, judged - 1))), judged, items, rule.threshold)
+    return math.inf if found is None else reach(ASSUMED_MEAN, found)

@@ -1,0 +1,327 @@
+"""Runs the session of any question: opens the ledger, makes the terms, starts the engine; and how to do it again.
+
+Reads a `Prepared`. The question makes the session and the result (`questions/question.py`).
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from judgeloop.core.choices import Order, Population
+from judgeloop.core.ledger import KeptResult, RunNote
+from judgeloop.core.outcomes import Control, ControlTally, Finished, StopKind
+from judgeloop.core.protocols import Judge, StoppingRule, System, T
+from judgeloop.core.records import Abstention, Answer, Call, Output
+from judgeloop.core.spend import Spend
+from judgeloop.core.verdict_key import digest
+from judgeloop.engine.loop import drive
+from judgeloop.engine.session import Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
+from judgeloop.engine.terms import Terms
+from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
+from judgeloop.ledger.reader import LedgerReader
+from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
+from judgeloop.providers.redaction import MASK, redact
+from judgeloop.report.page import Fact, Section
+from judgeloop.report.records import DataNotes, Setup
+from judgeloop.report.result import RunResult
+from judgeloop.report.words import visible
+from judgeloop.runs.inputs import required_winner, since_of
+from judgeloop.runs.prepared import LENGTH, Prepared
+from judgeloop.settings.fields import ABSTAIN
+from judgeloop.settings.run_settings import ContestSettings
+from judgeloop.settings.values import secrets_of
+
+R = TypeVar("R", bound=RunResult)
+P = TypeVar("P", bound=Prepared[Any])
+# An output counts as repeated from this many items and this share of the items on.
+FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
+
+# The user and the query of an address may hold a secret.
+_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=\?)[^#\s'\"]+")
+# A key by the look of it: a known beginning, or a long word of capitals, small letters and figures. In the name of
+# a model, parts are letters alone, or a number.
+_KEY_LIKE = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|AIza|AKIA)[-_]?[\w-]{16,}"
+    r"|(?<![\w/.])(?!(?:(?:[A-Za-z]+|v?\d+[A-Za-z]?)(?:[-_]|(?![\w-])))+(?![\w-]))(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{24,}(?![\w/.])"
+)
+
+
+@contextmanager
+def opened(run: P, *, offline: bool = False) -> Iterator[P]:
+    """A run with its ledger, opened once for all that a command asks, reads and keeps.
+
+    That of a suite is open already. A forecast creates no file: where there is no ledger, it looks into an empty one.
+
+    Raises:
+        LedgerError: the ledger cannot be created or opened.
+    """
+    if run.ledger is not None or not run.booked:
+        yield run
+        return
+    address = run.config.ledger
+    if offline and not is_ledger(address):
+        address = MEMORY
+    with closing(open_ledger(address, run.config.charge_to)) as ledger:
+        yield replace(run, ledger=ledger)
+
+
+def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
+    """The terms of a run.
+
+    With a human judge, a whole round is asked at once, comparisons are shown in random order, and
+    attempts have no time limit.
+    """
+    config, by_hand = prepared.config, prepared.by_hand
+    return Terms(
+        run_id=prepared.run_id,
+        order=Order.RANDOM if by_hand and not config.rates else config.order,
+        vote=config.vote,
+        seed=config.seed,
+        budget_p=config.budget_p,
+        concurrency=config.max_judgments if by_hand else config.concurrency,
+        calls_a_minute=config.rpm,
+        tokens_a_minute=config.tpm,
+        timeout_s=None if by_hand else config.judge_timeout,
+        deadline_s=config.deadline,
+        controls=prepared.inputs.controls,
+        controls_of=prepared.inputs.controls_of,
+        offline=offline,
+        max_item_bytes=config.max_item_bytes,
+        missing_abstains=config.missing == ABSTAIN,
+        max_failed=config.max_abstentions,
+        outputs_since={prepared.pool.systems[n]: day for n, day in since_of(config).items()},
+    )
+
+
+async def asked(
+    session: Session[T],
+    prepared: Prepared[Any],
+    terms: Terms,
+    *,
+    judges: tuple[Judge, ...] | None = None,
+    interruption: Interruption | None = None,
+    observe: Observe[T] = unobserved,
+) -> Finished[T]:
+    """Run a session to its end through the ledger, which is open, and close judges and systems.
+
+    No other process can run under the same run id meanwhile, unless the terms are offline. What
+    processes that ended have left open of the run is closed first. Judges learn the lengths of their
+    earlier replies from the ledger. `judges` replace the run's judges. A run that is not booked has
+    no ledger.
+    """
+    asking, systems = prepared.judges if judges is None else judges, systems_of(prepared)
+    if not prepared.booked:
+        (judge,) = asking
+        return await _answered(session, prepared, judge)
+    ledger, command = prepared.open_ledger, prepared.command
+    models = [judge for judge in asking if isinstance(judge, Metered)]
+    try:
+        # Two processes would pay for the same verdicts.
+        with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
+            if not terms.offline:
+                await ledger.note(terms.run_id, _note(prepared, session.rule))
+                await ledger.recover(terms.run_id)
+            replies, silent = await prepared.look(
+                lambda reader: ([reader.reply_lengths(judge.identity) for judge in models], silent_of(prepared, reader))
+            )
+            for model, lengths in zip(models, replies, strict=True):
+                model.learn_lengths(lengths)
+            terms = replace(terms, silent=silent, seen=command.seen, tested=command.tested)
+            finished = await drive(
+                session,
+                prepared.pool,
+                asking,
+                ledger,
+                terms,
+                systems=systems,
+                interruption=interruption,
+                observe=observe,
+            )
+            command.spend = finished.spend.after(command.spend)
+            finished = replace(finished, spend=command.spend)
+        known = terms.offline or terms.controls or terms.controls_of
+        named, kept = await prepared.look(
+            lambda reader: (
+                reader.models(terms.run_id),
+                None if finished.spend.attempts and known else reader.result(terms.run_id),
+            )
+        )
+    finally:
+        for judge in asking:
+            await judge.aclose()
+        for system in systems.values():
+            await system.aclose()
+    # Those of this command, and of commands before whose verdicts count.
+    finished = replace(finished, models=tuple(tuple(named.get(judge.identity.name, ())) for judge in asking))
+    if kept is None:
+        return finished
+    controls = finished.controls if known else _controls_of(kept)
+    at = "" if finished.spend.attempts else kept.at
+    return replace(finished, controls=controls, decided_at=at)
+
+
+def silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Abstention]:
+    """The calls to which earlier commands of a run got no verdict, by key; a person is asked them again.
+
+    A run that ended for too many of them asks them again, too: something may be better now.
+    """
+    kept = reader.result(prepared.run_id)
+    ended_for_them = kept and json.loads(kept.document)["result"]["stop_reason"] == StopKind.ABSTENTIONS
+    if prepared.by_hand or ended_for_them:
+        return {}
+    said = reader.silent(prepared.run_id)
+    return {key: Abstention(why.removeprefix("abstained: ")) for key, why in said.items()}
+
+
+def _controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:
+    """What judges made of the controls that an earlier command of a run asked."""
+    found = json.loads(kept.document)["result"]["counts"]["controls"]
+    return tuple(one and ControlTally(**one | {"end": one["end"] and Control(one["end"])}) for one in found)
+
+
+async def _answered(session: Session[T], prepared: Prepared[Any], judge: Judge) -> Finished[T]:
+    """Run a session on the verdicts of a judge that knows them all."""
+    while choices := session.ask():
+        answers: list[Answer] = []
+        for choice in choices:
+            query = prepared.pool.query(choice.position, choice.systems)
+            reply = await judge.judge(Call(query.item, query.systems, query.outputs))
+            assert not isinstance(reply.answer, Output), "a judge gives no output"
+            answers.append(reply.answer)
+        session.tell(answers)
+    return Finished(session.outcome(), Spend(), models=((),))
+
+
+def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
+    """What a list of runs says of this one, and what tells how often its question was asked."""
+    return RunNote(
+        systems=prepared.pool.systems,
+        judges=tuple(judge.identity.name for judge in prepared.judges),
+        night=prepared.night or prepared.config.night or "",
+        risk=1.0 if rule.guarantee is None else rule.threshold,
+        asked=prepared.asked,
+        question=prepared.question,
+        seed=prepared.config.seed,
+        outputs=tuple(
+            "" if place in prepared.inputs.systems else digest(texts)[:LENGTH]
+            for place, texts in enumerate(prepared.pool.outputs)
+        ),
+    )
+
+
+def systems_of(prepared: Prepared[Any]) -> dict[str, System]:
+    """The systems of a run that answer live, by name."""
+    names = prepared.pool.systems
+    return {names[place]: system for place, system in prepared.inputs.systems.items()}
+
+
+def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *, represent: str | None = None) -> Setup:
+    """What is known of a run before its first judgment."""
+    config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
+    prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
+    swayed = [judge for judge in judges if judge.order_matters]
+    tiers = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Metered)]
+    twice = len(swayed) if terms.order is Order.BOTH else 0
+    return Setup(
+        systems=prepared.pool.systems,
+        judges=tuple(judge.identity.name for judge in judges),
+        judge_parameters=tuple(dict(judge.identity.parameters) for judge in judges),
+        vote=config.vote.value if len(judges) > 1 else None,
+        rule=rule.name,
+        risk_threshold=rule.threshold,
+        guarantee=rule.guarantee,
+        selector=selector,
+        represent=represent,
+        prompt=prompt.id if prompt else "",
+        rubric=prepared.inputs.rubric,
+        order=terms.order.value if swayed and not config.rates else None,
+        seed=config.seed,
+        calls_per_item=len(judges) + twice,
+        required_winner=required_winner(config, prepared.pool.systems),
+        controlled=config.controlled,
+        max_abstentions=config.max_abstentions,
+        fail_on_warning=config.fail_on_warning,
+        old_prices=old_prices((*judges, *systems), today()),
+        prices=price_sentence(judges, systems),
+        tier="; ".join(f"{judge.identity.name} at {text}" for judge, text in tiers if text),
+        asked_anew="; ".join(
+            f"{judge.identity.name} was asked anew, because {why}: give `version` to have its verdicts remembered"
+            for judge in config.asked
+            if not isinstance(judge, str) and (why := getattr(judge, "unknown", None))
+        ),
+        about=Population.ITEMS_LIKE_THESE if prepared.sampled else Population.THESE_ITEMS,
+        run=terms.run_id,
+        night=prepared.night,
+        most_usd=None if (most := prepared.inputs.most_usd) is None else float(most),
+        version=version("judgeloop"),
+    )
+
+
+def data_notes(prepared: Prepared[Any]) -> DataNotes:
+    """What is to be known of a run's data."""
+    pool, config, joined = prepared.pool, prepared.config, prepared.inputs.joined
+    repeated = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
+    many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
+    empty = {name: pool.count_empty(number) for number, name in enumerate(pool.systems)}
+    return DataNotes(
+        items=len(pool),
+        left_out=joined.left_out,
+        beyond=joined.beyond,
+        guessed=prepared.inputs.guessed,
+        repeated={name: count for name, count in repeated.items() if count >= many},
+        empty={name: count for name, count in empty.items() if count},
+        # The baseline's outputs say what is usual.
+        usual_empty=empty[config.trusted(pool.systems)] if isinstance(config, ContestSettings) else 0,
+    )
+
+
+def repeatable(ready: Prepared[Any], result: R, call: str) -> R:
+    """A result whose page has the `call`, masked, the files with hashes, and the date as all readers take it alike."""
+    decided, facts = result.counts.decided_at, [Fact("command", Section.AGAIN, "command", call)]
+    for path in ready.config.files_read():
+        if path != ready.config.ledger and path.is_file():
+            with path.open("rb") as file:
+                digits = hashlib.file_digest(file, "sha256").hexdigest()
+            facts.append(Fact(f"file.{path}", Section.AGAIN, visible(str(path)), f"sha256 {digits}"))
+    when = datetime.fromisoformat(decided) if decided else datetime.now(UTC)
+    date = f"{'result of ' if decided else ''}{when:%d %B %Y, %H:%M UTC}"
+    return replace(result, page=replace(result.page.with_facts(*facts), written=date))
+
+
+def called(function: str, places: Iterable[object], names: Mapping[str, object]) -> str:
+    """A call in Python as it was written; what has no short form is `…`.
+
+    >>> called("judgeloop.compare", ["a.jsonl", [{"id": 1}]], {"judge": print, "risk": 0.05})
+    "judgeloop.compare('a.jsonl', …, judge=print, risk=0.05)"
+    """
+    named = (f"{name}={_written(value)}" for name, value in names.items())
+    return f"{function}({', '.join([*map(_written, places), *named])})"
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Path):
+        return repr(str(value))
+    if isinstance(value, tuple | list) and all(isinstance(one, str | Path | float | int) for one in value):
+        return f"[{', '.join(map(_written, value))}]"
+    if value is None or isinstance(value, str | float | int):
+        return repr(value)
+    return getattr(value, "__name__", "…") if callable(value) else "…"
+
+
+def masked(text: str, environment: Mapping[str, str]) -> str:
+    """A text without the values of secret variables, parts of addresses, and likely keys.
+
+    >>> masked("--judge-base-url https://me:word@host/v1?k=1", {})
+    '--judge-base-url https://[masked key]@host/v1?[masked key]'
+    """
+    for secret in secrets_of(environment):
+        text = redact(text, secret)
+    return _KEY_LIKE.sub(MASK, _IN_ADDRESS.sub(MASK, text))

@@ -1,0 +1,98 @@
+"""How often judges were asked about a baseline on the same items: by the runs that a ledger notes.
+
+A run notes a few of the questions that it may ask, whoever the candidate is; a search among more systems
+notes those about each of them. It counts from then on,
+also if all its verdicts were known and none was paid for. Decides nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+from heapq import nsmallest
+from itertools import takewhile
+
+from judgeloop.core.ledger import RecordedRun, RunNote
+from judgeloop.core.records import Item
+from judgeloop.core.verdict_key import KeyedJudge, digest
+
+NOTED = 16  # items of which a run notes its questions
+DIGITS = 8  # hexadecimal, of a judge with an item, and of an output
+# Of two baselines' outputs to the same items, from which on they are one: short outputs may agree by chance.
+SAME = 0.75
+PAIR = 2  # systems
+
+
+def noted_questions(
+    items: Sequence[Item], output: Callable[[int], object], judges: Iterable[KeyedJudge]
+) -> tuple[str, ...]:
+    """Some of a run's questions: a judge with an item, and a system's output to it.
+
+    `output` gives what identifies the system's output to an item, by position. The items are those
+    with the least hashes of their texts (Broder 1997, "On the resemblance and containment of documents").
+    So runs on the same items note the same, and a run on more items mostly notes some of them.
+    """
+    chosen = nsmallest(NOTED, range(len(items)), key=lambda at: _hash("".join(_texts(items[at]))))
+    placed = [[_texts(items[at]), output(at)] for at in chosen]
+    return tuple(
+        digest([judge, place])[:DIGITS] + digest(given)[:DIGITS] for judge in judges for place, given in placed
+    )
+
+
+def searched(runs: Iterable[RunNote], both: Sequence[Sequence[str]]) -> int:
+    """Among how many systems, both of these with them, one of the `runs` was a search; 0 for none.
+
+    `both` are the questions about each of two systems, which another name does not hide.
+    """
+    among = (
+        len(note.systems)
+        for note in runs
+        if len(note.systems) > PAIR and all(any(_same(asked, each) for each in _by_system(note)) for asked in both)
+    )
+    return max(among, default=0)
+
+
+def ties_of(runs: Iterable[RecordedRun]) -> tuple[int, int]:
+    """How many items were a tie, of how many, in those of `runs` that compared two systems."""
+    notes = [one.note for one in runs]
+    tied = sum(note.tied for note in notes)
+    return tied, tied + sum(note.decided for note in notes)
+
+
+def _texts(item: Item) -> tuple[str, str]:
+    """What an item asks, whatever its id is; the id of one that asks nothing."""
+    return item.prompt or item.id, item.reference or ""
+
+
+def _hash(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def runs_before(
+    runs: Sequence[RecordedRun], run: str, asked: Sequence[str], test: tuple[str, int] | None = None
+) -> list[RecordedRun]:
+    """Each of `runs` before `run` that asked about the baseline of the questions `asked`.
+
+    The order is that in which runs began; before a run that has not begun are all. Of the runs that are one
+    `RunNote.test` only the first stands there, and none of the same `test`.
+    """
+    found, tests = list[RecordedRun](), {test}
+    for one in takewhile(lambda one: one.id != run, runs):
+        if one.note.test is not None and one.note.test in tests:
+            continue
+        if any(_same(asked, each) for each in _by_system(one.note)):
+            found.append(one)
+            tests.add(one.note.test)
+    return found
+
+
+def _by_system(note: RunNote) -> Iterator[Sequence[str]]:
+    """Yield the questions about each system that a run noted: of a pair those about its baseline alone."""
+    systems = len(note.systems) if len(note.systems) > PAIR else 1
+    each = len(note.asked) // systems
+    yield from (note.asked[begin : begin + each] for begin in range(0, systems * each, each or 1))
+
+
+def _same(asked: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether questions on the same items are about the same outputs, as far as some can tell."""
+    known = {one[:DIGITS]: one for one in others}
+    both = [known[one[:DIGITS]] == one for one in asked if one[:DIGITS] in known]
+    return sum(both) >= SAME * max(1, len(both))

@@ -1,0 +1,513 @@
+"""What a question would take: judgments, calls and dollars, in a low, an expected and the worst case; asks no judge.
+
+Takes what the question says is left (`Left`), prices the calls that the ledger does not answer, and returns a
+`Forecast`, as text and as JSON values. The worst case is an upper bound; the low and expected cases are guesses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from html import escape
+from typing import Any, NamedTuple
+
+from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.outcomes import ControlTally, Finished, StopKind
+from judgeloop.core.part import Say
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Query, Quote
+from judgeloop.engine.asks import Planned
+from judgeloop.engine.controls import calls_each
+from judgeloop.engine.generating import Sources
+from judgeloop.engine.presentation import settles
+from judgeloop.engine.terms import Terms
+from judgeloop.methods.stats.controls import MOST, USUAL
+from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
+from judgeloop.report.notes import Note, NoteCode
+from judgeloop.report.result import SCHEMA_VERSION, RunResult
+from judgeloop.report.terminal import render, wrapped
+from judgeloop.report.words import WIDTH, as_python, count, dollars, per_cent, sentence, shortened, visible
+from judgeloop.runs.drive import silent_of, systems_of
+from judgeloop.runs.prepared import Prepared
+
+EVEN = 0.5
+LOOKED_UP = 10_000  # queries of which the ledger is asked; of the others none is taken as known
+FORESEEN = {NoteCode.ALL_IDENTICAL, NoteCode.SEARCHED}  # doubts that need no further verdict
+OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
+Quotes = Sequence[Sequence[Quote]]  # the quotes of every call, by query
+
+
+class Range(NamedTuple):
+    """The low, expected and worst case of a number."""
+
+    low: int
+    expected: int
+    worst: int
+
+
+NOTHING = Range(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class EqualSystem:
+    """What `not_worse` does with a system that is equal, at a share of ties.
+
+    The chances that it passes, fails and gets no answer, the expected `judgments`, and
+    (approximately) the limit and the margin with which it passes in 80 % of the runs. If it passes with
+    less than an even chance at this `limit`, and no limit up to `most` makes it 80 %, `passes_at_most` is its
+    chance at that.
+    """
+
+    ties: float
+    judgments: float
+    passes: float
+    fails: float
+    none: float
+    limit_for_80: int
+    margin_for_80: float
+    limit: int
+    most: int
+    passes_at_most: float | None
+
+
+def usual(equal: Sequence[EqualSystem]) -> EqualSystem | None:
+    """The one with the share of ties in the middle; None of none."""
+    return equal[len(equal) // 2] if equal else None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOutlook:
+    """A group's number of items, and the smallest gap that is found in it in 90 % of the runs.
+
+    The gap is approximate, and None where judging all items finds any.
+    """
+
+    group: str | None
+    items: int
+    gap_found: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a question says is left of its run.
+
+    - `judgments`: further ones. `assumed`: in words what the expected case assumes; None if it rests on verdicts.
+    - `queries`: those that may be asked yet, beside the number that is `done`.
+    - `stays_open`, `equal`, `groups`: as in `Forecast`, the largest group first.
+    - `first`: the judges that are asked all queries before.
+    """
+
+    judgments: Range
+    assumed: str | None
+    queries: Sequence[Query]
+    done: int
+    stays_open: str = ""
+    equal: tuple[EqualSystem, ...] = ()
+    groups: tuple[GroupOutlook, ...] = ()
+    first: tuple[Judge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a question would take. No judge was asked, and nothing was spent.
+
+    - `result`: what the verdicts in the ledger and identical outputs say already.
+    - `judgments`, `calls`, `cost_p`: further ones, and their cost in picodollars, in the low, expected and worst case.
+    - `assumed`: in words what the expected case assumes; None if it rests on verdicts.
+    - `affordable`: the number of judgments that the rest of the budget probably pays for; None without a budget, or if
+      calls cost nothing. Each is set aside at its worst case, `reserved_p`, after the calls that are made in any case
+      have cost about `beside_p`. `controls`: the calls for controls, expected and in the worst case.
+    - `questions`: the number of queries that may be asked, of which `unasked` take no call: their outputs are
+      identical, or too large. All would probably cost `all_p`; 0 if that is not known.
+    - `stays_open`: a sentence on why the question will probably have no answer; empty if one is expected.
+    - `equal`: what happens to an equal system, by the share of ties, if that is asked. `groups`: those that are tested.
+    - `outputs`: the part of `calls` for the outputs of systems that answer live. `outputs_cost_p` is their cost, and
+      `judging_cost_p` that of all other calls; None without such systems.
+    - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
+    - `settings`: which files set something; empty if none did.
+    """
+
+    result: RunResult
+    judgments: Range = NOTHING
+    calls: Range = NOTHING
+    cost_p: Range = NOTHING
+    assumed: str | None = None
+    affordable: int | None = None
+    reserved_p: int = 0
+    beside_p: int = 0
+    controls: tuple[int, int] = (0, 0)
+    questions: int = 0
+    unasked: int = 0
+    all_p: int = 0
+    stays_open: str = ""
+    equal: tuple[EqualSystem, ...] = ()
+    groups: tuple[GroupOutlook, ...] = ()
+    outputs: Range | None = None
+    outputs_cost_p: Range | None = None
+    judging_cost_p: Range | None = None
+    unpriced: tuple[str, ...] = ()
+    unpriced_systems: tuple[str, ...] = ()
+    settings: str = ""
+
+    @property
+    def priced(self) -> bool:
+        """Whether the price of every judge and system is known."""
+        return not (self.unpriced or self.unpriced_systems)
+
+    @property
+    def decided(self) -> bool:
+        """Whether what is known decides, or needs no call."""
+        return self.calls.worst == 0 or self.result.stop_reason is not StopKind.DRY_RUN
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to be careful of, in sentences: the chance of an answer, prices and data."""
+        passes = [] if self.decided else unlikely_to_pass(self.equal, self.result.items)
+        stays = [f"Warning: {self.stays_open}"] if self.stays_open else []
+        return [*passes, *stays, *(f"Warning: {one.message}" for one in self._notes)]
+
+    @property
+    def _notes(self) -> list[Note]:
+        doubts = (one for one in self.result.doubts() if one.code in FORESEEN)
+        return [*doubts, *self.result.setup.warnings, *self.result.data.warnings]
+
+    @property
+    def usd_of_all(self) -> float | None:
+        """The probable cost of all judgments, as those so far or their quotes say; None if that is not known."""
+        quoted_p = self.all_p if self.priced else 0
+        return self.result.usd_of_all or (float(to_usd(quoted_p)) if quoted_p else None)
+
+    @property
+    def basis(self) -> str:
+        """What the expected and the worst case assume."""
+        basis = self.assumed or "that further verdicts are like those in the ledger"
+        if self.judgments.low == self.judgments.worst:
+            basis = "that all allowed judgments are made, as this rule does"
+        return f"The expected case assumes {basis}. The worst case makes every allowed judgment at its maximum cost."
+
+    def text(self, width: int = WIDTH) -> str:
+        """The text for a terminal of `width` columns."""
+        if self.decided:
+            parts = [wrapped(self._decided(), width), *self._equal(width)]
+            return "\n\n".join([*parts, render(self.result.page, width=width)])
+        paragraphs = [*self._sentences(), self._affordable(), *self.warnings, *self._after_warnings()]
+        parts = [wrapped(OPENING, width), self._table(), *self._equal(width)]
+        return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
+
+    def _decided(self) -> str:
+        """That the question is decided, and what controls and open groups still cost at most."""
+        if self.calls.worst == 0:
+            return "No calls are needed: known verdicts or identical outputs already decide."
+        left = ["controls"] if self.calls.low else []
+        left += ["open groups"] if self.judgments.worst else []
+        untested = " Until the controls are asked, no gate is passed." if self.calls.low else ""
+        return (
+            f"{OPENING} Known verdicts or identical outputs already decide. The {' and '.join(left)} still need "
+            f"{count(self.calls.worst, 'call')} at most, for {show_usd(self.cost_p.worst)} at most.{untested}"
+        )
+
+    def _sentences(self) -> Iterator[str]:
+        """What is assumed, what it would cost never to stop, and what of it takes no call."""
+        yield self.basis
+        usd, result = self.usd_of_all, self.result
+        if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
+            yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
+        if self.unasked:
+            alike = f"{self.unasked:,} of {count(self.questions, 'question')} need no call"
+            yield f"{alike} (known verdicts, identical or oversized outputs)."
+        elif result.asked:
+            yield sentence(f"{count(result.asked, 'verdict')} already known")
+        if result.setup.order == "both":
+            yield "The figures count two calls an item. Ties need only one call, so expect fewer."
+        expected, worst = self.controls
+        if worst:
+            yield f"The calls include {expected:,} to {worst:,} for controls, which test the judge first."
+
+    def _affordable(self) -> str:
+        """How far the budget goes."""
+        left, budget = self.result.spend.left_p, self.result.spend.budget_p
+        if left is None:
+            return "No budget limits the cost."
+        shown = f"budget of {show_usd(budget or 0)}"
+        if self.result.spend.ledger_is_short:
+            shown = f"{show_usd(left)} left of a budget of the ledger"
+        if self.affordable is None or self.affordable >= self.judgments.worst:
+            if self.cost_p.worst <= left:
+                return f"The {shown} is enough."
+            return f"The {shown} is enough at likely costs, but not at maximum costs."
+        if self.affordable == 0:
+            needs = f"A judgment reserves its maximum cost, about {show_usd(self.reserved_p)}"
+            first = f", after other calls for about {show_usd(self.beside_p)}" if self.beside_p else ""
+            return f"The {shown} covers no further judgment. {needs}{first}."
+        short = self.affordable < self.judgments.expected
+        ends = "probably too few to decide" if short else "enough unless the run takes longer"
+        return f"The {shown} covers about {count(self.affordable, 'judgment')}: {ends}."
+
+    def _after_warnings(self) -> Iterator[str]:
+        """What groups can show, what has no price, and where prices, columns and settings are from."""
+        if self.groups:
+            yield self._groups()
+        yield from (f"{visible(one)} has no known price." for one in (*self.unpriced, *self.unpriced_systems))
+        if self.outputs is not None and self.outputs.worst:
+            yield (
+                "How long the missing outputs will be is not known: the expected case supposes 400 tokens "
+                "each, the worst case the limit of tokens."
+            )
+        setup, data = self.result.setup, self.result.data
+        named = {"Price": setup.prices, "Tier": setup.tier, "Columns": data.guessed, "Settings": self.settings}
+        yield from (f"{name}: {visible(text)}." for name, text in named.items() if text)
+
+    def _groups(self) -> str:
+        """What the groups add, and which gap each can show."""
+        cost = f", for about {dollars(self.usd_of_all)} in all" if self.usd_of_all else ""
+        said = (
+            "The groups are tested beside that: the expected case leaves their further judgments out. Where some stay "
+            f"open, nearly every item is judged{cost}."
+        )
+        found = [
+            f"{shortened(one.group or NO_GROUP, LONGEST_NAME)} ({count(one.items, 'item')}) {one.gap_found:.2f}"
+            for one in self.groups[:MOST_SHOWN]
+            if one.gap_found is not None
+        ]
+        if not found:
+            return f"{said} A group that is judged whole is decided, unless it is level."
+        more = len(self.groups) - len(found)
+        left = f", and {count(more, 'smaller group')} more" if more else ""
+        return f"{said} The gap that is found in 90 % of the runs, about: {', '.join(found)}{left}."
+
+    def _table(self) -> str:
+        """The low, expected and worst case of judgments, calls and cost, in columns."""
+
+        def costs(cases: Range, *, known: bool) -> tuple[str, ...]:
+            return tuple(map(show_usd, cases)) if known else ("not known",) * 3
+
+        rows: list[tuple[str, ...]] = [
+            ("", *Range._fields),
+            ("judgments", *(f"{one:,}" for one in self.judgments)),
+            ("calls", *(f"{one:,}" for one in self.calls)),
+            *([("  outputs", *(f"{one:,}" for one in self.outputs))] if self.outputs else []),
+            ("cost", *costs(self.cost_p, known=self.priced)),
+        ]
+        if self.outputs_cost_p is not None and self.judging_cost_p is not None:
+            rows.append(("  outputs", *costs(self.outputs_cost_p, known=not self.unpriced_systems)))
+            rows.append(("  judging", *costs(self.judging_cost_p, known=not self.unpriced)))
+        return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
+
+    def _equal(self, width: int) -> list[str]:
+        """What happens to an equal system, as a table with its title; nothing if not asked."""
+        if (common := usual(self.equal)) is None:
+            return []
+        rows: list[tuple[str, ...]] = [("ties", "judgments", "passes", "fails", "no answer", "items for 80 %")]
+        for one in self.equal:
+            chances = map(per_cent, (one.passes, one.fails, one.none))
+            rows.append((per_cent(one.ties), f"{one.judgments:,.0f}", *chances, f"{one.limit_for_80:,}"))
+        lines = (f"  {a:>5}{b:>11}{c:>9}{d:>8}{e:>11}{f:>16}" for a, b, c, d, e, f in rows)
+        table = "\n".join(["How often an equal system would pass:", *lines])
+        if not common.margin_for_80:  # all items are judged
+            return [table]
+        said = (
+            f"With {per_cent(common.ties)} ties and this limit, an equal system passes in 80 % of the runs at a margin "
+            f"of about {common.margin_for_80:.2f}."
+        )
+        return [table, wrapped(said, width)]
+
+    def to_dict(self, say: Say = str) -> dict[str, Any]:
+        """Return the forecast as JSON values: amounts in dollars, null without a price."""
+        result = self.result
+        setup, data = result.setup.to_json(say), result.data.to_json(say)
+        kept = ("tier", "prices", "old_prices", "run", "rule", "selector")
+
+        def in_dollars(cost_p: Range | None) -> dict[str, float] | None:
+            return None if cost_p is None else {name: float(to_usd(p)) for name, p in cost_p._asdict().items()}
+
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": result.job,
+            "dry_run": True,
+            "about": str(result.about),
+            "items": result.items,
+            "decided_by_ledger": result.winner,
+            "answered_from_ledger": result.asked,
+            "judgments": self.judgments._asdict(),
+            "calls": self.calls._asdict(),
+            "outputs": None if self.outputs is None else self.outputs._asdict(),
+            "usd_of_outputs": None if self.unpriced_systems else in_dollars(self.outputs_cost_p),
+            "usd_of_judging": None if self.unpriced else in_dollars(self.judging_cost_p),
+            "questions": self.questions,
+            "questions_without_a_call": self.unasked,
+            "usd": in_dollars(self.cost_p) if self.priced else None,
+            "usd_of_all": self.usd_of_all,
+            "expected_is_assumed": self.assumed is not None,
+            "budget_usd": result.spend.budget_usd,
+            "budget_pays_for": self.affordable,
+            "stays_open": say(self.stays_open) if self.stays_open else None,
+            "warnings": [one.to_json(say) for one in self._notes],
+            "equal_system": [asdict(one) for one in self.equal],
+            "groups": [asdict(one) for one in self.groups],
+            "guessed": data["guessed"],
+            "empty": data["empty"],
+            **{name: setup[name] for name in kept},
+        }
+
+    def __repr__(self) -> str:
+        """The text, with settings as Python writes them; `str()` is the same."""
+        return as_python(self.text())
+
+    def _repr_html_(self) -> str:
+        """The text as HTML; notebooks call this to show it."""
+        return f"<pre style='font-family: monospace'>{escape(str(self))}</pre>"
+
+
+def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
+    """A warning if an equal system passes with less than an even chance, else nothing.
+
+    `items` are those that there are.
+    """
+    common = usual(equal)
+    if common is None or common.passes >= EVEN:
+        return []
+    limit = f"`max_judgments={common.limit_for_80}`"
+    if common.limit_for_80 > items:
+        limit = f"{common.limit_for_80:,} items, of which there are {items:,}"
+    chance = f"a chance of only {per_cent(common.passes)} ({per_cent(common.ties)} ties)"
+    if common.passes_at_most is not None:
+        every = "all " if common.most == items else ""
+        chance += f"; with {every}{common.most:,} it is {per_cent(common.passes_at_most)}"
+    wider = f"or a margin of about {common.margin_for_80:.2f}"
+    said = f"Warning: with at most {count(common.limit, 'judgment')} an equal system passes with {chance}."
+    return [f"{said} For 80 %: {limit}, {wider}."]
+
+
+async def forecast(
+    run: Prepared[Any], terms: Terms, left: Left, result: RunResult, finished: Finished[Any]
+) -> Forecast:
+    """What a run would take from here, of which the ledger is open.
+
+    Before what is `left` come the rest of the controls. The rest of the budget bounds no figure, and only says what is
+    affordable. Retries are not included.
+    """
+    left_p = finished.spend.left_p
+    queries, judges, judgments, systems = left.queries, run.judges, left.judgments, systems_of(run)
+    sources = Sources(systems, judges, terms)
+    beside, perhaps = [
+        await _quotes_left(run, sources, _controls_left(terms, finished.controls, *numbers), judges)
+        for numbers in ((0, USUAL), (USUAL, MOST))
+    ]
+    controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
+    if left.first:
+        beside += await _quotes_left(run, Sources(systems, left.first, terms), queries, left.first)
+    plans, whole = await _not_known(run, sources, queries)
+    outputs = [list(map(sources.quote, each.outputs)) for each in plans]
+    judging = [_judging(sources, each, judges) for each in plans]
+    quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
+    calls, cost_p = _cases(judgments, quotes, beside, perhaps)
+    likely = [call.likely_cost_p for one in quotes for call in one]
+    each_p, beside_p = sum(likely) / max(1, len(quotes)), sum(call.likely_cost_p for one in beside for call in one)
+    dear = list(filter(None, (sum(call.cost_p for call in one) for one in quotes)))  # of what is asked at all
+    reserved_p = round(sum(dear) / len(dear)) if dear else 0
+    found = Forecast(
+        result,
+        judgments,
+        calls,
+        cost_p,
+        left.assumed,
+        None if left_p is None else _affordable(left_p - beside_p, each_p, reserved_p),
+        reserved_p,
+        beside_p,
+        controlled,
+        questions=left.done + len(queries),
+        unasked=left.done + sum(not one for one in quotes),
+        stays_open=left.stays_open,
+        equal=left.equal,
+        groups=left.groups,
+        unpriced=tuple(one.identity.name for one in judges if not one.priced),
+        unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
+    )
+    if not systems:
+        times = whole / len(likely) * found.questions / len(queries) if likely else 0
+        return replace(found, all_p=round(sum(likely) * times))
+    of_outputs, outputs_cost_p = _cases(judgments, outputs)
+    _, judging_cost_p = _cases(judgments, judging, beside, perhaps)
+    return replace(found, outputs=of_outputs, outputs_cost_p=outputs_cost_p, judging_cost_p=judging_cost_p)
+
+
+def _cases(judgments: Range, quotes: Quotes, beside: Quotes = (), perhaps: Quotes = ()) -> tuple[Range, Range]:
+    """The calls of so many judgments, and their cost in picodollars.
+
+    `quotes` holds the quotes of every query that may be asked, `beside` those of queries that are asked first, in any
+    case (controls, a proxy), and `perhaps` those that only the worst case has. The low and expected cases use the mean
+    number of calls, at likely costs. The worst case has all judgments that the limit allows, on the queries with the
+    most calls and the highest worst-case costs.
+    """
+    most = judgments.worst
+    calls_of = sorted(map(len, quotes), reverse=True)
+    dearest = sorted((sum(call.cost_p for call in calls) for calls in quotes), reverse=True)
+    calls_each = sum(calls_of) / max(1, len(quotes))
+    likely_p = sum(call.likely_cost_p for calls in quotes for call in calls) / max(1, len(quotes))
+    extra_calls = sum(map(len, beside))
+    extra_p = sum(call.likely_cost_p for calls in beside for call in calls)
+    most_beside = [call for calls in (*beside, *perhaps) for call in calls]
+    low, expected = (
+        # A mean number of calls as a whole one: where some cost something, at least one.
+        max(round(number * calls_each), math.ceil(min(number * calls_each, 1))) + extra_calls
+        for number in judgments[:2]
+    )
+    low_p, expected_p = (round(number * likely_p) + extra_p for number in judgments[:2])
+    return (
+        Range(low, expected, sum(calls_of[:most]) + len(most_beside)),
+        Range(low_p, expected_p, sum(dearest[:most]) + sum(call.cost_p for call in most_beside)),
+    )
+
+
+def _affordable(left_p: int, likely_p: float, reserved_p: int) -> int | None:
+    """How many judgments `left_p` probably pays for; None if they cost nothing.
+
+    The last one must still be set aside at its worst case, `reserved_p`.
+    """
+    if left_p < 0:
+        return 0
+    if likely_p == 0:
+        return None
+    return 0 if left_p < reserved_p else int((left_p - reserved_p) / likely_p) + 1
+
+
+def _controls_left(terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int) -> list[Query]:
+    """The controls `begin` to `end` of each judge whose test is not over, without known ones."""
+    return [
+        query
+        for queries, tally in zip(terms.controls, known, strict=True)
+        if tally is not None and tally.end is None
+        for query in queries[: end * calls_each(queries)][max(begin, tally.asked) * calls_each(queries) :]
+    ]
+
+
+async def _quotes_left(
+    run: Prepared[Any], sources: Sources, queries: Sequence[Query], judges: tuple[Judge, ...]
+) -> list[list[Quote]]:
+    """The quotes of the calls that the ledger does not answer, by query."""
+    plans, _ = await _not_known(run, sources, queries)
+    return [[*map(sources.quote, each.outputs), *_judging(sources, each, judges)] for each in plans]
+
+
+async def _not_known(run: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> tuple[list[Planned], int]:
+    """The plans for queries, the first of them without the calls that the ledger answers, and the number of calls."""
+    ledger = run.open_ledger
+    await sources.look_up(queries, ledger)
+    sources.forget_failures()
+    plans = [sources.plan(query) for query in queries]
+    held = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
+    known = await run.look(lambda reader: silent_of(run, reader)) | held
+    settled = {key for key, answer in known.items() if settles(answer)}
+    left = [
+        replace(each, asks=tuple(ask for ask in each.asks if ask.key not in known and ask.after not in settled))
+        for each in plans
+    ]
+    return left, sum(len(each.asks) for each in plans)
+
+
+def _judging(sources: Sources, planned: Planned, judges: Sequence[Judge]) -> list[Quote]:
+    """The quotes of the judges' calls of a plan, or of those that its outputs will take."""
+    if planned.outputs:
+        return sources.judging(planned.query)
+    return [judges[ask.judge].quote(ask.call) for ask in planned.asks]

@@ -1,0 +1,277 @@
+"""A run that is ready to start: settings, inputs, parts and run id; and the check for unused settings.
+
+The budget bounds all money ever spent under a run's id, and a repeated command continues under the
+same id. So the id is made of everything that can change the outcome: the question, the data, the
+judges, and every setting that is not declared as pace, money, place or report (`setting.py`).
+"""
+
+import enum
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from judgeloop.catalogue import rules_of, selectors_of
+from judgeloop.core.choices import Population, Shown
+from judgeloop.core.errors import InputError
+from judgeloop.core.pool import Pool
+from judgeloop.core.protocols import Check, Estimator, Further, Judge, Selector, StoppingRule, T
+from judgeloop.core.spend import Spend
+from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
+from judgeloop.engine.session import Limits, Session
+from judgeloop.ledger.ledger import Ledger
+from judgeloop.ledger.opening import Address, look, runs_of
+from judgeloop.ledger.reader import LedgerReader
+from judgeloop.methods.rows import RuleRow, SelectorRow
+from judgeloop.report.labels import Texts
+from judgeloop.report.result import RunResult
+from judgeloop.runs.earlier import noted_questions
+from judgeloop.runs.inputs import Inputs, identities, since_of
+from judgeloop.settings.run_settings import ContestSettings, RunSettings
+from judgeloop.settings.setting import Role, alternatives, declared
+
+NONE = "none"  # a value that switches a setting off, so it may be given to any selector or rule
+
+C = TypeVar("C", bound=RunSettings)
+R = TypeVar("R", bound=RunResult)
+F = TypeVar("F")
+
+
+@dataclass(slots=True)
+class Command:
+    """What the parts of a command have done: an estimate may ask a proxy first, and a suite lets a pair go on.
+
+    - `spend`: of all parts so far
+    - `seen`: the keys of the calls that they made, or that the ledger answered; `tested`: those of them for controls
+    """
+
+    spend: Spend = field(default_factory=Spend)
+    seen: set[str] = field(default_factory=set)
+    tested: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts(Generic[T]):
+    """What a session is made of: which items, what their labels mean, whether to go on.
+
+    `check` may give a run up where the rule does not end it, and `further` asks more after the decision.
+    """
+
+    selector: Selector[Any]
+    estimator: Estimator[T]
+    rule: StoppingRule[T]
+    check: Check[T] | None = None
+    further: Further | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared(Generic[C]):
+    """A run of any question that is ready to start.
+
+    - `question`: the id of what is asked, the same for every seed; empty if it has none.
+    - `ledger`: open, once the run has begun (`drive.opened`), or that of a suite. `night`: the name of a suite's night.
+    """
+
+    config: C
+    inputs: Inputs
+    parts: Parts[Any]
+    run_id: str
+    question: str = ""
+    ledger: Ledger | None = None
+    night: str = ""
+    command: Command = field(default_factory=Command)
+
+    @property
+    def pool(self) -> Pool:
+        """The items and the systems' outputs."""
+        return self.inputs.pool
+
+    @property
+    def open_ledger(self) -> Ledger:
+        """The ledger of a run that has begun."""
+        assert self.ledger is not None, "`opened` has opened it"
+        return self.ledger
+
+    async def look(self, find: Callable[[LedgerReader], F]) -> F:
+        """What `find` reads of the ledger of a run that has begun."""
+        return await look(self.open_ledger, find)
+
+    def session(self, parts: Parts[T] | None = None) -> Session[T]:
+        """The session of the run, from its parts, or from others."""
+        made = parts or self.parts
+        return Session(
+            items=len(self.pool),
+            selector=made.selector,
+            estimator=made.estimator,
+            rule=made.rule,
+            limits=self.limits,
+            rng=np.random.default_rng(self.config.seed),
+            lookahead=self.config.lookahead,
+            check=made.check,
+            further=made.further,
+        )
+
+    def with_texts(self, result: R) -> R:
+        """A result with the texts of its items, and which of them a report shows."""
+        texts = result.texts or Texts(self.pool)
+        return replace(result, texts=replace(texts, shown=Shown(self.config.report_texts)))
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """The judge, or the judges of a panel."""
+        return self.inputs.judges
+
+    @property
+    def limits(self) -> Limits:
+        """The minimum and maximum number of judgments, and the limit of abstentions."""
+        return self.inputs.limits
+
+    @property
+    def most_judgments(self) -> int:
+        """The most judgments that the run may make: of all items, if further ones go to groups."""
+        every = len(self.pool) * max(1, len(self.pool.systems) - 1)  # of many, each other one with the baseline
+        return every if self.parts.further else min(self.config.max_judgments, every)
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person judges."""
+        return self.inputs.by_hand
+
+    @property
+    def booked(self) -> bool:
+        """Whether the ledger books the run."""
+        return all(judge.booked for judge in self.judges)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Some of the questions about the baseline, by which other runs know them; () without one.
+
+        Of more than two systems, each may be the baseline of a later comparison.
+        """
+        if not isinstance(self.config, ContestSettings):
+            return ()
+        names = self.pool.systems
+        places = range(len(names)) if len(names) > 2 else [names.index(self.config.trusted(names))]  # noqa: PLR2004 - a pair
+        return tuple(one for place in places for one in self.asked_about(place))
+
+    def asked_about(self, place: int) -> tuple[str, ...]:
+        """Some of the questions about the system at a place."""
+        pool = self.pool
+        live, texts = self.inputs.systems.get(place), pool.outputs[place]
+
+        def output(at: int) -> object:
+            return texts[at] if live is None else output_note(live.identity, live.sent(pool.items[at]), "")
+
+        judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
+        return noted_questions(pool.items, output, judges)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the items are a sample of the population that the decision is about."""
+        return self.inputs.sampled
+
+
+def check_idle_settings(config: RunSettings, question: str, *used: SelectorRow | RuleRow) -> None:
+    """Refuse a setting that only other selectors or rules of a question read than those `used`.
+
+    Raises:
+        InputError: such a setting is given, and would have no effect; the message says which selectors
+            and rules read it.
+    """
+    rows: list[SelectorRow | RuleRow] = [*selectors_of(question), *rules_of(question)]
+    taken = frozenset[str]().union(*(row.takes for row in used))
+    for name in sorted(frozenset[str]().union(*(row.takes for row in rows)) - taken):
+        value = getattr(config, name)
+        if value in (declared(type(config))[name].default, NONE):
+            continue
+        takers = [_named(row) for row in rows if name in row.takes]
+        shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
+        raise InputError(
+            f"`{name}={shown}` has no effect with {' and '.join(map(_named, used))}; it applies to "
+            f"{alternatives(takers)}"
+        )
+
+
+def check_about(config: RunSettings, what: str, *, proves: bool, instead: str) -> None:
+    """Refuse a result about items like these where `what` the settings name speaks of these items alone.
+
+    Raises:
+        InputError: nothing that is said of other items holds; the message says what to do `instead`.
+    """
+    if config.about == Population.ITEMS_LIKE_THESE and not proves:
+        raise InputError(
+            f"`about={config.about}`: {what} speaks of these items alone; use {instead}, or leave `about` out"
+        )
+
+
+def _named(row: SelectorRow | RuleRow) -> str:
+    return f"`{'selector' if isinstance(row, SelectorRow) else 'rule'}={row.name}`"
+
+
+LENGTH = 16  # hexadecimal digits
+ASKED_ANEW = {"seed", "night", "baseline"}  # settings with which a question is asked in another way
+
+
+def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> tuple[str, str]:
+    """The id under which the ledger books a run, and that of its question: `LENGTH` hexadecimal digits.
+
+    The latter is the same for every seed, every baseline of a search, and whatever the ids of the items are: the draws
+    are by their places. `content` holds what the run reads beside its inputs, by the name of the setting that names it:
+    the identity of a proxy, or confidences.
+    """
+    pool = inputs.pool
+    content |= {"population": inputs.population}
+    data = {
+        "question": question,
+        "judges": [
+            [judge.identity.provider, judge.identity.model, dict(judge.identity.parameters)] for judge in inputs.judges
+        ],
+        "systems": pool.systems,
+        "items": [[item.prompt, item.reference] for item in pool.items],
+        "outputs": pool.outputs,
+        **({"live": identities(inputs.systems, pool.items)} if inputs.systems else {}),
+        **({"since": since} if (since := since_of(config)) else {}),
+        "content": {name: plain(value) for name, value in content.items()},
+    }
+    settings = settings_in_id(config)
+    alike = {name: value for name, value in settings.items() if name not in ASKED_ANEW}
+    asked = digest([data, alike])
+    made_of = digest([data, settings, [item.id for item in pool.items]])
+    lasts = all(system.lasts for system in inputs.systems.values())
+    run = made_of if lasts or config.night is not None else _next_run(made_of, config.ledger)
+    return run[:LENGTH], asked[:LENGTH]
+
+
+def _next_run(made_of: str, ledger: Address) -> str:
+    """The id of a run whose systems are known by their names alone.
+
+    What is behind such a name may change. So a finished run is never returned: the same command
+    begins another one, and an unfinished run goes on. A night has a single run, whose outputs are new.
+    """
+    finished = {run.id for run in runs_of(ledger) if run.finished}
+    tried = (digest([made_of, number])[:LENGTH] for number in itertools.count())
+    return next(run for run in tried if run not in finished)
+
+
+def settings_in_id(config: Any) -> dict[str, Any]:
+    """The settings whose values are part of a run's id."""
+    return {
+        name: plain(getattr(config, name))
+        for name, field in declared(type(config)).items()
+        if field.setting is not None and field.setting.role is Role.RUN
+    }
+
+
+def plain(value: Any) -> Any:
+    """A setting's value as a JSON value."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Path | Decimal):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [plain(part) for part in value]
+    return value

@@ -1,0 +1,381 @@
+"""Asks all pairs of a suite within one sum: in rounds, at the same time, through one open ledger.
+
+Takes the pairs and the suite's settings; returns how each pair ended. `allot` says what each may cost.
+A pair that fails, whatever the reason, is an end like others. The ledger knows which runs a night has had, and a
+lock of it, which ends with its process, keeps a second start away. Prints nothing and writes no file.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
+from judgeloop.core.money import to_usd
+from judgeloop.core.outcomes import Control, Outcome, StopKind
+from judgeloop.engine.state import Interruption, Observe
+from judgeloop.ledger.ledger import Ledger
+from judgeloop.ledger.opening import open_reader, runs_of
+from judgeloop.report.notes import NoteCode
+from judgeloop.report.result import RunResult
+from judgeloop.runs.inputs import WITHOUT_LIMIT
+from judgeloop.runs.prepared import Prepared
+from judgeloop.suite.settings import Pair, SuiteSettings
+from judgeloop.suite.summary import DATE, Line, is_doubtful
+
+OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
+Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
+NEXT_NIGHT = "The next night goes on within its own budget, if the outputs are the same."
+SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
+
+
+# How pairs share one sum.
+#
+# A pair's money is counted in the ledger under its run, and a run is never charged more than its budget.
+# So a suite shares its sum by the budgets that it gives, in rounds. In a round each open pair may be charged the
+# same amount in all, the level, but for a pair that was charged more before or has a limit of its own. The
+# level is the highest at which
+#
+#     sum of the budgets of open pairs  +  sum of what closed pairs were charged  <=  the sum.      (1)
+#
+# **Hard cap.** Budgets are set when no pair runs, and a pair is charged at most its budget until the next
+# round. So (1) holds at every moment, with charges in the place of budgets. A crash changes nothing: the
+# next start reads the charges from the ledger, and (1) begins with them. As for a single run, only a reply that is
+# dearer than its worst case could exceed it.
+#
+# **Fair.** A pair that is decided leaves the rest of its share, and the next round raises the level of the
+# others by equal parts. That is max-min fairness (Bertsekas and Gallager, Data Networks, 1992, section
+# 6.5.2): no pair could have more without taking it from one that has no more. When the level pays for no pair's
+# next query, the pair with the dearest one gives up its part, until one of the others is paid.
+#
+# Each round charges at least one query, or closes a pair. So the rounds end.
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What is known of a pair's money, in picodollars.
+
+    - `charged_p`: what its run has been charged, on all nights' starts together.
+    - `limit_p`: the limit of its own; None without one.
+    - `given_p`: its budget in the last round; None before its first.
+    - `need_p`: the worst case of its next query, which that budget did not cover; 0 if it is not known.
+    - `closed`: whether it has ended, and not for lack of its share.
+    """
+
+    charged_p: int = 0
+    limit_p: int | None = None
+    given_p: int | None = None
+    need_p: int = 0
+    closed: bool = False
+
+    def at(self, level_p: int) -> int:
+        """Return its budget at a level: at least what it was charged, at most its own limit."""
+        most_p = level_p if self.limit_p is None else min(level_p, self.limit_p)
+        return max(self.charged_p, most_p)
+
+    def goes_on(self, budget_p: int) -> bool:
+        """Return whether it can do more with a budget; in its first round it looks what is known."""
+        if self.given_p is None:
+            return True
+        return budget_p > self.given_p and budget_p >= self.charged_p + max(1, self.need_p)
+
+
+def allot(sum_p: int, accounts: Mapping[str, Account]) -> dict[str, int]:
+    """Return the budgets of the next round, by pair; empty once no pair can go on.
+
+    A pair that is not in it does not run, and is charged nothing.
+    """
+    open_ = {name: one for name, one in accounts.items() if not one.closed}
+    left_p = sum_p - sum(one.charged_p for one in accounts.values() if one.closed)
+    while open_:
+        level_p = _level(left_p, list(open_.values()))
+        budgets = {name: one.at(level_p) for name, one in open_.items()}
+        able = {name: p for name, p in budgets.items() if open_[name].goes_on(p)}
+        if able:
+            return able
+        dearest = max(open_, key=lambda name: open_[name].need_p)
+        left_p -= open_.pop(dearest).charged_p
+    return {}
+
+
+def _level(left_p: int, accounts: list[Account]) -> int:
+    """Return the highest level whose budgets are together at most `left_p`; 0 if there is none."""
+    low, high = 0, max(0, left_p)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(one.at(middle) for one in accounts) <= left_p:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a pair ended: with a result, or with an `error`. `ready` is what ran; None if nothing could."""
+
+    pair: Pair
+    ready: Prepared[Any] | None = None
+    result: RunResult | None = None
+    error: Exception | None = None
+    charged_p: int = 0
+    unconfirmed_p: int = 0
+
+    @property
+    def ran(self) -> Prepared[Any]:
+        """What ran, of a pair that could be prepared."""
+        assert self.ready is not None, "a pair that could not be prepared has no account"
+        return self.ready
+
+    @property
+    def line(self) -> Line:
+        """Its line of the summary."""
+        result, error = self.result, self.error
+        known = f"unexpected {type(error).__name__}: " * (not isinstance(error, JudgeloopError))
+        line = Line(
+            name=self.pair.name,
+            question=self.pair.question.name,
+            exit_code=EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR,
+            headline=f"{known}{error}".removesuffix(WITHOUT_LIMIT),  # a suite has a budget
+            systems=self.ready.pool.systems if self.ready else (),
+            charged_p=self.charged_p,
+            unconfirmed_p=self.unconfirmed_p,
+            run=self.ready.run_id if self.ready else "",
+            gate=self.pair.gate,
+        )
+        if result is None:
+            return line
+        return replace(
+            line,
+            exit_code=result.exit_code,
+            outcome=result.outcome,
+            headline=result.page.headline,
+            winner=result.named,
+            gap=result.page.value("gap", "bounds"),
+            judged=result.judged + result.counts.further,
+            judged_by=_judged_by(result),
+            risk=_risk(result),
+            flips=result.counts.flips,
+            both_orders=result.counts.both_orders,
+            warnings=tuple(one.message for one in result.warnings),
+            advice=_advice(result),
+            goes_on=_goes_on(result),
+            used_up=result.halt.kind is StopKind.BUDGET,
+            doubtful=is_doubtful(result),
+        )
+
+
+def _goes_on(result: RunResult) -> bool:
+    """Return whether the same command may ask more, as something cut this one short."""
+    again = {NoteCode.RESUME, NoteCode.FIX_AND_RESUME, NoteCode.BEGIN_ANEW}
+    return any(one.code in again for one in result.advice)
+
+
+def _advice(result: RunResult) -> str:
+    """Return what would answer a question that is undecided; "" where the same command asks more."""
+    if result.outcome not in {Outcome.UNDECIDED, Outcome.NOT_SHOWN} or _goes_on(result):
+        return ""
+    paid_out = result.halt.kind is StopKind.BUDGET
+    return " ".join([NEXT_NIGHT] * paid_out + [one.message for one in result.advice])
+
+
+def _risk(result: RunResult) -> float:
+    """Return the proved risk of an answer; 0 without one, or if nothing is left to chance."""
+    answered = result.answer in {Outcome.PASSED, Outcome.DECIDED, Outcome.FAILED} and result.risk != 0.0
+    return result.setup.risk_threshold if answered and result.setup.guarantee else 0.0
+
+
+def _judged_by(result: RunResult) -> str:
+    """Return the judge and the risk, and how the judge's controls ended, as far as they did."""
+    said = f"{result.setup.judge}, at a risk of {result.setup.risk_threshold:g}"
+    ends = {one.end for one in result.counts.controls if one is not None}
+    if not result.setup.controlled or not ends or None in ends:
+        return said
+    flips = any(one.code is NoteCode.MANY_FLIPS for one in result.warnings)
+    how = f"passed{', but many verdicts changed with the order' * flips}"
+    return f"{said}; controls {how if ends == {Control.PASSED} else 'not passed'}"
+
+
+def prepared(
+    pair: Pair, config: SuiteSettings, environment: Mapping[str, str], *, offline: bool = False
+) -> Prepared[Any]:
+    """Return a pair that is ready to run, or for a forecast if `offline`.
+
+    Raises:
+        InputError: it cannot be asked.
+    """
+    _check(not pair.problem, pair.problem)
+    values = {name: getattr(config, name) for name in ("budget", *OF_ALL)}
+    given = {name: one for name, one in pair.values.items() if one is not None}
+    settings = pair.question.settings().of(**values | given)
+    ready: Prepared[Any] = pair.question.load().prepare(settings, environment, offline=offline)
+    _check(not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite")
+    first = first_night(ready)
+    if first is None:
+        return ready
+    seed = pair.question.settings().of(**values | given | {"night": first}).seed
+    config_then = replace(ready.config, seed=seed)
+    return replace(ready, config=config_then, parts=pair.question.load().parts(config_then, ready.inputs))
+
+
+def first_night(ready: Prepared[Any]) -> str | None:
+    """Return the first night that asked the same of the same outputs; None if this is it.
+
+    Its draws are those of each later night. To draw anew from verdicts that are known is no new evidence, and
+    would sooner or later turn an answer by chance.
+    """
+    if ready.pool.live or not ready.question:
+        return None
+    nights = (
+        run.note.night[:DATE]
+        for run in runs_of(ready.config.ledger)
+        if run.note.question == ready.question and run.note.night
+    )
+    return next(nights, None)
+
+
+@contextmanager
+def alone(config: SuiteSettings, ledger: Ledger, night: str) -> Iterator[None]:
+    """Keep every other process from a night until the context ends.
+
+    Raises:
+        LedgerError: another process works on it; says which.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(ledger.only_run(night))
+        except LedgerError:
+            with open_reader(config.ledger) as reader:
+                notes = [run.note for run in reader.runs() if run.note.night == night]
+            last = max(notes, key=lambda note: note.since, default=None)
+            who = f"{last.process}, since {last.since}" if last else "another process"
+            raise LedgerError(
+                f"the night {night} is being worked on by {who}; wait until it ends. The same command then "
+                "gives its result, and no verdict is paid twice"
+            ) from None
+        yield
+
+
+async def run_suite(
+    pairs: Sequence[Pair],
+    config: SuiteSettings,
+    environment: Mapping[str, str],
+    ledger: Ledger,
+    night: str,
+    *,
+    interruption: Interruption,
+    tell: Callable[[Ended], None],
+    watch: Watch,
+) -> tuple[list[Ended], int]:
+    """Return how each pair ended, in their order, and what other runs of the night were charged before.
+
+    `tell` gets each end as soon as it is final, and `watch` is a context for each part of a pair that runs.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    suite = _Suite(config, environment, ledger, night, interruption, tell, watch)
+    with interruption.within(config.deadline):
+        return await suite.run(pairs)
+
+
+@final
+@dataclass(slots=True)
+class _Suite:
+    """A suite that runs: what is known of each pair by its name."""
+
+    config: SuiteSettings
+    environment: Mapping[str, str]
+    ledger: Ledger
+    night: str
+    interruption: Interruption
+    tell: Callable[[Ended], None]
+    watch: Watch
+    accounts: dict[str, Account] = field(default_factory=dict)
+    ends: dict[str, Ended] = field(default_factory=dict)
+
+    async def run(self, pairs: Sequence[Pair]) -> tuple[list[Ended], int]:
+        """Prepare all pairs, and let them run in rounds until none can go on."""
+        with open_reader(self.config.ledger) as reader:
+            runs = {run.id: run for run in reader.runs()}
+        charged = {run: one.charged_p for run, one in runs.items()}
+        for pair in pairs:
+            self._open(pair, charged)
+        own = {self.ends[name].ran.run_id for name in self.accounts}
+        before_p = sum(one.charged_p for one in runs.values() if one.note.night == self.night and one.id not in own)
+        while budgets := allot((self.config.budget_p or 0) - before_p, self.accounts):
+            at_once = min(len(budgets), self.config.concurrency, self.config.rpm or len(budgets))
+            places = asyncio.Semaphore(at_once)
+            rounds = (self._round(*each, at_once, places) for each in budgets.items())
+            for failed in await asyncio.gather(*rounds, return_exceptions=True):
+                if failed is not None:  # the ledger's, and nothing is in flight any more
+                    raise failed
+        for name, account in self.accounts.items():
+            if not account.closed:
+                self.tell(self.ends[name])
+        return [self.ends[pair.name] for pair in pairs], before_p
+
+    def _open(self, pair: Pair, charged: Mapping[str, int]) -> None:
+        """Prepare a pair; one that cannot be asked ends."""
+        try:
+            ready = self._prepared(pair)
+            for other in self.ends.values():
+                _check(
+                    other.ready is None or other.ready.run_id != ready.run_id,
+                    f"it asks the same as the pair {other.pair.name}, which answers it",
+                )
+        except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
+            self.ends[pair.name] = Ended(pair, error=error)
+            self.tell(self.ends[pair.name])
+            return
+        limit_p = None if pair.values.get("budget") is None else ready.config.budget_p
+        self.ends[pair.name] = Ended(pair, ready)
+        self.accounts[pair.name] = Account(charged.get(ready.run_id, 0), limit_p)
+
+    def _prepared(self, pair: Pair) -> Prepared[Any]:
+        """Return a pair that is ready to run."""
+        ready = prepared(pair, self.config, self.environment)
+        return replace(ready, ledger=self.ledger, night=self.night)
+
+    async def _round(self, name: str, budget_p: int, at_once: int, places: asyncio.Semaphore) -> None:
+        """Let a pair run up to its budget, and note what is known of it then."""
+        account, last = self.accounts[name], self.ends[name]
+        async with places:
+            end = await self._end_of(last, budget_p, at_once, again=account.given_p is not None)
+            spent = await self.ledger.spend(last.ran.run_id, None)
+        short = end.result is not None and end.result.halt.kind is StopKind.BUDGET
+        self.ends[name] = replace(end, charged_p=spent.charged_p, unconfirmed_p=spent.unconfirmed_p)
+        self.accounts[name] = replace(
+            account,
+            charged_p=spent.charged_p,
+            given_p=budget_p,
+            need_p=end.result.spend.next_p if end.result is not None else 0,
+            closed=not short,
+        )
+        if not short:
+            self.tell(self.ends[name])
+
+    async def _end_of(self, last: Ended, budget_p: int, at_once: int, *, again: bool) -> Ended:
+        """Run a pair; after its first round it is prepared anew, as its parts have been used."""
+        pair, ready = last.pair, last.ran
+        limits = {name: getattr(self.config, name) for name in SHARED}
+        pace = {name: max(1, most // at_once) for name, most in limits.items() if most is not None}
+        try:
+            if again:
+                ready = replace(self._prepared(pair), command=ready.command)
+                same = ready.run_id == last.ran.run_id
+                _check(same, "its files were changed while the suite ran; start it again")
+            config = replace(ready.config, budget=to_usd(budget_p), deadline=None, **pace)
+            ready = replace(ready, config=config)
+            run = pair.question.load().run
+            with self.watch(pair, ready) as observe:
+                result = await run(ready, interruption=self.interruption, observe=observe)
+        except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
+            return replace(last, result=None, error=error)
+        return replace(last, ready=ready, result=result, error=None)
+
+
+def _check(holds: bool, problem: str) -> None:  # noqa: FBT001 - what must hold
+    if not holds:
+        raise InputError(problem)

@@ -1,0 +1,75 @@
+"""Where the ledger lies is the caller's to say; where he says nothing, a repository has one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.commandline import judgeloop
+
+PAIRS = [
+    ("judgeloop.toml", '[shared]\nledger = "other.sqlite"\n'),
+    ("judgeloop.toml", '[compare]\nledger = ".judgeloop/ledger.sqlite"\n'),
+    (".env", "JUDGELOOP_LEDGER=other.sqlite\n"),
+]
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    (tmp_path / "repository" / "evals" / "deep").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path / "repository")
+    for name, texts in {"a": "abcd", "b": "efgh"}.items():
+        rows = [f'{{"id": "{number}", "prompt": "p", "output": "{text}"}}' for number, text in enumerate(texts)]
+        (tmp_path / "repository" / f"{name}.jsonl").write_text("\n".join(rows))
+    return tmp_path / "repository"
+
+
+def compare(folder):
+    return judgeloop("compare", folder / "a.jsonl", folder / "b.jsonl", "--judge", "metric:rouge1")
+
+
+@pytest.mark.parametrize(("file", "text"), PAIRS)
+def test_a_found_file_that_names_a_ledger_is_refused_and_nothing_is_made(repository, file, text):
+    judgeloop("budget", "set", "5")
+    (repository / file).write_text(text)
+    for done in (compare(repository), judgeloop("budget", "show"), judgeloop("ledger", "show")):
+        if "compare" in text and not done.exit_code:
+            continue
+        assert done.exit_code == 2, done.output
+        told = " ".join(done.stderr.split())
+        assert "only the caller may set it" in told
+        assert "on the command line (--ledger), or as JUDGELOOP_LEDGER in the environment" in told
+    assert not (repository / "other.sqlite").exists()
+    done = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--config", "none")
+    assert "only the caller" not in done.stderr or file == ".env"
+
+
+def test_a_repository_has_one_ledger_whatever_the_working_folder(repository, monkeypatch):
+    judgeloop("budget", "set", "5")
+    assert (repository / ".judgeloop" / "ledger.sqlite").exists()
+    monkeypatch.chdir(repository / "evals" / "deep")
+    assert judgeloop("budget", "show").stdout.startswith("every run: $5.00 in total")
+    done = compare(repository)
+    assert "judgeloop: ledger: new" not in done.stderr
+    assert not Path(".judgeloop").exists()
+    assert judgeloop("runs", "list").stdout.count("\n") >= 1
+
+
+def test_outside_of_a_repository_it_lies_in_the_working_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    judgeloop("budget", "set", "5")
+    assert (folder / ".judgeloop" / "ledger.sqlite").exists()
+
+
+def test_a_link_in_the_place_of_the_default_is_refused_from_below_too(repository, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    (repository / ".judgeloop").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.chdir(repository / "evals" / "deep")
+    done = compare(repository)
+    assert (done.exit_code, "is a link" in done.stderr) == (2, True), done.output
+    assert list((tmp_path / "elsewhere").iterdir()) == []

@@ -1,0 +1,69 @@
+"""What a dry run says, and its JSON values."""
+
+from __future__ import annotations
+
+import pytest
+from support.results import make_result, undecided
+
+from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.spend import Spend
+from judgeloop.runs.forecast import Forecast, Range
+
+
+def foreseen(**changes):
+    """A dry run that asked nothing."""
+    return undecided(StopKind.DRY_RUN, "a dry run", tally=Tally(items=100), more_judgments=None, **changes)
+
+
+def forecast(result=None, **changes):
+    cases = {
+        "judgments": Range(5, 30, 1000),
+        "calls": Range(10, 60, 2000),
+        "cost_p": Range(10**9, 6 * 10**9, 2 * 10**11),
+        "assumed": "45 % to 25 % wins and 30 % ties",
+    }
+    return Forecast(result or foreseen(), **cases | changes)
+
+
+def test_a_forecast_on_80_columns(snapshot):
+    result = foreseen(asked=4, empty={"small": 2}, prices="$2.00 in", guessed="prompt from `question`")
+    assert forecast(result, questions=100, unasked=12).text(80) == snapshot
+
+
+def test_a_forecast_without_price_budget_or_assumption(snapshot):
+    result = foreseen(asked=4, spend=Spend())
+    assert forecast(result, assumed=None, unpriced=("openai/judge",)).text(80) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("affordable", "words"),
+    [
+        (1000, "is enough"),
+        (999, "covers about 999 judgments: enough unless the run takes longer"),
+        (30, "covers about 30 judgments: enough unless the run takes longer"),
+        (29, "covers about 29 judgments: probably too few to decide"),
+        (1, "covers about 1 judgment: probably too few to decide"),
+    ],
+)
+def test_a_forecast_says_how_far_the_budget_goes(affordable, words):
+    text = forecast(affordable=affordable).text(10**6)
+    assert text.endswith(f"\nThe budget of $5.00 {words}.")
+
+
+def test_what_the_ledger_decides_is_shown_as_the_decision():
+    decided = make_result()
+    first, rest = forecast(decided).text(10**6).split("\n\n", 1)
+    assert "already decide" in first
+    assert "controls" in first
+    assert rest.startswith(decided.page.headline)
+    nothing = forecast(decided, calls=Range(0, 0, 0)).text(10**6)
+    assert "controls" not in nothing.partition("\n\n")[0]
+
+
+def test_a_forecast_as_json_has_no_dollars_without_a_price():
+    values = forecast().to_dict()
+    assert values["usd"] == {"low": 0.001, "expected": 0.006, "worst": 0.2}
+    unpriced = forecast(unpriced=("openai/judge",)).to_dict()
+    assert unpriced["usd"] is None
+    assert unpriced["judgments"] == {"low": 5, "expected": 30, "worst": 1000}
+    assert (unpriced["decided_by_ledger"], unpriced["dry_run"]) == (None, True)

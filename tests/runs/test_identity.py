@@ -1,0 +1,283 @@
+"""A run's id: every setting is declared as part of it or not, and the id follows the
+declaration."""
+
+import enum
+import json
+from collections.abc import Callable
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeloop.core.records import Call, Item
+from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.formats.own_files import HOME
+from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.periods import MIDNIGHT
+from judgeloop.questions.compare.question import Compare
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.questions.estimate.question import Estimate
+from judgeloop.questions.estimate.settings import EstimateSettings
+from judgeloop.questions.select.question import Select
+from judgeloop.questions.select.settings import SelectSettings
+from judgeloop.replay.settings import CONFIGS
+from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.setting import Role, declared
+
+QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {
+    CompareSettings: Compare().prepare,
+    SelectSettings: Select().prepare,
+    EstimateSettings: Estimate().prepare,
+}
+IN_THE_ID = {Role.RUN, Role.CONTENT, Role.KEY}
+ENVIRONMENT = {"OPENAI_API_KEY": "none"}
+
+# Another value of a setting, and what else it takes for the setting to be looked at.
+OTHER: dict[str, dict[str, Any]] = {
+    "judge": {"judge": ("openai/gpt-4.1",)},
+    "judge_base_url": {"judge_base_url": "http://localhost:1/v1", "judge_price": "1,1"},
+    "judge_name": {"judge_name": ("gateway",)},
+    "judge_price": {"judge_price": "1,1"},
+    "tier": {"tier": "flex"},
+    "charge_to": {"charge_to": ("nightly",)},
+    "judge_max_tokens": {"judge_max_tokens": 99},
+    "judge_effort": {"judge_effort": "low"},
+    "verdict": {"verdict": "logprob"},
+    "prompt": {"prompt": "pairwise.md"},
+    "rubric": {"rubric": "Which is true?"},
+    "items": {"items": "items.jsonl"},
+    "names": {"names": ("a", "another")},
+    "require_winner": {"require_winner": "a", "controls": "off"},
+    "controls": {"controls": "off"},
+    "vote": {"vote": "unanimous"},
+    "order": {"order": "random"},
+    "deadline": {"deadline": 60.0},
+    "night": {"night": "2026-01-02"},
+    "rpm": {"rpm": 5},
+    "tpm": {"tpm": 5000},
+    "half_width": {"half_width": 0.1},
+    "require_score": {"require_score": 0.5, "half_width": 0.2},
+    "interval": {"interval": "anytime"},
+    "first": {"first": "c.jsonl"},
+    "second": {"second": "c.jsonl"},
+    "min_gap": {"min_gap": 0.3},
+    "by_group": {"by_group": "report"},
+    "not_worse": {"not_worse": 0.3, "controls": "off"},
+    "near_tie": {"rule": "anytime", "near_tie": 0.3},
+    "give_up": {"give_up": 0.2},
+    "represent": {"selector": "diffuse", "represent": "minilm"},
+    "rule": {"rule": "anytime"},
+    "baseline": {"baseline": "b"},
+    "weak_judges": {"selector": "llm-selector", "rule": "fixed-budget", "weak_judges": 4},
+    "epsilon": {"selector": "llm-selector", "rule": "fixed-budget", "epsilon": (0.3, 0.4)},
+    "proxy": {"proxy": "openai/gpt-4.1-nano"},
+    "clusters": {"selector": "actracer", "clusters": 2},
+    "allocation": {"selector": "stratified", "allocation": "proportional"},
+    "confidence": {"selector": "stratified-confidence", "confidence": "other"},
+    "confidence_by": {"selector": "stratified-confidence", "confidence_by": "first-token"},
+}
+OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
+    CompareSettings: {
+        "selector": {"selector": "max-norm", "rule": "tie-aware"},
+        "max_flips": {"max_flips": 0.2, "controls": "off"},
+        "system": {
+            "first": "openai/gpt-5-mini",
+            "items": "items.jsonl",
+            "system": ("openai/gpt-5-mini.max-tokens=99",),
+        },
+    },
+    SelectSettings: {
+        "selector": {"selector": "random"},
+        "rule": {"rule": "fixed-budget", "selector": "random"},
+        "outputs": {"outputs": ("a.jsonl", "b.jsonl", "d.jsonl")},
+        "names": {"names": ("a", "b", "another")},
+        "system": {
+            "outputs": ("a.jsonl", "b.jsonl", "openai/gpt-5-mini"),
+            "items": "items.jsonl",
+            "system": ("openai/gpt-5-mini.max-tokens=99",),
+        },
+    },
+    EstimateSettings: {
+        "selector": {"selector": "stratified"},
+        "outputs": {"outputs": "c.jsonl"},
+        "names": {"names": ("another",)},
+        "prompt": {"prompt": "rating.md"},
+        "system": {
+            "outputs": "openai/gpt-5-mini",
+            "items": "items.jsonl",
+            "system": ("openai/gpt-5-mini.max-tokens=99",),
+        },
+    },
+}
+OF_OTHERS = {"system", "proxy"}  # parts of the keys of outputs, and of the proxy's verdicts
+NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
+# To look at vectors or layers.
+TAKES_A_MODEL = {CompareSettings: {"represent"}, EstimateSettings: {"represent", "layer"}}
+
+PROMPTS = Path(__file__).parents[2] / "prompts"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with outputs of four systems, other prompts, and what settings may name."""
+    ids = [f"i{number}" for number in range(8)]
+
+    def rows(name: str, answer: str, count: int = 8) -> None:
+        lines = [
+            {
+                "id": item,
+                "prompt": f"Question {item}?",
+                "output": f"{answer} {item}",
+                "group": "first" if item < "i4" else "second",
+                "logprobs": [-0.1 * number - 0.1, -0.3],
+                "other": [-0.2 * number - 0.1, -0.1],
+            }
+            for number, item in enumerate(ids[:count])
+        ]
+        (tmp_path / name).write_text("\n".join(map(json.dumps, lines)))
+
+    for name in ("a", "b", "c", "d"):
+        rows(f"{name}.jsonl", f"Answer of {name}:")
+    rows("short.jsonl", "Answer of b:", 7)
+    other = [{"id": item, "prompt": f"Question {item}?", "reference": "yes"} for item in ids]
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
+    (tmp_path / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')
+    for name in ("pairwise", "rating"):
+        prompt = (PROMPTS / f"{name}.v1.md").read_text()
+        (tmp_path / f"{name}.md").write_text(prompt + "\nTake your time.\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def given(question: type[RunSettings]) -> dict[str, Any]:
+    """The least that a question has to be told."""
+    files: dict[type[RunSettings], dict[str, Any]] = {
+        CompareSettings: {"first": "a.jsonl", "second": "b.jsonl"},
+        SelectSettings: {"outputs": ("a.jsonl", "b.jsonl", "c.jsonl"), "baseline": "a"},
+        EstimateSettings: {"outputs": "a.jsonl"},
+    }
+    return {"judge": ("openai/gpt-4.1-mini",), **files[question]}
+
+
+def prepared(question: type[RunSettings], values: dict[str, Any]) -> Any:
+    config = question.of(**{**given(question), **values})
+    return QUESTIONS[question](config, ENVIRONMENT, offline=True)
+
+
+def run_of(question: type[RunSettings], values: dict[str, Any]) -> str:
+    return str(prepared(question, values).run_id)
+
+
+def verdicts_of(question: type[RunSettings], values: dict[str, Any]) -> list[str]:
+    """The keys of the judges' verdicts on some texts."""
+    judges = prepared(question, values).judges
+    shown = Call(Item("i", "p"), ("a", "b"), ("one", "another"))
+    return [KeyIngredients.of(judge.identity, shown, blind=judge.blind).key for judge in judges]
+
+
+def another(field: Any) -> Any:
+    """Another value of a setting that has a number, a flag or a choice."""
+    default = field.default
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, enum.Enum):
+        return next(one for one in type(default) if one is not default)
+    if isinstance(default, str):
+        return next((name for name in field.names if name != default), f"another {default}")
+    if isinstance(default, Path):
+        return default.with_name("elsewhere")
+    if isinstance(default, int | float | Decimal):
+        return type(default)(default * 2 if default else 1)
+    raise AssertionError(f"{field.name}: say in OTHER what another value would be")
+
+
+CASES = [
+    pytest.param(question, field, id=f"{question.__name__}-{name}")
+    for question in QUESTIONS
+    for name, field in declared(question).items()
+    if name not in NOT_BY_VALUE | TAKES_A_MODEL.get(question, set())
+]
+
+
+@pytest.mark.parametrize("config", [*QUESTIONS, *CONFIGS.values()])
+def test_every_setting_of_every_command_is_declared(config: type) -> None:
+    undeclared = [name for name, field in declared(config).items() if field.setting is None]
+    assert not undeclared, "say what each is part of, and who may set it"
+
+
+@pytest.mark.parametrize(("question", "field"), CASES)
+def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
+    question: type[RunSettings], field: Any, here: Path
+) -> None:
+    own = OTHER_IN.get(question, {})
+    changed = own.get(field.name) or OTHER.get(field.name) or {field.name: another(field)}
+    before = {name: value for name, value in changed.items() if name != field.name}
+
+    with closing(open_ledger(HOME / "ledger.sqlite")) as ledger:
+        ledger.set_budget("nightly", 1, "total", MIDNIGHT)
+    differ = run_of(question, before) != run_of(question, changed)
+
+    assert differ == (field.setting.role in IN_THE_ID)
+    differ = verdicts_of(question, before) != verdicts_of(question, changed)
+    assert differ == (field.setting.role is Role.KEY and field.name not in OF_OTHERS)
+
+
+def test_leaving_items_out_changes_the_id_by_the_items_alone(here: Path) -> None:
+    whole = run_of(CompareSettings, {})
+    shorter = run_of(CompareSettings, {"second": "short.jsonl", "allow_partial": True})
+    (here / "short.jsonl").write_text((here / "b.jsonl").read_text())
+
+    assert run_of(CompareSettings, {"allow_partial": True}) == whole
+    assert len({whole, shorter, run_of(CompareSettings, {"second": "short.jsonl"})}) == 3
+
+
+def test_a_map_changes_the_id_by_the_texts_that_it_chooses_alone(here: Path) -> None:
+    rows = [json.loads(line) for line in (here / "b.jsonl").read_text().splitlines()]
+    renamed = [{"reply" if name == "output" else name: row[name] for name in row} for row in rows]
+    both = [row | {"reply": f"Other {row['id']}"} for row in rows]
+    for name, made in (("renamed.jsonl", renamed), ("both.jsonl", both)):
+        (here / name).write_text("\n".join(map(json.dumps, made)))
+    (here / "folder").mkdir()
+    (here / "folder" / "b.jsonl").write_text((here / "renamed.jsonl").read_text())
+    chosen = {"map": "output=reply"}
+
+    mapped = run_of(CompareSettings, {"second": "folder/b.jsonl", **chosen})
+
+    assert mapped == run_of(CompareSettings, {})
+    assert run_of(CompareSettings, {"second": "both.jsonl", **chosen}) != run_of(
+        CompareSettings, {"second": "both.jsonl"}
+    )
+
+
+def test_an_epoch_changes_the_id_by_the_answers_that_it_chooses_alone(here: Path) -> None:
+    answers = [("same", 1), ("same", 2), ("other", 3)]
+    samples = [
+        {
+            "id": f"i{item}",
+            "epoch": epoch,
+            "input": f"Question i{item}?",
+            "output": {"choices": [{"message": {"role": "assistant", "content": answer}}]},
+        }
+        for item in range(8)
+        for answer, epoch in answers
+    ]
+    log = {"status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}
+    (here / "log.json").write_text(json.dumps(log))
+
+    first, second, third = (run_of(CompareSettings, {"second": "log.json", "epoch": str(epoch)}) for epoch in (1, 2, 3))
+
+    assert first == second != third
+
+
+def test_how_confidence_is_measured_is_in_the_id_as_other_items_are_judged(here: Path) -> None:
+    actracer = {"selector": "actracer", "judge": ("metric:exact",), "items": "items.jsonl"}
+    means = {"confidence_by": "geometric-mean"}, {"confidence_by": "first-token"}
+    ids = [run_of(EstimateSettings, actracer | measure) for measure in means]
+    assert len(set(ids)) == 2
+
+
+def test_the_tie_margin_is_in_the_id_whoever_judges(here: Path) -> None:
+    ids = [run_of(CompareSettings, {"tie_margin": margin}) for margin in (0.0, 0.1)]
+    assert len(set(ids)) == 2
