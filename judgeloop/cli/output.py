@@ -5,7 +5,7 @@ result that cannot be written has its own exit code. No text on either holds a k
 
 The other folders put the name of a setting between backticks, alone or with a value, as in `selector=random`. On the
 command line it becomes a flag, or its variable if it has none, as in JUDGELOOP_RPM=60. What a file or a variable gave
-is named as it was given. Users of the Python API see what Python writes (`report/naming.py`).
+is named as it was given. Users of the Python API see what Python writes (`report/words.py`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Untrusted text is escaped for terminals, logs and spreadsheets: unseen characters and commands. Only what is shown is
 escaped; the text that is judged and stored is not changed. Texts put the name of a setting between backticks, alone
-or with a value, as in `selector=random`: here is the form for Python, in `cli/naming.py` that for a command.
+or with a value, as in `selector=random`: here is the form for Python, in `cli/output.py` that for a command.
 """
 
 import json
