@@ -31,11 +31,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from judgeloop.core.ledger import End
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item, JudgeIdentity
-from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.ledger import checksum
 from judgeloop.ledger.merging import merge
+from judgeloop.ledger.records import End
 from judgeloop.ledger.sqlite import connect
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

@@ -23,7 +23,7 @@ from judgeloop.settings.values import amount
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from judgeloop.core.ledger import Balance
+    from judgeloop.ledger.records import Balance
 
 EVERY_RUN = "every run"  # in the place of the name of the budget of all
 

@@ -12,8 +12,8 @@ import click
 
 from judgeloop.cli.options import CONTEXT, JSON, QUIET, RESULT_FILES, DefaultGroup, PanelArgument, settings_command
 from judgeloop.cli.output import as_flags, columns
-from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
+from judgeloop.core.records import Shown
 from judgeloop.report.page import Page, decided
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import visible_lines

@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import ORIGIN, RecordedRun
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.ledger.opening import Address, open_reader
+from judgeloop.ledger.records import ORIGIN, RecordedRun
 from judgeloop.ledger.upkeep import day_before
 from judgeloop.report.words import shortened, visible
 

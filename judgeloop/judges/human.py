@@ -16,7 +16,7 @@ from typing import TextIO, final
 
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.keys import digest
 from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.report.words import visible_lines
 

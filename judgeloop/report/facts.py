@@ -7,10 +7,9 @@ the same list. `notes.py` has the sentences of warnings and advice.
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from judgeloop.core.choices import Population
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
-from judgeloop.core.records import NO_TOKENS, Usage
+from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.page import Fact, Section, told
 from judgeloop.report.result import RunResult

@@ -19,8 +19,7 @@ from string import Template
 from typing import Protocol
 from urllib.parse import quote
 
-from judgeloop.core.choices import Shown
-from judgeloop.core.records import IDENTICAL
+from judgeloop.core.records import IDENTICAL, Shown
 from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.page import TITLES, Fact, Page, Section, Table
 from judgeloop.report.pictures import Bar, Picture

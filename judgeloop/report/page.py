@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from judgeloop.core.part import Say
+from judgeloop.core.jsonable import Say
 from judgeloop.report.pictures import Picture
 from judgeloop.report.words import visible
 

@@ -12,16 +12,16 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
 
+from judgeloop.core.jsonable import Say
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
-from judgeloop.core.part import Say
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode

@@ -14,10 +14,10 @@ from typing import Annotated, TypeVar
 
 from annotated_types import Ge, Gt, Le, MinLen
 
-from judgeloop.core.choices import Order, Population, Shown, Vote
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Order, Population, Shown, Vote
 from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files

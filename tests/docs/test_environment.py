@@ -11,10 +11,10 @@ from make_environment import NOT_READ, OF_THE_CALLER, OF_THE_FILE, example, prov
 from support.commandline import judgeloop
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import KEY_VARIABLE
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import JUDGES, judge_from_spec
 from judgeloop.judges.prompt import shipped_template
+from judgeloop.ledger.records import KEY_VARIABLE
 from judgeloop.providers.endpoint import JUDGE_KEY
 from judgeloop.settings.run_settings import CEILING, JudgeSettings, within_ceiling
 

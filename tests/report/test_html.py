@@ -12,9 +12,7 @@ from types import SimpleNamespace
 import pytest
 from support.results import make_result
 
-from judgeloop.core.choices import Shown
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Abstention, Choice, Item, Label, Verdict
+from judgeloop.core.records import Abstention, Choice, Item, Label, Pool, Shown, Verdict
 from judgeloop.report import html as page
 from judgeloop.report import labels as texts
 from judgeloop.report.labels import LONGEST, Texts

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.questions.compare.result import Comparison

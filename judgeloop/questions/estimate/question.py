@@ -13,16 +13,13 @@ import numpy as np
 from scipy.special import chdtri
 
 from judgeloop.catalogue import selectors_of
-from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
 from judgeloop.core.outcomes import Finished, StopKind, StopReason
-from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import ONE_SYSTEM
+from judgeloop.core.records import ONE_SYSTEM, Draws, Pool
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.rows import INTERVALS, Draft
 from judgeloop.methods.selectors.random import Random

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
 from judgeloop.methods.rows import Draft
