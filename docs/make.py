@@ -8,6 +8,7 @@ there.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -62,8 +63,30 @@ def made() -> dict[Path, str]:
         reference / "judgeloop.schema.json": make_schema.schema(),
         reference / "judgeloop.toml": make_starter.starter(),
         DOCS.parent / ".env.example": make_environment.example(),
+        DOCS / "development" / "files.md": files(),
         DOCS / "pictures" / "demo.svg": demo(),
     }
+
+
+def files() -> str:
+    """Every file of the package with the first sentence of its docstring, by folder."""
+    lines = [
+        "# Every file",
+        "",
+        BY_HAND,
+        "The first sentence of each file. [Architecture](architecture.md) has the way through them.",
+        "",
+    ]
+    package = DOCS.parent / "judgeloop"
+    for folder in sorted({path.parent for path in package.rglob("*.py")}):
+        rows = []
+        for path in sorted(folder.glob("*.py")):
+            said = " ".join(
+                (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0].split()
+            )
+            rows.append(f"| `{path.name}` | {re.split(r'(?<=[.]) (?=[A-Z])', said)[0].replace('|', chr(92) + '|')} |")
+        lines += [f"## `{folder.relative_to(DOCS.parent)}`", "", "| file | |", "|---|---|", *rows, ""]
+    return "\n".join(lines)
 
 
 def command_line() -> str:

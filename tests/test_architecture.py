@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -117,6 +118,13 @@ def test_every_module_stands_in_a_folder_and_every_folder_in_the_architecture():
     assert loose == {"__init__", "__main__", "catalogue", "parts"}
     for folder in {path.parent.name for path in modules() if path.parent.name != "judgeloop"}:
         assert f"`{folder}`" in plan, f"{folder} is not in docs/development/architecture.md"
+
+
+def test_every_file_that_the_architecture_names_is_there():
+    plan = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", plan)) - {"docs/make.py"}
+    assert len(named) > 30
+    assert not [name for name in named if not (ROOT / "judgeloop" / name).exists() and not (ROOT / name).exists()]
 
 
 def test_no_modules_import_each_other_in_a_circle():

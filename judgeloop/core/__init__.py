@@ -1,1 +1,1 @@
-"""Records, choices by name, protocols, errors, money, pool and verdict keys, used by all other folders."""
+"""Records, outcomes, protocols, errors, money and keys, used by all other folders."""

@@ -1,1 +1,1 @@
-"""Checks a judge, explains calls, lists past runs and settles calls of unknown cost. Decides nothing."""
+"""Looks at what there is: whether a judge works, past runs, and calls of unknown cost, which it settles."""

@@ -1,1 +1,1 @@
-"""The judges, one provider per file, with prompts, parsing, retry policy and prices."""
+"""Who gives verdicts: a chat model, a function, a metric, a person, or what is recorded."""

@@ -1,1 +1,1 @@
-"""The statistics: numbers in, numbers out; a catalogue of each kind. No I/O."""
+"""The statistics: numbers in, numbers out."""

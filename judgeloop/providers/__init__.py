@@ -1,1 +1,1 @@
-"""Reaches a chat model: address, key, price, bill, one request."""
+"""Reaches who is asked: an API's address, key, price, bill and one request; or the user's own code."""

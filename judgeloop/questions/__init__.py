@@ -1,1 +1,1 @@
-"""The questions that can be asked, one a folder."""
+"""What a question is, and the three questions, a folder each."""

@@ -1,1 +1,1 @@
-"""What the results of all questions share: records, sentences, text, HTML, Markdown and CSV."""
+"""What results say, and the forms in which it is shown."""

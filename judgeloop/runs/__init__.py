@@ -1,1 +1,1 @@
-"""Shared by all questions: settings, run ids, inputs, running a session, `doctor` and `explain`."""
+"""One run of any question: what it reads, how it is known, how it is driven, and what it would take."""

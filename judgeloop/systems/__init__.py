@@ -1,1 +1,1 @@
-"""Who gives outputs when they are asked for: chat models, by their providers."""
+"""Who gives outputs when asked: chat models, commands and functions."""

@@ -1,1 +1,1 @@
-"""Which items to judge next: one file per selector, and the catalogue of all selectors."""
+"""Which items to judge next, a selector a file."""
