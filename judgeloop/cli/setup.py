@@ -277,7 +277,7 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
 
     from judgeloop.cli.convert import check_rows_file, write_rows
     from judgeloop.cli.files import json_text
-    from judgeloop.runs.generate import forecast, prepare
+    from judgeloop.runs.generate import known, prepare
     from judgeloop.settings.run_settings import GenerateSettings
 
     read = click.get_current_context().obj
@@ -285,7 +285,10 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
     config = GenerateSettings.of(**given)
     check_rows_file(output, config.items)
     ready = prepare(config, read.environment, offline=dry_run)
-    found = asyncio.run(forecast(ready)) if dry_run else _run_generation(ready, watched=not (quiet or json))
+    if dry_run or config.export_only:
+        found = asyncio.run(known(ready))
+    else:
+        found = _run_generation(ready, watched=not (quiet or json))
     if not dry_run:
         write_rows(output, found.rows)
     place = "a dry run asks for nothing" if dry_run else output
@@ -303,12 +306,10 @@ def _run_generation(ready: Prepared[RunOfOutputs], *, watched: bool) -> Gathered
     from judgeloop.runs.generate import run
 
     config, most = ready.config, ready.limits.max_judgments
-    if not config.export_only:
-        warn_of_place(config.ledger)
+    warn_of_place(config.ledger)
     opening = f"generate: {config.outputs}, {count(most, 'item')}"
-    shown = watched and not config.export_only
     watch = watching(opening, most, config.budget_p, lambda *_: "")
-    return driven(partial(run, ready), watch if shown else nullcontext(unobserved))
+    return driven(partial(run, ready), watch if watched else nullcontext(unobserved))
 
 
 def _gathered(ready: Prepared[RunOfOutputs], found: Gathered) -> str:

@@ -32,7 +32,7 @@ from judgeloop.runs.drive import asked, opened, systems_of, terms_of
 from judgeloop.runs.inputs import Inputs, check_ledger, live_systems, with_live
 from judgeloop.runs.prepared import Parts, Prepared, ids_of
 from judgeloop.settings.fields import JUDGES
-from judgeloop.settings.run_settings import Answerer, ExportOnly, GenerateSettings, RunSettings, within_ceiling
+from judgeloop.settings.run_settings import Answerer, GenerateSettings, RunSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS
 
 # How a command ends that asked for less than it should.
@@ -41,11 +41,10 @@ CODES = {StopKind.INTERRUPTED: EXIT_INTERRUPTED, StopKind.SYSTEM_FAILED: EXIT_JU
 
 @dataclass(frozen=True, kw_only=True)
 class RunOfOutputs(RunSettings):
-    """The settings of a run without judges; nothing is asked with `export_only`."""
+    """The settings of a run without judges."""
 
     judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
     outputs: Answerer
-    export_only: ExportOnly = False
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:
@@ -112,11 +111,11 @@ def prepare(
             f"SYSTEM {config.outputs}: expected a system that answers live: {FORMS}; a file has its outputs already"
         )
     shared = {one.name: getattr(config, one.name) for one in fields(config)}
-    first = shared.pop("first")
+    first, export_only = shared.pop("first"), shared.pop("export_only")
     run = within_ceiling(RunOfOutputs(**shared), environment)
     check_ledger(run)
-    systems = live_systems(run, environment, offline=offline or config.export_only)
-    if config.export_only and not systems[0].lasts:
+    systems = live_systems(run, environment, offline=offline or export_only)
+    if export_only and not systems[0].lasts:
         raise InputError(
             f"`export_only`: nothing says what is behind {config.outputs}, so its outputs serve their own "
             f"run alone; give `system={config.outputs}.version=TEXT` here and where they are generated"
@@ -142,23 +141,21 @@ async def run(
     observe: Observe[Ratings] = unobserved,
 ) -> Gathered:
     """Ask for the outputs that are not known, and return all that are known then."""
-    with opened(generation, offline=generation.config.export_only) as begun:
-        if generation.config.export_only:
-            return await gathered(begun)
+    with opened(generation) as begun:
         finished = await asked(begun.session(), begun, terms_of(begun), interruption=interruption, observe=observe)
-        found, stop = await gathered(begun), finished.outcome.stop
+        found, stop = await _gathered(begun), finished.outcome.stop
     return replace(
         found, asked=finished.generated[0], spend=finished.spend, stop=stop if stop.kind in UNFINISHED else None
     )
 
 
-async def forecast(generation: Prepared[RunOfOutputs]) -> Gathered:
+async def known(generation: Prepared[RunOfOutputs]) -> Gathered:
     """What the ledger has, and what the missing outputs would cost; asks nothing."""
     with opened(generation, offline=True) as begun:
-        return await gathered(begun)
+        return await _gathered(begun)
 
 
-async def gathered(generation: Prepared[RunOfOutputs]) -> Gathered:
+async def _gathered(generation: Prepared[RunOfOutputs]) -> Gathered:
     """What the ledger, which is open, has of the outputs that are wanted; asks nothing."""
     pool = generation.pool
     queries = [pool.query(position, ONE_SYSTEM) for position in range(len(pool))]
