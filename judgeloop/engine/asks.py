@@ -1,7 +1,7 @@
 """From a query to its calls with their keys, and from the calls' answers to one answer.
 
 Pure. Does not look up verdicts in the ledger (`batch.py`) and does not reserve money
-(`admission.py`).
+(`accounts.py`).
 """
 
 from collections.abc import Mapping, Sequence

@@ -53,7 +53,7 @@ class Spending:
     to 0 than the other. Which draws are decisive is independent of how they come out, so the
     boundary may depend on it.
 
-    Of a population without end (`core.pool.UNLIMITED` items) draws are independent. If the systems
+    Of a population without end (`core.records.UNLIMITED` items) draws are independent. If the systems
     are level, a decisive draw is a win with probability ½, whatever was drawn before and whichever
     draws are decisive. So the walk is the simple random walk, to which the formula tends as M
     grows. That is the walk of items drawn from such a population, each shown in the order that a

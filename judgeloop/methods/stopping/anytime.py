@@ -26,7 +26,7 @@ def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | N
     the gaps against which bets have reached 1/risk, and against the true gap they ever do so with at
     most that probability (Ville 1939). So it holds at any time at which a run may end. An abstention
     counts against each bound. The bounds depend on the order of the verdicts, too: what an earlier
-    look ruled out stays ruled out. Of `core.pool.UNLIMITED` items, draws are independent. None without a
+    look ruled out stays ruled out. Of `core.records.UNLIMITED` items, draws are independent. None without a
     verdict, or if the draws were not uniform.
     """
     if tally.judged == items and tally.gap is not None:
@@ -58,7 +58,7 @@ class Anytime(Rule):
     Waudby-Smith, Stark & Ramdas (2021), "RiLACS", apply it to elections. The stated risk is 1
     divided by the largest wealth so far. An abstention counts as a verdict for the other system.
 
-    Of items without end (`core.pool.UNLIMITED`) and at a risk of at most 1/e, a name holds for the items
+    Of items without end (`core.records.UNLIMITED`) and at a risk of at most 1/e, a name holds for the items
     of the pool, too. The proof is in `methods/stats/betting.py`.
 
     `items` is the number of items in the pool. With `near_tie`, the rule also claims "no practical

@@ -39,7 +39,7 @@ class ByTable(Rule):
     """A rule that follows the verdicts through an exactly calibrated table.
 
     `gap` is that of the question, and `limit` the most judgments. `items` is the number of items of
-    the population, `core.pool.UNLIMITED` for items like these.
+    the population, `core.records.UNLIMITED` for items like these.
     """
 
     items: int

@@ -51,7 +51,7 @@ class Sequential(Rule):
     wrong side with probability at most the risk. The boundary is exact, by dynamic programming
     (`methods/stats/spending.py`), and its risk is spent as judgments are made. That keeps its power when
     most verdicts are ties. An abstention counts as a verdict for the other system. `items` is the number of
-    items in the population, `core.pool.UNLIMITED` for one without end.
+    items in the population, `core.records.UNLIMITED` for one without end.
 
     **The stated risk** of a name is half of the chance that a level walk would have crossed by then, to
     either side. That is half of what was spent, at most the threshold, and less the earlier the run
