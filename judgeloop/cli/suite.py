@@ -16,7 +16,7 @@ from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
-from judgeloop.report.page import Fact, Page, Section, Table, decided, named
+from judgeloop.report.page import Fact, Page, PageTable, Section, decided, named
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import per_cent, visible
 from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
@@ -196,10 +196,10 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
 def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stops: str) -> Page:
     """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
     from judgeloop.runs.forecast import OPENING, usual
-    from judgeloop.suite.in_common import Rows, Said, grouped
+    from judgeloop.suite.in_common import PairText, Rows, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
-        return grouped((Said(name, one, one) for name, one in texts.items()), len(found) + len(wrong))
+        return grouped((PairText(name, one, one) for name, one in texts.items()), len(found) + len(wrong))
 
     lines = [(visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()]
     lines.append(("together", "", *_figures(list(found.values()))))
@@ -228,7 +228,7 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
             *named(Section.EVIDENCE, assumed),
             *named(Section.WARNING, rows(wrong)),
         ),
-        (Table("", shown, tuple(lines), note, Section.DECISION),) if found else (),
+        (PageTable("", shown, tuple(lines), note, Section.DECISION),) if found else (),
     )
 
 

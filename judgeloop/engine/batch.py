@@ -73,11 +73,11 @@ async def answers(oracle: Oracle, queries: Sequence[Query], *, counted: bool = T
 
     If they are `counted`, observers are told the number of answers so far, with those `before`.
     """
-    return await Batch(oracle, queries, counted=counted, before=before).run()
+    return await RunningBatch(oracle, queries, counted=counted, before=before).run()
 
 
 @final
-class Batch:
+class RunningBatch:
     """One batch in progress: its running queries, its calls in flight, and the known verdicts."""
 
     def __init__(self, oracle: Oracle, queries: Sequence[Query], *, counted: bool, before: int = 0) -> None:

@@ -34,7 +34,7 @@ THOUGHTS_END = "</think>"  # the tag after which a model that thinks gives its a
 
 
 @dataclass(slots=True)
-class Seen:
+class SystemCounts:
     """What a system gave on the items asked so far, in the order asked."""
 
     asked: int = 0
@@ -58,7 +58,7 @@ class Sources:
         self._known: dict[str, Output] = {}  # by key
         self._longest: dict[str, int] = {}  # bytes of the longest output so far, by system
         self._judged: set[str] = set()  # keys of the outputs of items that are decided
-        self._seen = {name: Seen() for name in systems}
+        self._seen = {name: SystemCounts() for name in systems}
         self._counted: set[str] = set()  # keys
         self._since = dict(terms.outputs_since)  # when the oldest output that counts was recorded
         self._left_out: dict[str, int] = {}  # how many were, as another model answers now

@@ -29,7 +29,7 @@ from judgeloop.ledger.postgres_server import (
     PATIENCE_S,
     LostError,
     Raw,
-    Row,
+    ServerRow,
     check_ledger,
     error_of,
     errors_of,
@@ -104,7 +104,7 @@ class PostgresConnection:
             given["rows"] = json.dumps(given["rows"])
         return self._raw.execute(translated(statement, self.time), given)
 
-    def stream(self, statement: str, values: Values | None = None) -> Iterator[Row]:
+    def stream(self, statement: str, values: Values | None = None) -> Iterator[ServerRow]:
         """Yield the rows that a SELECT finds, of which only some are in memory."""
         # Not `Cursor.stream`: with psycopg 3.3.9 the pipeline after it fails (TUPLES_CHUNK).
         with self._raw.transaction(), self._raw.cursor(f"rows{next(self._cursors)}") as cursor:

@@ -238,7 +238,7 @@ def escaped(value: Any) -> Any:
     return value
 
 
-class Row(tuple[Any, ...]):
+class ServerRow(tuple[Any, ...]):
     """A row, by place and by name, as SQLite has it."""
 
     __slots__ = ()
@@ -254,12 +254,14 @@ class Row(tuple[Any, ...]):
 
 
 @cache
-def row_of(*names: str) -> type[Row]:
+def row_of(*names: str) -> type[ServerRow]:
     """Return what makes rows with these columns."""
-    return type("Row", (Row,), {"__slots__": (), "names": {name: place for place, name in enumerate(names)}})
+    return type(
+        "ServerRow", (ServerRow,), {"__slots__": (), "names": {name: place for place, name in enumerate(names)}}
+    )
 
 
-def rows_of(cursor: psycopg.Cursor[Any]) -> list[Row]:
+def rows_of(cursor: psycopg.Cursor[Any]) -> list[ServerRow]:
     """Return the rows that a statement found."""
     if not cursor.description:
         return []

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.core.outcomes import Condition
 from judgeloop.report.notes import Note
-from judgeloop.report.page import TITLES, Fact, Page, Section, Table
+from judgeloop.report.page import TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import visible
 
@@ -63,7 +63,7 @@ def _list(facts: Iterable[Fact]) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def _markdown_table(table: Table) -> str:
+def _markdown_table(table: PageTable) -> str:
     heading = [f"#### {escape(table.heading)}\n"] if table.heading else []
     ruler = "|".join(["", *("--:" if figure else "---" for figure in table.figures), ""])
     first, *rows = (f"| {' | '.join(map(escape, cells))} |" for cells in (table.columns, *table.rows))
@@ -90,7 +90,7 @@ def render_latex(page: Page) -> str:
     figures: dict[str, str] = {}
     for one in page.facts:
         figures |= one.value or {}
-    row = Table("", tuple(figures), (tuple(figures.values()),) if figures else ())
+    row = PageTable("", tuple(figures), (tuple(figures.values()),) if figures else ())
     standing = [one for one in page.tables if one.section is Section.EVIDENCE]
     first, *others = [*(standing or [row]), *(one for one in page.tables if one not in standing)]
     warnings = [f"{WARNING} {one.text}" for one in page.facts if one.section is Section.WARNING]
@@ -112,7 +112,7 @@ def _sentences(page: Page) -> Iterable[str]:
             yield text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _latex_table(table: Table, caption: str) -> str:
+def _latex_table(table: PageTable, caption: str) -> str:
     form = "".join("r" if figure else "l" for figure in table.figures)
     lines = (f"{' & '.join(map(escaped, cells))} \\\\" for cells in table.rows)
     head = f"{' & '.join(map(escaped, table.columns))} \\\\"

@@ -12,7 +12,7 @@ from typing import Literal
 from judgeloop.core.records import Item
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.report.labels import LabelRow
-from judgeloop.report.page import Section, Table
+from judgeloop.report.page import PageTable, Section
 from judgeloop.report.words import count, ends, shortened
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
@@ -103,7 +103,7 @@ def _wanting(row: GroupRow) -> str:
     return f"; about {count(row.more, 'more item')} of it for an even chance of an answer"
 
 
-def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[Table, ...]:
+def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[PageTable, ...]:
     """Return the table of the largest groups with enough verdicts, and how many more there are.
 
     A group with all items is none.
@@ -119,7 +119,7 @@ def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[Table, ...]:
         counts = zip(*((row.items, row.judged, row.wins, row.ties, row.losses) for row in left), strict=True)
         more = (name, *(f"{sum(each):,}" for each in counts))
         cells.append((*more, *[""] * (len(columns) - len(more))))
-    return (Table(heading, columns, tuple(cells), section=Section.GROUPS),)
+    return (PageTable(heading, columns, tuple(cells), section=Section.GROUPS),)
 
 
 def _cells(row: GroupRow) -> tuple[str, ...]:

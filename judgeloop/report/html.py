@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from judgeloop.core.records import IDENTICAL, Shown
 from judgeloop.report.labels import LabelRow, Texts
-from judgeloop.report.page import TITLES, Fact, Page, Section, Table
+from judgeloop.report.page import TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.pictures import Bar, Picture
 from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
@@ -155,7 +155,7 @@ def _figure(picture: Picture) -> str:
     return f"<h2>{escape(picture.title)}</h2><figure>{draw(picture)}{legend}{note}</figure>"
 
 
-def _card(section: Section, facts: Sequence[Fact], tables: Sequence[Table]) -> str:
+def _card(section: Section, facts: Sequence[Fact], tables: Sequence[PageTable]) -> str:
     """Return what is said of one thing: its tables, and the facts that are not shown first."""
     wide = any(len(table.columns) > NARROW for table in tables)
     named = f' tabindex="0" aria-label="{escape(TITLES[section])}"' if tables else ""
@@ -164,7 +164,7 @@ def _card(section: Section, facts: Sequence[Fact], tables: Sequence[Table]) -> s
     return f'<section class="card{" wide" * wide}"{named}>{inside}</section>'
 
 
-def _table(table: Table, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING) -> str:
+def _table(table: PageTable, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING) -> str:
     """Return a table; a name may lead to a link, and a cell of one of the `tones` is a chip."""
     kinds = ["" if figure else ' class="word"' for figure in table.figures]
     named = list(zip(kinds, table.columns, strict=True))

@@ -69,7 +69,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """Cells below the names of their columns; the first column holds names; a note below."""
 
     heading: str
@@ -95,7 +95,7 @@ class Page:
     """
 
     facts: tuple[Fact, ...]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[PageTable, ...] = ()
     pictures: tuple[tuple[Picture, ...], ...] = ()
     asks: str = ""
     written: str = ""
@@ -113,7 +113,7 @@ class Page:
         """Return a figure behind a fact; empty without it."""
         return next(((one.value or {}).get(column, "") for one in self.facts if one.key == key), "")
 
-    def parts(self) -> Iterator[tuple[Section, list[Fact], list[Table]]]:
+    def parts(self) -> Iterator[tuple[Section, list[Fact], list[PageTable]]]:
         """Yield each section with what is not shown first, in their order."""
         for section in Section:
             facts = [one for one in self.facts if one.section is section and not one.first]

@@ -18,7 +18,7 @@ from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page
-from judgeloop.report.pictures import Line
+from judgeloop.report.pictures import Curve
 from judgeloop.report.records import Counts, DataNotes, Setup
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
@@ -90,7 +90,7 @@ class RunResult(Part):
     more_judgments: int | None
     page: Page = field(default=NO_PAGE, kw_only=True, compare=False, repr=False)
     texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
-    course: tuple[Line, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    course: tuple[Curve, ...] = field(default=(), kw_only=True, compare=False, repr=False)
     halt: StopReason = field(init=False, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False)
     outcome: Outcome = field(init=False)

@@ -15,7 +15,7 @@ from html import escape
 from importlib.resources import files
 from itertools import accumulate, pairwise
 
-from judgeloop.report.pictures import Bar, Chart, Line, Picture, Point, Row, Scale
+from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Point, Scale
 from judgeloop.report.words import shortened
 
 WIDE, HEIGHT, LEFT, TOP, BOTTOM = 520, 250, 58, 14, 46  # a chart, and its margins
@@ -220,7 +220,7 @@ def _lines(chart: Chart, placed: Callable[[Point], Point]) -> Iterator[str]:
         yield f'<path d="{drawn}" class="jl-line jl-{line.role}"/>'
 
 
-def _ends(lines: Sequence[Line], placed: Callable[[Point], Point], right: float) -> Iterator[str]:
+def _ends(lines: Sequence[Curve], placed: Callable[[Point], Point], right: float) -> Iterator[str]:
     """Yield the names of lines beside the chart, none over another, each led to the end of its line.
 
     Of lines that end at about one height the lead is the first, then those that end the farthest to the right.
@@ -273,7 +273,7 @@ def _scale(scale: Scale) -> Iterator[str]:
     yield from _beside(bottom + TICKS - 5, named)
 
 
-def _row(row: Row, top: float, at: Callable[[float], float], room: int, *, whole: bool) -> Iterator[str]:
+def _row(row: IntervalRow, top: float, at: Callable[[float], float], room: int, *, whole: bool) -> Iterator[str]:
     """Yield a row: the name and its figures, if there is room for all, and below it the interval."""
     kind = "jl-name jl-lead" if row.role == "lead" else "jl-name"
     yield _placed("0", top + 14, shortened(row.name, room), kind)

@@ -4,7 +4,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 
-from judgeloop.report.page import TITLES, Fact, Page, Section, Table
+from judgeloop.report.page import TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.words import WIDTH, shortened
 
 INDENT = 2
@@ -52,7 +52,7 @@ def columns(facts: Iterable[Fact], width: int) -> Iterable[str]:
         yield wrapped(text, width, before, " " * (2 * INDENT + column) if longest else indent)
 
 
-def _table(table: Table, width: int) -> str:
+def _table(table: PageTable, width: int) -> str:
     """Return a table; a name is cut where the figures leave no room for it."""
     rows = (table.columns, *table.rows)
     longest, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))

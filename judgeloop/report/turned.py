@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from judgeloop.report.labels import LabelRow, Texts
-from judgeloop.report.page import Page, Table, decided
+from judgeloop.report.page import Page, PageTable, decided
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import count, shortened, visible
 
@@ -57,7 +57,7 @@ class Since(NamedTuple):
         turned = f"{count(len(rows), 'item')} turned since run {run}, of {self.both:,} judged in both"
         head = turned if self.both else f"no item was judged both in run {run} and here"
         return Page(
-            (decided(head),), (Table("", ("item", "then", "now", "outputs that differ"), rows),) if rows else ()
+            (decided(head),), (PageTable("", ("item", "then", "now", "outputs that differ"), rows),) if rows else ()
         )
 
 

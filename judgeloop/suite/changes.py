@@ -22,18 +22,18 @@ OTHERS = "In this night other outputs of {} were judged before, in run {}, which
 Systems = tuple[str, ...]
 
 
-class Ended(NamedTuple):
+class LastRun(NamedTuple):
     """The last run of some systems in a night; `result` is None if it has none."""
 
     run: PastRun
     result: RunResult | None
 
 
-def _word(ended: Ended) -> str:
+def _word(last: LastRun) -> str:
     """Return how a run ended; of one that did not, what became of it."""
-    code, result = ended.run.recorded.note.exit_code, ended.result
+    code, result = last.run.recorded.note.exit_code, last.result
     if code is None or result is None:
-        return ended.run.state.value
+        return last.run.state.value
     return state_of(result.outcome, code, doubtful=is_doubtful(result))
 
 
@@ -80,7 +80,7 @@ def _then(line: Line, before: Mapping[Systems, PastRun], unread: Sequence[str]) 
     return known[0] if len(known) == 1 else None
 
 
-def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Ended) -> Line:
+def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: LastRun) -> Line:
     """Return a line with how its systems ended before, by what is required now, what turned, and if outputs are new."""
     line = replace(line, before=_word(then))
     if line.run not in runs:
@@ -136,5 +136,5 @@ def _known(note: RunNote) -> bool:
     return bool(note.outputs) and all(note.outputs)
 
 
-def _ended(ledger: Address, run: PastRun) -> Ended:
-    return Ended(run, None if run.decision is None else result_of(stored(ledger, run.id)))
+def _ended(ledger: Address, run: PastRun) -> LastRun:
+    return LastRun(run, None if run.decision is None else result_of(stored(ledger, run.id)))

@@ -16,11 +16,11 @@ from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
 from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.page import Fact, Page, Section, Table, decided, named
+from judgeloop.report.page import Fact, Page, PageTable, Section, decided, named
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, per_cent, visible
-from judgeloop.suite.in_common import EACH, FIRST, Rows, Said, grouped
+from judgeloop.suite.in_common import EACH, FIRST, PairText, Rows, grouped
 
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a
 # browser colours a state as a win, a tie or a loss.
@@ -139,10 +139,10 @@ class Line:
             text = re.sub(rf"(?<!\S){re.escape(visible(system))}(?![^\s,.;:])", sign, text)
         return text
 
-    def said(self, text: str) -> Said:
+    def said(self, text: str) -> PairText:
         """Return a text of the pair, to be grouped."""
         ends = (self.systems[0], self.systems[-1]) if self.systems else ()
-        return Said(self.name, self.of_each(text), text, ends)
+        return PairText(self.name, self.of_each(text), text, ends)
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
@@ -235,16 +235,16 @@ class Summary:
             how = "With a higher budget it"
         if how:
             cost += f" {how} goes on (--night {self.night[:DATE]})."
-        gates = [Said(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
+        gates = [PairText(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         same = [
-            Said(one.name, text, text)
+            PairText(one.name, text, text)
             for one in self.lines
             if one.same_as and (text := (FURTHER if one.further else KNOWN).format(one.same_as))
         ]
-        by = [Said(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
+        by = [PairText(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
-        turned = [Said(name, text, text) for name, text in since]
+        turned = [PairText(name, text, text) for name, text in since]
         first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
         said = [one.said(one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
@@ -270,7 +270,7 @@ class Summary:
                 *named(Section.JUDGE, (*grouped(by, len(self.lines)), *self.wrong, *self.order)),
                 *named(Section.DATA, grouped(same, len(self.lines))),
             ),
-            (Table("", columns, tuple(rows), note.strip(), Section.DECISION),),
+            (PageTable("", columns, tuple(rows), note.strip(), Section.DECISION),),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE
 from judgeloop.report.groups import group_table
-from judgeloop.report.page import Fact, Page, Section, Table, told
-from judgeloop.report.pictures import Bar, Chart, Line, Picture, Row, Scale
+from judgeloop.report.page import Fact, Page, PageTable, Section, told
+from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.words import count, ends, one_in, per_cent, places, sentence, shortened, signed, stopped, visible
 
 FEWEST_LOOKS, MOST_DOTS = 2, 400
@@ -408,7 +408,7 @@ def _means(result: Comparison) -> str:
     return f"{promise} {THESE_TOO}" if both else promise
 
 
-def _groups(result: Comparison) -> tuple[Table, ...]:
+def _groups(result: Comparison) -> tuple[PageTable, ...]:
     """Return the table of the groups, if there are several."""
     second = visible(result.setup.systems[1])
     if result.options.by_group is None:
@@ -456,7 +456,7 @@ def _lead(result: Comparison) -> tuple[Chart, ...]:
         note = dots if seen else f"The run stopped at a lead that decides, at a risk of {risk}."
     elif bounds:
         note = f"Dots: the leads that would decide, at a risk of {risk}."
-    shown = (Line(f"{last:+,}".replace("-", MINUS), "lead", lead.points), *bounds)
+    shown = (Curve(f"{last:+,}".replace("-", MINUS), "lead", lead.points), *bounds)
     return (
         Chart(
             f"How the evidence grew: the lead of {name}",
@@ -514,7 +514,7 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
     )
     shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
     figures = f"{result.gap:+.2f} ({' to '.join(shown)})".replace("-", MINUS)
-    row = Row(name, figures, result.gap, result.gap_interval)
+    row = IntervalRow(name, figures, result.gap, result.gap_interval)
     margin = result.options.not_worse
     asked = 0.0 if margin is None else -margin if name == visible(result.setup.systems[1]) else margin
     marks = ((asked, "level" if margin is None else f"margin {_signed(asked)}"), (-1.0, _signed(-1)), (1.0, _signed(1)))
@@ -525,7 +525,7 @@ def _signed(gap: float) -> str:
     return f"{gap:+.2f}".replace("-", MINUS)
 
 
-def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, ...]:
+def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Curve, ...]:
     """Return the lead of the leader after each verdict, and the leads that are an answer for each side.
 
     Leads are numbers of items, seen from the leader, or from the second system if both are level; an
@@ -536,7 +536,7 @@ def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, .
     leads, decisive = np.cumsum(scores, dtype=np.int64), np.cumsum(scores != 0)
     if len(leads) < FEWEST_LOOKS or not tally.preferences or not tally.judged:
         return ()
-    found = [Line(names[side], "lead", ((0.0, 0.0), *enumerate(leads.tolist(), start=1)))]
+    found = [Curve(names[side], "lead", ((0.0, 0.0), *enumerate(leads.tolist(), start=1)))]
     for at, sign in ((side, 1), (1 - side, -1)):
         bound = rule.boundary(tally, at)
         if bound is not None:
@@ -544,7 +544,7 @@ def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, .
     return tuple(found)
 
 
-def _dots(bound: NDArray[np.int64], decisive: NDArray[np.int64], sign: int) -> Iterator[Line]:
+def _dots(bound: NDArray[np.int64], decisive: NDArray[np.int64], sign: int) -> Iterator[Curve]:
     """Yield the least leads that decide, where one can: after so many `decisive` verdicts.
 
     A lead is even or odd as their number is, and at most their number.
@@ -554,4 +554,4 @@ def _dots(bound: NDArray[np.int64], decisive: NDArray[np.int64], sign: int) -> I
     shown = reached[:: -(-len(reached) // MOST_DOTS) or 1]
     if len(shown):
         points = zip((shown + 1.0).tolist(), (sign * least[shown]).tolist(), strict=True)
-        yield Line("", "dots", tuple(points))
+        yield Curve("", "dots", tuple(points))

@@ -13,8 +13,8 @@ from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.questions.compare.result import Comparison
-from judgeloop.report.page import Fact, Page, Section, Table, decided
-from judgeloop.report.pictures import Row, Scale
+from judgeloop.report.page import Fact, Page, PageTable, Section, decided
+from judgeloop.report.pictures import IntervalRow, Scale
 from judgeloop.report.words import count, ends, shortened, visible
 
 DRIFT_RISK = 0.05
@@ -227,7 +227,7 @@ def page_of(trend: Trend) -> Page:
     runs = count(len(rows), "run")
     head = f"The gap of {second} over {first}: the share won less the share lost, in {runs}"
     answer = Fact("drift", Section.DECISION, "", _answer(trend), first=True)
-    return Page((decided(head), answer), (Table("", columns, rows),))
+    return Page((decided(head), answer), (PageTable("", columns, rows),))
 
 
 def _names(points: Sequence[Point]) -> list[str]:
@@ -270,12 +270,12 @@ def _end(points: Sequence[Point], place: int) -> str:
     return shortened(name, LONGEST_AHEAD)
 
 
-def _row(one: Point, *, many: bool) -> Row:
+def _row(one: Point, *, many: bool) -> IntervalRow:
     """Return a run; its second system is named where there are many."""
     gap, interval = _figures(one)
     name = f"{one.name}, {one.systems[1]}" if many else one.name
     figures = f"{gap} ({interval})" if interval else gap
-    return Row(visible(name), figures, one.gap, one.interval, "other" if one.left_out else "lead")
+    return IntervalRow(visible(name), figures, one.gap, one.interval, "other" if one.left_out else "lead")
 
 
 def _figures(one: Point) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from judgeloop.questions.estimate.result import Estimation
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE
 from judgeloop.report.page import Fact, Page, Section, told
-from judgeloop.report.pictures import Picture, Row, Scale
+from judgeloop.report.pictures import IntervalRow, Picture, Scale
 from judgeloop.report.words import count, one_in, stopped, visible
 
 
@@ -174,5 +174,5 @@ def pictures(result: Estimation) -> tuple[tuple[Picture, ...], ...]:
         note = f"The interval misses the mean of all items with a probability of {misses}."
         figures += f" ({low:.3f} to {high:.3f})"
     bound = None if required is None else (required, "required")
-    row = Row(name, figures, result.mean, interval)
+    row = IntervalRow(name, figures, result.mean, interval)
     return ((Scale("Mean score", words, 0, 1, (row,), ((0.0, "0"), (1.0, "1")), bound, note),),)

@@ -14,11 +14,11 @@ from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.stopping.rule import points as show_points
 from judgeloop.methods.stopping.rule import show_gap
-from judgeloop.questions.select.result import Selection, SystemRow
+from judgeloop.questions.select.result import Selection, Standing
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE
-from judgeloop.report.page import Fact, Page, Section, Table, told
-from judgeloop.report.pictures import Chart, Line, Picture, Point, Role, Row, Scale
+from judgeloop.report.page import Fact, Page, PageTable, Section, told
+from judgeloop.report.pictures import Chart, Curve, IntervalRow, Picture, Point, Role, Scale
 from judgeloop.report.words import count, one_in, shortened, stopped, visible
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
@@ -239,11 +239,11 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
     level = [line.name for line in others if line.name in (result.near_best or ())]
     if named:
         others = [line if line.name in level else _ruled_out(line, high) for line in others]
-    lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
+    lines = [*_rivals(others), Curve(leader, "lead", upper.points[own:])]
     if not own:
-        lines.append(Line("", "lead", lower.points))
+        lines.append(Curve("", "lead", lower.points))
     if gap:
-        lines.append(Line("", "bound", tuple((x, y + PER_CENT * gap / 2) for x, y in lower.points)))
+        lines.append(Curve("", "bound", tuple((x, y + PER_CENT * gap / 2) for x, y in lower.points)))
     return (
         Chart(
             "How the bounds of the win rates narrowed",
@@ -258,7 +258,7 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
     )
 
 
-def _ruled_out(line: Line, best: float) -> Line:
+def _ruled_out(line: Curve, best: float) -> Curve:
     """Return the line of a system down to the bound of the best, whose level its own does not exceed.
 
     The bounds and the comparisons of two systems that end a search hold together.
@@ -267,12 +267,12 @@ def _ruled_out(line: Line, best: float) -> Line:
     return replace(line, points=(*line.points, (x, best))) if y > best else line
 
 
-def _rivals(others: Sequence[Line]) -> Iterator[Line]:
+def _rivals(others: Sequence[Curve]) -> Iterator[Curve]:
     """Yield the lines of other systems. Those longest in question have a colour; of many, only they have a name."""
     order = sorted(others, key=lambda line: line.points[-1], reverse=True)
     for line, role in zip_longest(order, RIVALS[: len(order)]):
         named = role or len(order) <= MOST_NAMED
-        yield Line(visible(line.name) if named else "", role or "other", line.points)
+        yield Curve(visible(line.name) if named else "", role or "other", line.points)
 
 
 def _not_ruled_out(level: Sequence[str], may: str) -> str:
@@ -306,7 +306,7 @@ def _reading(leader: str, baseline: str, gap: float | None, *, named: bool) -> s
     )
 
 
-def _view(lines: Sequence[Line]) -> tuple[float, float]:
+def _view(lines: Sequence[Curve]) -> tuple[float, float]:
     """Return the lowest and the highest win rate worth showing: what bounds say once some is judged."""
     begin = UNSURE * max(line.points[-1][0] for line in lines)
     ys = [y for line in lines for x, y in (*line.points, (begin, line.points[-1][1])) if x >= begin]
@@ -331,13 +331,13 @@ def _intervals(result: Selection) -> tuple[Scale, ...]:
     return (Scale("Where the win rates lie", words, 0, PER_CENT, rows, marks, note=note),)
 
 
-def _interval(row: SystemRow, result: Selection) -> Row:
+def _interval(row: Standing, result: Selection) -> IntervalRow:
     low, high = PER_CENT * (row.at_least or 0.0), PER_CENT * (row.at_most or 0.0)
     own = row.system == result.options.baseline
     words = "50 %, the baseline" if own else f"{low:.1f} to {high:.1f} %"
     role: Role = "lead" if row.system == (result.winner or result.leader) else "other"
     value = None if row.win_rate is None else PER_CENT * row.win_rate
-    return Row(visible(row.system), words, value, (low, high), role)
+    return IntervalRow(visible(row.system), words, value, (low, high), role)
 
 
 def _behind(result: Selection) -> tuple[Scale, ...]:
@@ -346,7 +346,7 @@ def _behind(result: Selection) -> tuple[Scale, ...]:
     if named is None or not gap or not result.course:
         return ()
     most = math.ceil(TWICE * max(LEAST, gap, asked or 0.0)) / 10
-    row = Row(show_gap(gap), "", gap, (0.0, gap))
+    row = IntervalRow(show_gap(gap), "", gap, (0.0, gap))
     marks = ((0.0, "0"), (most, show_points(most)))
     return (
         Scale(
@@ -362,13 +362,13 @@ def _behind(result: Selection) -> tuple[Scale, ...]:
     )
 
 
-def standings(result: Selection) -> Table:
+def standings(result: Selection) -> PageTable:
     """Return the standings: the winner, then by win rate, and last what is not judged."""
     rows = [_cells(row, result) for row in _in_order(result)]
     # A column that nothing stands in says nothing.
     told = [name for name in rows[0] if any(row[name] for row in rows)]
     cells = tuple(tuple(row[name] for name in told) for row in rows)
-    return Table(_heading(result), tuple(told), cells, " ".join(filter(None, (_one_by_one(result), *_odd(result)))))
+    return PageTable(_heading(result), tuple(told), cells, " ".join(filter(None, (_one_by_one(result), *_odd(result)))))
 
 
 def _one_by_one(result: Selection) -> str:
@@ -415,17 +415,17 @@ def _heading(result: Selection) -> str:
     return heading
 
 
-def _in_order(result: Selection) -> list[SystemRow]:
+def _in_order(result: Selection) -> list[Standing]:
     """Return the standings: the winner first, then by win rate."""
 
-    def place(row: SystemRow) -> tuple[bool, float]:
+    def place(row: Standing) -> tuple[bool, float]:
         rate = -math.inf if row.win_rate is None else row.win_rate
         return row.system != result.winner, -(TIE if row.system == result.options.baseline else rate)
 
     return sorted(result.standings, key=place)
 
 
-def _cells(row: SystemRow, result: Selection) -> dict[str, str]:
+def _cells(row: Standing, result: Selection) -> dict[str, str]:
     """Return the cells of a system by column; the baseline's level is known, and it has no verdicts."""
     base = row.system == result.options.baseline
     bounds = (None, None) if base or row.known else (row.at_least, row.at_most)
@@ -463,7 +463,7 @@ def show_belief(probability: float) -> str:
 
 def course_of(
     labels: Sequence[Label], estimator: WinRates, tally: Standings, names: Sequence[str], items: int
-) -> tuple[Line, ...]:
+) -> tuple[Curve, ...]:
     """Return the bounds of the systems' win rates, in per cent, after numbers of judgments.
 
     `labels` are those of the decision in the order asked, and `items` are those of the pool. There is a
@@ -488,10 +488,10 @@ def course_of(
         least = levels.each[leader].lower(levels.lower_risk)
         lower.append((judged, PER_CENT * least / levels.items))
     lines = [
-        Line(name, "other", tuple(points[: end + 1])) for name, points, end in zip(names, uppers, ends, strict=True)
+        Curve(name, "other", tuple(points[: end + 1])) for name, points, end in zip(names, uppers, ends, strict=True)
     ]
     led = lines.pop(leader)
-    return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
+    return (*lines, Curve("", "lead", tuple(lower)), Curve(led.name, "lead", led.points))
 
 
 def _looks(labels: Sequence[Label]) -> list[list[Label]]:

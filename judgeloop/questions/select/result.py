@@ -45,7 +45,7 @@ class SelectOptions(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class SystemRow:
+class Standing:
     """One system's verdicts against the baseline on the `queries` that it was asked for.
 
     `at_least` and `at_most` bound its win rate over all items, or over items like these. Each is wrong,
@@ -95,7 +95,7 @@ class Selection(RunResult):
 
     options: SelectOptions
     queries: int
-    standings: tuple[SystemRow, ...]
+    standings: tuple[Standing, ...]
     gap: float | None
     near_best: tuple[str, ...] | None
     win_rates_biased: bool
@@ -132,7 +132,7 @@ class Selection(RunResult):
             InputError: the library is another one, or it is not installed.
         """
         rows = [plain(row) for row in self.standings]
-        columns = {IN_TABLE.get(one.name, one.name): [row[one.name] for row in rows] for one in fields(SystemRow)}
+        columns = {IN_TABLE.get(one.name, one.name): [row[one.name] for row in rows] for one in fields(Standing)}
         if not any(columns["belief"]):
             del columns["belief"]
         return frame_of(columns, library)
@@ -241,7 +241,7 @@ def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float |
     ]
 
 
-def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[SystemRow, ...]:
+def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[Standing, ...]:
     """Return a row for every system: the winner, then systems that may be the best, then the others.
 
     Within these groups the order is by win rate. `risk` is that of each bound.
@@ -256,7 +256,7 @@ def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) 
         key=lambda number: (number != outcome.winner, not near[number], -np.nan_to_num(rates[number])),
     )
     return tuple(
-        SystemRow(
+        Standing(
             system=systems[number],
             win_rate=None if np.isnan(rates[number]) else float(rates[number]),
             wins=int(tally.wins[number]),
