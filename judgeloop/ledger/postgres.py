@@ -136,7 +136,7 @@ class PostgresConnection:
         self._lost.discard(run)
 
     def is_locked(self, run: str) -> bool:
-        """Return whether a process holds the lock of a run, this one included; nothing is changed."""
+        """Whether a process holds the lock of a run, this one included; nothing is changed."""
         number = self._number_of(run) % 2**64
         return run in self._locks or bool(self._ask(HELD, number >> 32, number % 2**32))
 
@@ -160,7 +160,7 @@ class PostgresConnection:
         return self._raw.execute(statement, parameters).fetchone()[0]  # type: ignore[index]
 
     def _number_of(self, name: str) -> int:
-        """Return the number by which the server knows a lock of this ledger."""
+        """The number by which the server knows a lock of this ledger."""
         digest = hashlib.sha256(f"{self.ledger} {name}".encode()).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
@@ -248,7 +248,7 @@ class PostgresConnection:
                 self._lost.add(run)
 
     def _answered(self) -> Sequence[Done] | None:
-        """Return the results of a commit that was not answered, if it took place."""
+        """The results of a commit that was not answered, if it took place."""
         if self._doubt is None:
             return None
         transaction, results = self._doubt

@@ -55,7 +55,7 @@ class GroupRow:
 def group_rows(
     labels: Iterable[LabelRow], items: Iterable[Item], findings: Mapping[str | None, GroupFinding] | None = None
 ) -> tuple[GroupRow, ...]:
-    """Return the groups, the largest first; none if no item has a group."""
+    """The groups, the largest first; none if no item has a group."""
     sizes = Counter(item.group for item in items)
     known = Counter(
         (row.group, 0 if row.winner is None else 1 if row.winner == row.against else -1)
@@ -82,7 +82,7 @@ def _tested(row: GroupRow, found: GroupFinding) -> GroupRow:
 
 
 def counted(row: GroupRow) -> str:
-    """Return the counts of a group in words."""
+    """The counts of a group in words."""
     votes = f"won {row.wins:,}, tied {row.ties:,}, lost {row.losses:,}"
     gap = "" if row.gap is None else f"; gap {row.gap:+.2f}"
     counts = f"{count(row.items, 'item')}, {row.judged:,} judged: {votes}{gap}"
@@ -97,14 +97,14 @@ def _ruled_out(row: GroupRow) -> float | None:
 
 
 def _wanting(row: GroupRow) -> str:
-    """Return what an open group would take; empty if that is not known."""
+    """What an open group would take; empty if that is not known."""
     if row.more is None:
         return ""
     return f"; about {count(row.more, 'more item')} of it for an even chance of an answer"
 
 
 def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[PageTable, ...]:
-    """Return the table of the largest groups with enough verdicts, and how many more there are.
+    """The table of the largest groups with enough verdicts, and how many more there are.
 
     A group with all items is none.
     """

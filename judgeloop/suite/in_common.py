@@ -24,7 +24,7 @@ class PairText(NamedTuple):
 
 
 def grouped(said: Iterable[PairText], pairs: int) -> Rows:
-    """Return a row for each name and text; those with a text in common are one row, the most of them the last.
+    """A row for each name and text; those with a text in common are one row, the most of them the last.
 
     `pairs` is the number of all.
     """
@@ -48,7 +48,7 @@ def grouped(said: Iterable[PairText], pairs: int) -> Rows:
 
 
 def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
-    """Return sentences with all systems in the place of each pair's own: of those of which something is not shown, any.
+    """Sentences with all systems in the place of each pair's own: of those of which something is not shown, any.
 
     >>> _of_all(f"It is not shown that {visible(EACH)} is worse. {visible(EACH)} is ahead.", [("o", "a"), ("o", "b")])
     'It is not shown that any of a, b is worse. Each of a, b is ahead.'
