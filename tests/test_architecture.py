@@ -3,11 +3,13 @@ public names."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from graphlib import TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
@@ -105,6 +107,12 @@ def modules():
 def test_no_module_is_longer_than_a_reader_can_hold():
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
     assert not [path for path, lines in lengths.items() if lines > LONGEST_FILE]
+
+
+def test_a_class_name_exists_once():
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in modules()]
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert not [name for name, times in names.items() if times > 1]
 
 
 def test_every_module_says_in_its_first_lines_what_it_is():

@@ -186,10 +186,10 @@ class PassesSettings(EstimateSettings):
     "question": '''
 """An estimate by another name."""
 
-from judgeloop.questions.estimate.question import Estimate
+from judgeloop.questions.estimate.question import EstimateQuestion
 
 
-class Passes(Estimate):
+class Passes(EstimateQuestion):
     name = "passes"
 
     def so_far(self, tally, systems, longest):
@@ -362,9 +362,9 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\n"
-        "from judgeloop.questions.compare.question import Compare\n"
+        "from judgeloop.questions.compare.question import CompareQuestion\n"
         "from judgeloop.cli.app import app\n"
-        "Compare.prepare = lambda self, config, *_, **__: print(config.colour, file=sys.__stdout__)\n"
+        "CompareQuestion.prepare = lambda self, config, *_, **__: print(config.colour, file=sys.__stdout__)\n"
         "app(['compare', 'a', 'b', '--judge', 'human', *sys.argv[1:]], standalone_mode=False)\n"
     )
 

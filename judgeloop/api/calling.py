@@ -57,7 +57,7 @@ Raises:
     LedgerError: the ledger cannot be opened or written.
     asyncio.CancelledError: the task was cancelled; what was paid for is kept.
 """
-DRY = """Return what `{name}` would take, with the same arguments: judgments, calls and cost.
+DRY = """What `{name}` would take, with the same arguments: judgments, calls and cost.
 
 No key is needed, no judge is asked, and nothing is spent.
 
@@ -75,7 +75,7 @@ class Caller(Generic[R]):
     arguments: type[Any]
 
     def answered(self, function: Callable[A, R]) -> Callable[A, R]:
-        """Return what `function` declares: it answers, with or without a running event loop."""
+        """What `function` declares: it answers, with or without a running event loop."""
 
         @_in_python()
         def call(*data: A.args, **arguments: A.kwargs) -> R:
@@ -85,7 +85,7 @@ class Caller(Generic[R]):
         return self._declared(call, function)
 
     def awaited(self, function: Callable[A, R]) -> Callable[A, Coroutine[Any, Any, R]]:
-        """Return the form of a function that is awaited."""
+        """The form of a function that is awaited."""
 
         async def call(*data: A.args, **arguments: A.kwargs) -> R:
             with _in_python():
@@ -95,7 +95,7 @@ class Caller(Generic[R]):
         return self._declared(call, function, "_async", AWAITED)
 
     def dry_run(self, function: Callable[A, R]) -> Callable[A, Forecast]:
-        """Return the form of a function that forecasts the run."""
+        """The form of a function that forecasts the run."""
 
         @_in_python()
         def call(*data: A.args, **arguments: A.kwargs) -> Forecast:
@@ -105,7 +105,7 @@ class Caller(Generic[R]):
         return self._declared(call, function, "_dry_run", DRY, returns="Forecast")
 
     def _declared(self, call: F, function: Callable[..., Any], form: str = "", doc: str = "", returns: str = "") -> F:
-        """Return `call` as `function` is declared, with its parameters shown one by one."""
+        """`call` as `function` is declared, with its parameters shown one by one."""
         name = function.__name__
         call.__name__ = call.__qualname__ = f"{name}{form}"
         call.__module__ = function.__module__
@@ -133,7 +133,7 @@ class Caller(Generic[R]):
         return self._answering.prepare(config, variables, offline=offline), reporter
 
     def _collected(self, data: tuple[object, ...], settings: dict[str, Any]) -> Any:
-        """Return the checked settings."""
+        """The checked settings."""
         if "output" in settings:
             raise InputError(
                 "`output`: only the command line writes files of a result; a result has to_dict() and to_frame()"
@@ -176,7 +176,7 @@ def _in_python() -> Iterator[None]:
 
 
 def _by_name(places: tuple[str, ...], data: tuple[object, ...], settings: dict[str, Any]) -> dict[str, Any]:
-    """Return what is given by position, by name, with the other settings."""
+    """What is given by position, by name, with the other settings."""
     values = dict(zip(places, data, strict=False)) | settings
     if len(data) > len(places) or len(values) < len(data) + len(settings):
         raise InputError(
@@ -292,7 +292,7 @@ class _InThread(Generic[T]):
 
 
 def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.Signature:
-    """Return the signature of a call: data by position, all else by keyword with defaults."""
+    """The signature of a call: data by position, all else by keyword with defaults."""
     fields = declared(config)
     defaults = NO_SETTINGS | {name: field.default for name, field in fields.items()}
     keywords = [
@@ -314,12 +314,12 @@ def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.
 
 
 def places_of(config: type[Any]) -> tuple[str, ...]:
-    """Return the names of the settings that are given by position."""
+    """The names of the settings that are given by position."""
     fields = declared(config).values()
     return tuple(field.name for field in fields if field.setting and field.setting.argument)
 
 
 def _written(hint: Any) -> str:
-    """Return the annotation of a parameter as it is written in `questions.py`."""
+    """The annotation of a parameter as it is written in `questions.py`."""
     text = str(getattr(hint, "__forward_arg__", hint))
     return text.removeprefix("Required[").removesuffix("]") if text.startswith("Required") else text

@@ -36,12 +36,12 @@ JUDGING = ("judge", "proxy")  # settings that name judges
 
 
 def holds_data(field: Declared) -> bool:
-    """Return whether a setting names files whose content is judged, so that rows may be given."""
+    """Whether a setting names files whose content is judged, so that rows may be given."""
     return Table in field.kinds
 
 
 def settings_of(config: type[Any], values: Mapping[str, Any], version: str | None) -> dict[str, Any]:
-    """Return the settings of a call, with tables for rows and with judges for functions.
+    """The settings of a call, with tables for rows and with judges for functions.
 
     `version` identifies what the functions among the judges do.
 
@@ -72,7 +72,7 @@ def settings_of(config: type[Any], values: Mapping[str, Any], version: str | Non
 
 
 def of_lists(values: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of a comparison with a table for each of two lists of outputs, `a` and `b`.
+    """The settings of a comparison with a table for each of two lists of outputs, `a` and `b`.
 
     They stand beside the list `prompts`. The systems are A and B, unless `names` says otherwise.
 
@@ -103,7 +103,7 @@ def of_lists(values: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]
 
 
 def _misplaced(columns: Mapping[str, Any]) -> str:
-    """Return which column has the labels of the first one's index in other places; "" if none has.
+    """Which column has the labels of the first one's index in other places; "" if none has.
 
     A column of pandas has an index, and its users expect that rows are matched by it. Here they are matched by place.
     """
@@ -129,7 +129,7 @@ def _listed(name: str, value: object) -> list[Any]:
 
 
 def _data(name: str, value: Any) -> tuple[Source | str, str]:
-    """Return the data of a parameter, and the name of their system, "" if it has none."""
+    """The data of a parameter, and the name of their system, "" if it has none."""
     system, given = "", value
     if isinstance(value, tuple) and len(value) == len(NAMED) and isinstance(value[0], str):
         system, given = value
@@ -157,13 +157,13 @@ def _data(name: str, value: Any) -> tuple[Source | str, str]:
 
 
 def _is_function(value: Any) -> bool:
-    """Return whether a value, or what it names, is a function: a system that answers live."""
+    """Whether a value, or what it names, is a function: a system that answers live."""
     given = value[1] if isinstance(value, tuple) and len(value) == len(NAMED) else value
     return callable(given) and not isinstance(given, type)
 
 
 def _several(name: str, value: object) -> dict[str, object]:
-    """Return several tables or files by their place in messages, with the systems' names."""
+    """Several tables or files by their place in messages, with the systems' names."""
     if isinstance(value, Mapping):
         return {f"{name}[{key!r}]": (str(key), table) for key, table in value.items()}
     if isinstance(value, str | PathLike) or not isinstance(value, Iterable):
@@ -206,7 +206,7 @@ def _judge_of(name: str, value: Any, version: str | None) -> str | Judge:
 
 
 def rows_of(place: str, data: object) -> list[Row]:
-    """Return the rows of a table in memory; a value that is missing becomes None.
+    """The rows of a table in memory; a value that is missing becomes None.
 
     Raises:
         DataError: the value is no table, its columns differ in length, or it has no rows.
@@ -225,7 +225,7 @@ def rows_of(place: str, data: object) -> list[Row]:
 
 
 def _frame(data: object) -> Any:
-    """Return `data` as narwhals' data frame; None if it is no data frame."""
+    """`data` as narwhals' data frame; None if it is no data frame."""
     # Only data frames have columns, and narwhals is not loaded for anything else.
     if not (hasattr(data, "collect_schema") or hasattr(data, "columns")):
         return None
@@ -242,7 +242,7 @@ def _frame(data: object) -> Any:
 
 
 def _columns(frame: Any) -> dict[str, list[Any]]:
-    """Return a data frame's columns by name, with None for what the library counts as missing."""
+    """A data frame's columns by name, with None for what the library counts as missing."""
     found = {}
     for name in frame.columns:
         column = frame.get_column(name)
@@ -252,7 +252,7 @@ def _columns(frame: Any) -> dict[str, list[Any]]:
 
 
 def _of_columns(place: str, data: Mapping[Any, Any]) -> list[Row]:
-    """Return the rows of columns, which must be of one length."""
+    """The rows of columns, which must be of one length."""
     columns: dict[str, list[Any]] = {}
     for name, values in data.items():
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
@@ -282,7 +282,7 @@ def _row(place: str, number: int, fields: object) -> Row:
 
 
 def _plain(value: Any) -> Any:
-    """Return a cell as a Python value: a number of NumPy as a number, what is missing as None."""
+    """A cell as a Python value: a number of NumPy as a number, what is missing as None."""
     if type(value) is str or value is None:
         return value
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):

@@ -258,7 +258,7 @@ estimate_async, estimate_dry_run = _ESTIMATE.awaited(estimate), _ESTIMATE.dry_ru
 
 
 def spent_usd(ledger: File | None = None) -> float:
-    """Return what all runs of a ledger were charged, those of `generate` and `doctor` too, in dollars.
+    """What all runs of a ledger were charged, those of `generate` and `doctor` too, in dollars.
 
     `ledger` is a file or a server's address; None is `.judgeloop/ledger.sqlite` in the working folder.
 

@@ -30,12 +30,12 @@ class Commands(click.Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order declared."""
+        """The names of the commands, in the order declared."""
         del ctx
         return list(_ROWS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command `cmd_name`; None if there is none."""
+        """The command `cmd_name`; None if there is none."""
         del ctx
         return _ROWS[cmd_name].make() if cmd_name in _ROWS else None
 

@@ -71,7 +71,7 @@ class BudgetSettings(NamedSettings):
 
 
 def budget() -> click.Command:
-    """Return the command `budget` with its subcommands."""
+    """The command `budget` with its subcommands."""
     return DefaultGroup(
         "budget",
         commands=[

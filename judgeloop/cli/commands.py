@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandRow:
     """A command: its name, a line of help, what makes it, and the names of its subcommands if it is a group."""
 
     name: str
@@ -102,24 +102,24 @@ def _ledger() -> click.Command:
 
 
 COMMANDS = (
-    Command("demo", "Decide an example that comes with judgeloop; needs no key and no network.", _demo),
-    Command("init", "Write judgeloop.toml, a settings file with a comment for each setting.", _init),
-    *(Command(one.name, one.help, _asking(one)) for one in QUESTIONS),
-    Command("suite", "Ask many questions of a file in one night, within one budget.", _suite),
-    Command("generate", "Let a system answer items, and write its outputs to a file.", _generate),
-    Command("doctor", "Check whether a judge or a system works: key, server, model, reply, price.", _doctor),
-    Command("replay", "Measure selectors and stopping rules on recorded verdicts.", _replay),
-    Command(
+    CommandRow("demo", "Decide an example that comes with judgeloop; needs no key and no network.", _demo),
+    CommandRow("init", "Write judgeloop.toml, a settings file with a comment for each setting.", _init),
+    *(CommandRow(one.name, one.help, _asking(one)) for one in QUESTIONS),
+    CommandRow("suite", "Ask many questions of a file in one night, within one budget.", _suite),
+    CommandRow("generate", "Let a system answer items, and write its outputs to a file.", _generate),
+    CommandRow("doctor", "Check whether a judge or a system works: key, server, model, reply, price.", _doctor),
+    CommandRow("replay", "Measure selectors and stopping rules on recorded verdicts.", _replay),
+    CommandRow(
         "runs",
         "List the runs of a ledger, show one again, or follow a pair over its runs.",
         _runs,
         ("list", "show", "trend"),
     ),
-    Command("convert", "Write a file of any format that judgeloop reads in its own form.", _convert),
-    Command(
+    CommandRow("convert", "Write a file of any format that judgeloop reads in its own form.", _convert),
+    CommandRow(
         "budget", "Show, set or remove the budgets that the runs of a ledger share.", _budget, ("show", "set", "remove")
     ),
-    Command(
+    CommandRow(
         "ledger",
         "Show what was spent, check the ledger, merge others into it, settle calls of unknown cost.",
         _ledger,

@@ -99,7 +99,7 @@ class Converted:
 
 
 def converted(config: ConvertSettings) -> Converted:
-    """Return the rows of a file; rows without any output, such as questions, become items.
+    """The rows of a file; rows without any output, such as questions, become items.
 
     Raises:
         InputError: the file cannot be read, a row is wrong, or it has several systems.
@@ -137,14 +137,14 @@ def _of_system(config: ConvertSettings, table: Table) -> Iterator[Row]:
 
 
 def _answers(row: Row, mapped: Map) -> bool:
-    """Return whether a row has an output, or nothing that could be a question."""
+    """Whether a row has an output, or nothing that could be a question."""
     candidates = candidates_of(row.fields, mapped)
     asked = candidates[PROMPT]
     return bool(candidates[OUTPUT]) or not asked or any(isinstance(row.fields[column.name], list) for column in asked)
 
 
 def _written(fields: dict[str, Any], scores: Any) -> dict[str, Any]:
-    """Return a row without what it does not have; an empty output is an answer."""
+    """A row without what it does not have; an empty output is an answer."""
     written = {name: value for name, value in fields.items() if value is not None or name == OUTPUT}
     # JSON has no NaN, with which Inspect marks a sample that its scorer could not score.
     kept = {name: None if score != score else score for name, score in (scores or {}).items()}  # noqa: PLR0124

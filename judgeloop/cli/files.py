@@ -27,12 +27,12 @@ OF_MARKDOWN = "<!-- judgeloop -->\n\n"
 
 
 def render_json(result: RunResult, settings_files: Mapping[str, list[str]] | None = None) -> str:
-    """Return the result as a JSON object, with the settings that each file set."""
+    """The result as a JSON object, with the settings that each file set."""
     return json_text(result.to_json(as_flags), settings_files)
 
 
 def json_text(values: Mapping[str, Any], settings_files: Mapping[str, list[str]] | None = None) -> str:
-    """Return JSON values as text, with the settings of each file."""
+    """JSON values as text, with the settings of each file."""
     whole = {**values, "settings_files": settings_files or {}}
     return json.dumps(whole, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
@@ -175,7 +175,7 @@ def remove_other(pages: Iterable[Path], written: Collection[Path]) -> None:
 
 
 def _is_free(path: Path) -> bool:
-    """Return whether there is a file of judgeloop's own, or none."""
+    """Whether there is a file of judgeloop's own, or none."""
     try:
         return UNFINISHED[path.suffix][0] in read_own(path)
     except FileNotFoundError:
@@ -185,5 +185,5 @@ def _is_free(path: Path) -> bool:
 
 
 def _is_foreign(path: Path) -> bool:
-    """Return whether a file has content that judgeloop did not write; a link is replaced, not its file."""
+    """Whether a file has content that judgeloop did not write; a link is replaced, not its file."""
     return path.is_file() and not path.is_symlink() and path.stat().st_size > 0 and not _is_free(path)

@@ -104,7 +104,7 @@ class SettleSettings(LedgerSettings):
 
 
 def ledger() -> click.Command:
-    """Return the command `ledger` with its subcommands."""
+    """The command `ledger` with its subcommands."""
     address = PanelArgument(
         ["address"],
         metavar="ADDRESS",
@@ -228,13 +228,13 @@ def _export(**given: Any) -> None:
 
 
 def _named(run: RecordedRun) -> str:
-    """Return the id of a run with its systems and its night."""
+    """The id of a run with its systems and its night."""
     night = f"night {run.note.night}" if run.note.night else ""
     return "  ".join(filter(None, (run.id, run.note.names, night)))
 
 
 def _spent(found: dict[str, dict[str, Charged]], names: dict[str, str]) -> list[str]:
-    """Return the lines on what was spent: a table for each kind of group, and the total.
+    """The lines on what was spent: a table for each kind of group, and the total.
 
     `names` says more of runs and of who was asked.
     """
@@ -259,7 +259,7 @@ def _charged(name: str, group: Charged) -> str:
 
 
 def _columns(*values: str) -> str:
-    """Return a line of the table: four numbers or their headings, and a name."""
+    """A line of the table: four numbers or their headings, and a name."""
     *numbers, name = values
     widths = 12, 8, 12, 11
     shown = [f"{number:>{width}}" for number, width in zip(numbers, widths, strict=True)]
@@ -372,7 +372,7 @@ def _settle(*, attempt: str | None, dollars: str | None, **given: Any) -> None:
 
 
 def _lines(found: Settled) -> list[str]:
-    """Return a line for each attempt of unknown cost, one on all, and one on what is left."""
+    """A line for each attempt of unknown cost, one on all, and one on what is left."""
     settled = {settlement.attempt: settlement for settlement in found.settled}
     lines, now_p = [], 0
     for row in found.unknown:

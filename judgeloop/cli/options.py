@@ -89,7 +89,7 @@ def settings_command(
     arguments: Sequence[click.Parameter] = (),
     text: str = "",
 ) -> SettingsCommand:
-    """Return the command at `path`, such as `ledger show`, with the settings of `configs` as options.
+    """The command at `path`, such as `ledger show`, with the settings of `configs` as options.
 
     `callback` takes the settings and switches by name, None for what is not given, and the `arguments`. Its docstring
     is the help, unless there is a `text`. Arguments that are settings are those of the first of `configs`.
@@ -162,12 +162,12 @@ class PanelOption(click.Option):
         self.common = setting.common
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return its line of the help, which leaves out that `--no-` turns a switch off."""
+        """Its line of the help, which leaves out that `--no-` turns a switch off."""
         record = super().get_help_record(ctx)
         return record and (record[0].partition(" / ")[0], record[1])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return what a shell offers for the value: files, or the names that it may have."""
+        """What a shell offers for the value: files, or the names that it may have."""
         del ctx
         return completions(self.declared, incomplete)
 
@@ -188,7 +188,7 @@ class PanelArgument(click.Argument):
         self.declared = declared
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return what a shell offers for the value: files."""
+        """What a shell offers for the value: files."""
         if self.declared is None:
             return super().shell_complete(ctx, incomplete)
         return completions(self.declared, incomplete)
@@ -311,7 +311,7 @@ class SettingsCommand(click.Command):
 
 
 def completions(field: Declared, incomplete: str) -> list[CompletionItem]:
-    """Return what can stand in place of `incomplete`: files, or the names that a value may have."""
+    """What can stand in place of `incomplete`: files, or the names that a value may have."""
     from click.shell_completion import CompletionItem
 
     if field.is_path or field.setting.may_set is inside:
@@ -320,7 +320,7 @@ def completions(field: Declared, incomplete: str) -> list[CompletionItem]:
 
 
 def _shown_in_help(parameters: list[click.Parameter], *, everything: bool) -> tuple[list[click.Parameter], int]:
-    """Return the parameters that the help lists, and the number of those that it leaves out.
+    """The parameters that the help lists, and the number of those that it leaves out.
 
     A command with few options lists all.
     """
@@ -332,7 +332,7 @@ def _shown_in_help(parameters: list[click.Parameter], *, everything: bool) -> tu
 
 
 def _help_all() -> click.Option:
-    """Return the option `--help-all`."""
+    """The option `--help-all`."""
 
     def listed(ctx: click.Context, _: click.Parameter, asked: Any) -> None:
         if asked and not ctx.resilient_parsing:
@@ -363,7 +363,7 @@ def _argument(field: Declared) -> PanelArgument:
 
 
 def default_of(field: Declared) -> str:
-    """Return the default for the help; empty if it says nothing or the help names it already."""
+    """The default for the help; empty if it says nothing or the help names it already."""
     default = field.default
     silent = any(default is one for one in (MISSING, None, False)) or default == ()
     if silent or "Default:" in field.setting.help:

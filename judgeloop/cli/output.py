@@ -55,7 +55,7 @@ def say(text: str, event: str = "message", **values: Any) -> None:
 
 
 def logged(text: str, event: str, **values: Any) -> str:
-    """Return a line for a log: the text, or an object with its time, kind and values."""
+    """A line for a log: the text, or an object with its time, kind and values."""
     if not logs_json():
         return f"judgeloop: {text}"
     time = datetime.now(UTC).isoformat(timespec="seconds")
@@ -63,7 +63,7 @@ def logged(text: str, event: str, **values: Any) -> str:
 
 
 def keyless(text: str) -> str:
-    """Return a text without the keys of the environment, and of a .env that was read."""
+    """A text without the keys of the environment, and of a .env that was read."""
     from judgeloop.settings.values import secrets_of
 
     context = click.get_current_context(silent=True)
@@ -77,7 +77,7 @@ def keyless(text: str) -> str:
 
 
 def logs_json() -> bool:
-    """Return whether a line of a log is a JSON object."""
+    """Whether a line of a log is a JSON object."""
     context = click.get_current_context(silent=True)
     return context is not None and context.meta.get(LOG) == "json"
 
@@ -89,7 +89,7 @@ def say_settings(read: Read) -> None:
 
 
 def columns(stream: TextIO | None = None) -> int:
-    """Return the width for text on a stream, standard output by default.
+    """The width for text on a stream, standard output by default.
 
     It is that of COLUMNS or of the terminal, within limits; a pipe has none.
     """
@@ -103,7 +103,7 @@ def columns(stream: TextIO | None = None) -> int:
 
 
 def paint(text: str, warning: bool) -> str:  # noqa: FBT001 - as `Paint` of a page
-    """Return the decision or a warning in colour, where standard output has colours and they are wanted."""
+    """The decision or a warning in colour, where standard output has colours and they are wanted."""
     if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
     if os.environ.get("TERM") in PLAIN_TERMINALS:
@@ -160,7 +160,7 @@ def printed() -> Iterator[None]:
 
 
 def kept_for_the_result() -> redirect_stdout[TextIO]:
-    """Return a context in which what is printed goes to standard error.
+    """A context in which what is printed goes to standard error.
 
     A judge of the user's own may print, and a program reads the result from standard output.
     """
@@ -221,12 +221,12 @@ class Guarded:
 
 
 def as_flags(text: str) -> str:
-    """Return `text` with the names of settings turned into flags."""
+    """`text` with the names of settings turned into flags."""
     return NAMED.sub(_shown, text)
 
 
 def where_named(path: str) -> str:
-    """Return which settings file names a path that leads nowhere, and where it was looked for."""
+    """Which settings file names a path that leads nowhere, and where it was looked for."""
     for field in _here().values():
         file, parts = _given(field) or ("", [])
         if file and any(part.endswith(path) for part in parts):
@@ -256,7 +256,7 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def _given(field: Declared) -> tuple[str, list[str]] | None:
-    """Return which file gives a setting, "" for a variable, and the parts of the value; None if neither does."""
+    """Which file gives a setting, "" for a variable, and the parts of the value; None if neither does."""
     context = click.get_current_context(silent=True)
     read: Read | None = context.obj if context else None
     if read is None or read.origins.get(field.name, COMMAND_LINE) == COMMAND_LINE:
@@ -267,11 +267,11 @@ def _given(field: Declared) -> tuple[str, list[str]] | None:
 
 
 def _quoted(value: str) -> str:
-    """Return a value quoted for a shell, if it needs quotes."""
+    """A value quoted for a shell, if it needs quotes."""
     return shlex.quote(value) if not value or STEERS & set(value) else value
 
 
 def _here() -> dict[str, Declared]:
-    """Return the settings of the command that runs, by name; they may differ from others'."""
+    """The settings of the command that runs, by name; they may differ from others'."""
     context = click.get_current_context(silent=True)
     return context.meta.get(SETTINGS, {}) if context else {}

@@ -127,7 +127,7 @@ def explained() -> Iterator[None]:
 
 
 def _shown_on(stream: TextIO | None, now: Clock, opening: str = "", pair: str | None = None) -> _Bar | _Lines:
-    """Return a bar for a terminal, lines for a log."""
+    """A bar for a terminal, lines for a log."""
     guarded = Guarded(stream or sys.stderr, drops=True)
     if guarded.isatty() and not logs_json() and os.environ.get("TERM") not in PLAIN_TERMINALS:
         return _Bar(guarded, now)
@@ -194,7 +194,7 @@ class _Bar:
         self._progress.start()
 
     def words(self, left_s: float | None, *, narrow: bool) -> str:
-        """Return what is said of the latest state; `left_s` are the seconds left, if known."""
+        """What is said of the latest state; `left_s` are the seconds left, if known."""
         if self._seen is None:
             return ""
         return words(self._seen, self._now() - self._began, left_s, narrow=narrow)
@@ -228,7 +228,7 @@ class _Lines:
 
 
 def words(seen: Seen, elapsed_s: float, left_s: float | None, *, narrow: bool) -> str:
-    """Return a state as the words beside a bar, those that matter most first."""
+    """A state as the words beside a bar, those that matter most first."""
     count = f"{seen.done:,}/{seen.most:,} {seen.what}".rstrip()
     slowed = "" if seen.slowed_to is None else f"slowed to {seen.slowed_to} at a time"
     if seen.waited:
@@ -243,7 +243,7 @@ def words(seen: Seen, elapsed_s: float, left_s: float | None, *, narrow: bool) -
 
 
 def sentence(seen: Seen) -> str:
-    """Return a state as a line for a log."""
+    """A state as a line for a log."""
     count = f"{seen.done:,} of {seen.most:,} {seen.what}"
     if not seen.what:
         count = f"{seen.done:,} of at most {seen.most:,} judgments"
@@ -255,14 +255,14 @@ def sentence(seen: Seen) -> str:
 
 
 def figures(seen: Seen) -> dict[str, Any]:
-    """Return the numbers of a state, for a program that reads a log."""
+    """The numbers of a state, for a program that reads a log."""
     money = {"spent_usd": seen.spent_p, "budget_usd": seen.budget_p}
     usd = {name: None if pico is None else float(to_usd(pico)) for name, pico in money.items()}
     return {"done": seen.done, "most": seen.most, **usd, "slowed_to": seen.slowed_to}
 
 
 def clock(seconds: float) -> str:
-    """Return a duration as minutes and seconds, from an hour on with hours.
+    """A duration as minutes and seconds, from an hour on with hours.
 
     >>> clock(72.6), clock(3672)
     ('1:12', '1:01:12')

@@ -54,14 +54,14 @@ GATES = {
 
 
 def command_of(question: QuestionRow[Any, Any]) -> click.Command:
-    """Return the command of a question."""
+    """The command of a question."""
     return settings_command(
         question.name, Asking(question).invoked, question.settings(), switches=OF_RUNS, text=_help(question)
     )
 
 
 def _help(question: QuestionRow[Any, Any]) -> str:
-    """Return the help text: what the command does, an example, exit codes."""
+    """The help text: what the command does, an example, exit codes."""
     example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
     exits = EXITS.format(gate=GATES.get(question.name, ""))
     return "\n\n".join([question.help, *([example] if question.example else []), exits])
@@ -74,7 +74,7 @@ class Asking(Generic[R]):
     question: QuestionRow[Any, R]
 
     def shown(self, result: Shown, read: Read) -> Shown:
-        """Return a result with flags for settings in its page and its abstentions, and what files set."""
+        """A result with flags for settings in its page and its abstentions, and what files set."""
         page = result.page.said(as_flags)
         labels = tuple(
             one if one.score is not None else replace(one, reason=_advised(one.reason)) for one in result.labels
@@ -84,7 +84,7 @@ class Asking(Generic[R]):
         return replace(result, page=page, labels=labels)
 
     def whole(self, ready: Prepared[Any], result: R, read: Read) -> R:
-        """Return a result with flags for settings, its run, what was typed, and the texts of its items."""
+        """A result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.providers.redaction import MASK
         from judgeloop.runs.drive import masked, repeatable
         from judgeloop.settings.setting import PREFIX
@@ -148,7 +148,7 @@ class Asking(Generic[R]):
             raise click.exceptions.Exit(result.exit_code)
 
     def _run(self, ready: Prepared[Any], *, watched: bool) -> R:
-        """Return the result; show progress if it is wanted and no person judges."""
+        """The result; show progress if it is wanted and no person judges."""
         from judgeloop.engine.state import unobserved
 
         shown = watched and ready.booked and not ready.by_hand
@@ -156,7 +156,7 @@ class Asking(Generic[R]):
         return driven(partial(self.question.load().run, ready), watching)
 
     def watching(self, ready: Prepared[Any], pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
-        """Return a context that says how a run goes on, that of a pair of a suite if it is named."""
+        """A context that says how a run goes on, that of a pair of a suite if it is named."""
         from judgeloop.cli.progress import watching
 
         config, systems = ready.config, ready.pool.systems
@@ -179,7 +179,7 @@ class Asking(Generic[R]):
         )
 
     def foreseen(self, ready: Prepared[Any], read: Read, files: str = "") -> Forecast:
-        """Return what a run would take, with flags for settings; `files` says what files set."""
+        """What a run would take, with flags for settings; `files` says what files set."""
         import asyncio
 
         found = asyncio.run(self.question.load().forecast(ready))
@@ -211,13 +211,13 @@ class Asking(Generic[R]):
 
 
 def _text(result: RunResult, files: Sequence[Path], *, short: bool) -> str:
-    """Return a result as it is printed: whole, or decision, cost and warnings; `files` are those of `-o`."""
+    """A result as it is printed: whole, or decision, cost and warnings; `files` are those of `-o`."""
     named = None if short else ", ".join(map(str, files)) or None
     return f"{render(result.page, named, columns(), paint, short=short)}\n"
 
 
 def _advised(reason: str) -> str:
-    """Return why there is no verdict, with flags in the advice at its end; the reply stays as it is quoted."""
+    """Why there is no verdict, with flags in the advice at its end; the reply stays as it is quoted."""
     quoted, mark, advice = reason.rpartition("; ")
     return f"{quoted}{mark}{as_flags(advice)}"
 

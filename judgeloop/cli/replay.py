@@ -106,7 +106,7 @@ def _replay_select(config: ReplaySelectSettings, *, quiet: bool) -> Tables:
 
 
 def _grid(most: int) -> list[int]:
-    """Return numbers of calls from 1 to `most`, evenly spaced on a logarithmic scale."""
+    """Numbers of calls from 1 to `most`, evenly spaced on a logarithmic scale."""
     steps = 120
     return sorted({round(most ** (step / steps)) for step in range(steps + 1)})
 
@@ -149,7 +149,7 @@ def _csv(table: Rows) -> str:
 
 
 def _render(table: Rows) -> str:
-    """Return the table in columns, without standard errors, which are in the files."""
+    """The table in columns, without standard errors, which are in the files."""
     shown = [name for name in (table[0] if table else {}) if not name.endswith("_se")]
     cells = [shown, *([_cell(row[name]) for name in shown] for row in table)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(shown))]

@@ -77,7 +77,7 @@ class Runs(DefaultGroup):
 
 
 def runs() -> click.Command:
-    """Return the command `runs` with its subcommands."""
+    """The command `runs` with its subcommands."""
     run = PanelArgument(
         ["run"],
         metavar="[RUN]",
@@ -178,7 +178,7 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
 
 
 def _by_pair(ledger: Address, patterns: tuple[str, ...]) -> list[list[Run]]:
-    """Return comparisons with their nights or days, the oldest first; by pair if a night has several.
+    """Comparisons with their nights or days, the oldest first; by pair if a night has several.
 
     Else a pattern may name the candidate of each night, and all count as one pair.
 
@@ -194,7 +194,7 @@ def _by_pair(ledger: Address, patterns: tuple[str, ...]) -> list[list[Run]]:
 
 
 def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
-    """Return the comparisons of a pair with their nights or days, the oldest first.
+    """The comparisons of a pair with their nights or days, the oldest first.
 
     Raises:
         InputError: there is none.

@@ -193,7 +193,7 @@ def _example_folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _explained(result: Comparison, every: Comparison) -> str:
-    """Return what the decision means, compared with the decision by all items."""
+    """What the decision means, compared with the decision by all items."""
     text = EXPLANATION.format(
         judged=result.judged,
         items=result.items,
@@ -206,7 +206,7 @@ def _explained(result: Comparison, every: Comparison) -> str:
 
 
 def _fitted(text: str) -> str:
-    """Return paragraphs wrapped to the terminal; indented ones, which are commands, stay as is."""
+    """Paragraphs wrapped to the terminal; indented ones, which are commands, stay as is."""
     blocks = text.strip("\n").split("\n\n")
     fitted = (block if block.startswith("  ") else wrapped(block, columns()) for block in blocks)
     return "\n\n".join(fitted) + "\n"
@@ -313,7 +313,7 @@ def _run_generation(ready: Prepared[RunOfOutputs], *, watched: bool) -> Gathered
 
 
 def _gathered(ready: Prepared[RunOfOutputs], found: Gathered) -> str:
-    """Return in words what was written, what it cost, and what is missing."""
+    """In words, what was written, what it cost, and what is missing."""
     parts = [f"{count(len(found.rows), 'output')} of {ready.config.outputs}"]
     if found.asked is not None and found.spend is not None:
         parts[0] += f", {found.asked.asked:,} asked for now ({show_usd(found.spend.now_p)})"

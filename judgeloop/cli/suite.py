@@ -16,7 +16,7 @@ from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
-from judgeloop.report.page import Fact, Page, Section, Table, decided, named
+from judgeloop.report.page import Fact, Page, PageTable, Section, decided, named
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import per_cent, visible
 from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
@@ -54,7 +54,7 @@ Exit codes: the worst of the pairs, 130 interrupted, 2 usage, 1 error, 4 the jud
 
 
 def suite() -> click.Command:
-    """Return the command `suite`."""
+    """The command `suite`."""
     from judgeloop.suite.settings import SuiteSettings
 
     configs = (SuiteSettings, *(one.settings() for one in QUESTIONS))
@@ -111,7 +111,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
 
 
 def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSettings]:
-    """Return the pairs and the settings of the suite: the caller's over those of its file.
+    """The pairs and the settings of the suite: the caller's over those of its file.
 
     Raises:
         InputError: a setting or the file is wrong, or there is no budget.
@@ -140,7 +140,7 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSetti
 
 
 def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
-    """Return what settings files say, and what the command line and the environment say."""
+    """What settings files say, and what the command line and the environment say."""
     from judgeloop.suite.settings import CALLER, Layer
 
     own = {ENVIRONMENT, COMMAND_LINE}
@@ -194,12 +194,12 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
 
 
 def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stops: str) -> Page:
-    """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
+    """A table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
     from judgeloop.runs.forecast import OPENING, usual
-    from judgeloop.suite.in_common import Rows, Said, grouped
+    from judgeloop.suite.in_common import PairText, Rows, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
-        return grouped((Said(name, one, one) for name, one in texts.items()), len(found) + len(wrong))
+        return grouped((PairText(name, one, one) for name, one in texts.items()), len(found) + len(wrong))
 
     lines = [(visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()]
     lines.append(("together", "", *_figures(list(found.values()))))
@@ -228,12 +228,12 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
             *named(Section.EVIDENCE, assumed),
             *named(Section.WARNING, rows(wrong)),
         ),
-        (Table("", shown, tuple(lines), note, Section.DECISION),) if found else (),
+        (PageTable("", shown, tuple(lines), note, Section.DECISION),) if found else (),
     )
 
 
 def _figures(forecasts: Sequence[Forecast]) -> tuple[str, ...]:
-    """Return the most calls, and the expected and the worst cost, of some forecasts together."""
+    """The most calls, and the expected and the worst cost, of some forecasts together."""
     most = f"{sum(one.calls.worst for one in forecasts):,}"
     if not all(one.priced for one in forecasts):
         return most, "not known", "not known"
@@ -243,7 +243,7 @@ def _figures(forecasts: Sequence[Forecast]) -> tuple[str, ...]:
 
 
 def _offline(pair: Pair, config: SuiteSettings, read: Read) -> Prepared[Any] | JudgeloopError:
-    """Return a pair that is ready for a forecast, or why it cannot be asked."""
+    """A pair that is ready for a forecast, or why it cannot be asked."""
     from judgeloop.suite.night import prepared
 
     try:
@@ -338,7 +338,7 @@ def _write(found: Summary, values: str, results: Mapping[str, RunResult], output
 
 
 def _slug(name: str) -> str:
-    """Return a name as that of a file: letters, figures and hyphens.
+    """A name as that of a file: letters, figures and hyphens.
 
     >>> _slug("../eval: new")
     'eval-new'

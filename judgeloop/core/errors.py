@@ -40,7 +40,7 @@ class InputError(JudgeloopError):
 
 
 def install(extra: str) -> str:
-    """Return how to install an extra, from the copy: no index has a package of this name yet.
+    """How to install an extra, from the copy: no index has a package of this name yet.
 
     >>> install("embed")
     "an extra: in your copy of judgeloop, pip install '.[embed]'"
@@ -128,7 +128,7 @@ class JudgeError(JudgeloopError):
 
 
 def some(names: Iterable[str]) -> str:
-    """Return the first names, and the number of the others; a single other is named, too.
+    """The first names, and the number of the others; a single other is named, too.
 
     >>> some("abcdef"), some("abcdefgh")
     ('a, b, c, d, e, f', 'a, b, c, d, e and 3 more')
@@ -141,7 +141,7 @@ def some(names: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is nearest to a mistyped name, as the end of a message, or "".
+    """The known name that is nearest to a mistyped name, as the end of a message, or "".
 
     >>> did_you_mean("difuse", ["random", "diffuse"])
     ' (did you mean diffuse?)'
@@ -151,7 +151,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def nearest_to(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is nearest to a mistyped name; None if none is near."""
+    """The known name that is nearest to a mistyped name; None if none is near."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, list(known), n=1)), None)

@@ -34,7 +34,7 @@ class Part:
                 yield name
 
     def to_json(self, say: Say = str) -> dict[str, Any]:
-        """Return the JSON values, with each sentence as `say` says it."""
+        """The JSON values, with each sentence as `say` says it."""
         kinds = {field.name: str(field.type) for field in fields(self)}  # type: ignore[arg-type]
         found = {name: plain(getattr(self, name)) for name in self.names()}
         return {
@@ -44,7 +44,7 @@ class Part:
 
 
 def plain(value: Any) -> Any:
-    """Return `value` as JSON has it: dictionaries for records, lists for tuples, text for names."""
+    """`value` as JSON has it: dictionaries for records, lists for tuples, text for names."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):

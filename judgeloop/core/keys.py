@@ -98,7 +98,7 @@ class KeyIngredients:
         )
 
     def to_note(self) -> dict[str, str]:
-        """Return the ingredients by name, to record beside the attempt and to show to the user."""
+        """The ingredients by name, to record beside the attempt and to show to the user."""
         # Different names, so that a rating never has the key of a comparison.
         shown = (RATED,) if len(self.outputs) == 1 else (FIRST, SECOND)
         note = {
@@ -125,11 +125,11 @@ class KeyIngredients:
         return len(self.outputs) > 1
 
     def place(self, item_id: str) -> Place:
-        """Return what identifies the item with the id `item_id`."""
+        """What identifies the item with the id `item_id`."""
         return item_id, self.prompt, self.reference
 
     def differences(self, now: KeyIngredients) -> dict[str, tuple[str, str]]:
-        """Return the ingredients that differ between this call and a call `now`, by name.
+        """The ingredients that differ between this call and a call `now`, by name.
 
         Each value is a pair: the value of this call, and the value of `now`. Two calls that differ
         in the order of presentation get the name "order of presentation" in place of both outputs.
@@ -147,7 +147,7 @@ class KeyIngredients:
 
 
 def output_note(identity: JudgeIdentity, sent: object, run: str) -> dict[str, str]:
-    """Return what the key of an output is made of, to hash and to record beside its attempt.
+    """What the key of an output is made of, to hash and to record beside its attempt.
 
     `sent` is what the system was told of the item. `run` is the run that alone may use the output;
     empty if all may.
@@ -165,12 +165,12 @@ def output_note(identity: JudgeIdentity, sent: object, run: str) -> dict[str, st
 
 
 def digest(value: object) -> str:
-    """Return the SHA-256 of `value` as canonical JSON, as 64 hexadecimal digits."""
+    """The SHA-256 of `value` as canonical JSON, as 64 hexadecimal digits."""
     return hashlib.sha256(as_text(value).encode("ascii")).hexdigest()
 
 
 def as_text(value: object) -> str:
-    """Return `value` as canonical JSON.
+    """`value` as canonical JSON.
 
     Canonical means sorted keys, no spaces, and ASCII (so that lone surrogates are escaped).
     """

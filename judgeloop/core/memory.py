@@ -33,7 +33,7 @@ class Growing(Sequence[E], Generic[E]):
         self._length = len(self._shared)
 
     def extended(self, more: Iterable[E]) -> Growing[E]:
-        """Return these entries and `more`.
+        """These entries and `more`.
 
         The list is copied only if this sequence was extended before.
         """
@@ -49,7 +49,7 @@ class Growing(Sequence[E], Generic[E]):
         return self._shared is other._shared
 
     def after(self, count: int) -> list[E]:
-        """Return the entries but the first `count`."""
+        """The entries but the first `count`."""
         return self._shared[count : self._length]
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ class Growing(Sequence[E], Generic[E]):
 
 
 def grown(before: Sequence[E], more: Iterable[E]) -> Growing[E]:
-    """Return the entries of `before` and `more`."""
+    """The entries of `before` and `more`."""
     return (before if isinstance(before, Growing) else Growing(before)).extended(more)
 
 
@@ -94,7 +94,7 @@ class IncrementalState(Generic[E, S]):
         self._state, self._entries = begin(), Growing[E]()
 
     def after(self, entries: Growing[E]) -> S:
-        """Return the state after `entries`; the caller does not change it."""
+        """The state after `entries`; the caller does not change it."""
         if not entries.begins_as(self._entries) or len(entries) < len(self._entries):
             self._state, self._entries = self._begin(), Growing()
         for entry in entries.after(len(self._entries)):

@@ -36,7 +36,7 @@ class Rate:
     tiers: tuple[tuple[int, int], ...] = ()  # (start, picodollars per token), ascending
 
     def at(self, input_tokens: int) -> int:
-        """Return the rate for a call with `input_tokens` input tokens, in picodollars per token."""
+        """The rate for a call with `input_tokens` input tokens, in picodollars per token."""
         rate = self.base_p
         for start, tier_p in self.tiers:
             if input_tokens > start:
@@ -44,7 +44,7 @@ class Rate:
         return rate
 
     def highest(self) -> int:
-        """Return the highest rate of all tiers, in picodollars per token."""
+        """The highest rate of all tiers, in picodollars per token."""
         return max([self.base_p, *(tier_p for _, tier_p in self.tiers)])
 
 
@@ -71,7 +71,7 @@ class Price:
 
 
 def cost(usage: Usage, price: Price) -> int:
-    """Return the cost of `usage`, in picodollars.
+    """The cost of `usage`, in picodollars.
 
     `input_tokens` includes cached tokens, which have rates of their own. Reasoning tokens count as
     output tokens. A cost of more than a million dollars is cut to a million, which the ledger's
@@ -94,14 +94,14 @@ def cost(usage: Usage, price: Price) -> int:
 
 
 def worst_cost(usage: Usage, price: Price) -> int:
-    """Return the highest possible cost of a call within `usage`, at any tier, in picodollars."""
+    """The highest possible cost of a call within `usage`, at any tier, in picodollars."""
     dearest_input = max(rate.highest() for rate in (price.input, price.cache_read, price.cache_write))
     worst_p = usage.input_tokens * dearest_input + usage.output_tokens * price.output.highest()
     return max(worst_p, worst_cost(usage, price.flex)) if price.flex else worst_p
 
 
 def halved(price: Price, source: str) -> Price:
-    """Return half of a price, each rate rounded up to a whole picodollar."""
+    """Half of a price, each rate rounded up to a whole picodollar."""
     rates = (price.input, price.output, price.cache_read, price.cache_write)
     plain, output, read, written = map(_half, rates)
     return Price(plain, output, read, written, source, price.checked)
@@ -141,7 +141,7 @@ def to_usd(pico: int) -> Decimal:
 
 
 def budget_over(pico: int) -> str:
-    """Return a budget of at least `pico`, in dollars: two significant digits, or whole cents.
+    """A budget of at least `pico`, in dollars: two significant digits, or whole cents.
 
     >>> budget_over(12_110_000_000), budget_over(5 * PICO_PER_DOLLAR), budget_over(4_211 * 10**9)
     ('0.013', '5.00', '4.22')
@@ -171,13 +171,13 @@ def show_price(price: Price) -> str:
 
 
 def _show_rate(rate: Rate) -> str:
-    """Return a rate in exact dollars for a million tokens."""
+    """A rate in exact dollars for a million tokens."""
     amounts = [to_usd(rate_p * TOKENS_PER_MTOK) for rate_p in (rate.base_p, rate.highest())]
     return " to ".join(map(_show_exactly, dict.fromkeys(amounts)))
 
 
 def _show_exactly(amount: Decimal) -> str:
-    """Return dollars with all their decimals, two at least."""
+    """Dollars with all their decimals, two at least."""
     decimals = f"{amount.normalize():f}".partition(".")[2]
     return f"${amount:.{max(2, len(decimals))}f}"
 
@@ -196,5 +196,5 @@ def show_usd(pico: int) -> str:
 
 
 def is_price_file(given: str) -> bool:
-    """Return whether a price as typed is the path of a file of prices."""
+    """Whether a price as typed is the path of a file of prices."""
     return given.endswith(PRICE_FILE)

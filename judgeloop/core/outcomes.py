@@ -74,7 +74,7 @@ class Spend(Part):
     controls: int = 0
 
     def after(self, earlier: Self) -> Self:
-        """Return the spend of a command of which `earlier` parts have ended, and this is the last."""
+        """The spend of a command of which `earlier` parts have ended, and this is the last."""
         return replace(
             self,
             now_p=earlier.now_p + self.now_p,
@@ -365,7 +365,7 @@ class Outcome(enum.StrEnum):
 
     @classmethod
     def worst(cls, of: Iterable["Outcome"]) -> "Outcome":
-        """Return the one that counts.
+        """The one that counts.
 
         >>> Outcome.worst([Outcome.PASSED, Outcome.UNDECIDED, Outcome.DECIDED])
         <Outcome.UNDECIDED: 'undecided'>
@@ -393,7 +393,7 @@ def outcome_of(
     short: bool = False,
     lost: bool = False,
 ) -> Outcome:
-    """Return how the answer of a run stands to the system that was required to win, None if none was.
+    """How the answer of a run stands to the system that was required to win, None if none was.
 
     `fails`: any named winner is the answer that must not be. `short`: less is shown of the winner than was required.
     `lost`: most of a used up budget went to attempts that failed.
@@ -414,7 +414,7 @@ def outcome_of(
 
 
 def every_one(items: int) -> str:
-    """Return all items of a set, for a sentence in the singular.
+    """All items of a set, for a sentence in the singular.
 
     >>> every_one(1200), every_one(1)
     ('every one of the 1,200 items', 'the only item')

@@ -38,10 +38,10 @@ class Selector(Protocol[S]):
         """How the selector chooses: picks, or draws with known or with equal propensities."""
 
     def init(self, items: int, rng: np.random.Generator) -> S:
-        """Return the state before the first step, for positions 0 to `items` - 1."""
+        """The state before the first step, for positions 0 to `items` - 1."""
 
     def ask(self, state: S, rng: np.random.Generator) -> tuple[records.Step | None, S]:
-        """Return the next step and the state after it.
+        """The next step and the state after it.
 
         The step is None once the pool is exhausted, or while the next step depends on answers that
         have not arrived. A position may enter again after it has left. Its label is then reused,
@@ -49,7 +49,7 @@ class Selector(Protocol[S]):
         """
 
     def tell(self, state: S, labels: Sequence[records.Label]) -> S:
-        """Return the state after `labels` arrived; `labels` are in the order asked."""
+        """The state after `labels` arrived; `labels` are in the order asked."""
 
 
 @runtime_checkable
@@ -57,7 +57,7 @@ class Believer(Protocol):
     """A selector for many systems that keeps a belief about which of them is the best."""
 
     def belief(self, state: Any) -> Belief:
-        """Return the belief at a state of this selector."""
+        """The belief at a state of this selector."""
 
 
 class Estimator(Protocol[T]):
@@ -67,10 +67,10 @@ class Estimator(Protocol[T]):
         """Count `labels`, the labels in the decision, over a pool of `items` items."""
 
     def extended(self, tally: T, labels: Sequence[records.Label]) -> T:
-        """Return `tally` with the labels of further whole steps, as if all were counted at once."""
+        """`tally` with the labels of further whole steps, as if all were counted at once."""
 
     def exhausted(self, tally: T) -> StopReason:
-        """Return the reason to halt when the selector has no further step."""
+        """The reason to halt when the selector has no further step."""
 
 
 class StoppingRule(Protocol[T_contra]):
@@ -97,33 +97,33 @@ class StoppingRule(Protocol[T_contra]):
         """The kinds of halt at which the leader is named the winner."""
 
     def risk(self, tally: T_contra) -> float:
-        """Return the stated risk in [0, 1] of naming the leader the winner; 1 without a leader."""
+        """The stated risk in [0, 1] of naming the leader the winner; 1 without a leader."""
 
     def can_be_met(self, tally: T_contra, unknown: int) -> bool:
-        """Return whether verdicts on `unknown` further items could meet the rule.
+        """Whether verdicts on `unknown` further items could meet the rule.
 
         An implementation may check only the most favourable verdicts. While the result is False, a
         query about one more item is never wasted. So queries run in parallel without overspending.
         """
 
     def interval(self, tally: T_contra) -> tuple[float, float] | None:
-        """Return bounds for what the labels estimate over all items.
+        """Bounds for what the labels estimate over all items.
 
         None if the rule computes no bounds.
         """
 
     def reason_to_stop(self, tally: T_contra) -> StopReason | None:
-        """Return why to stop: the rule is met, or more labels cannot help; None to continue."""
+        """Why to stop: the rule is met, or more labels cannot help; None to continue."""
 
 
 class Check(Protocol[T_contra]):
     """What may end a run undecided where its rule does not stop it."""
 
     def looks(self, tally: T_contra, unknown: int = 0) -> bool:
-        """Return whether the run may end once `unknown` further items are asked about."""
+        """Whether the run may end once `unknown` further items are asked about."""
 
     def reason_to_stop(self, tally: T_contra) -> StopReason | None:
-        """Return why to stop; None to continue."""
+        """Why to stop; None to continue."""
 
 
 class Further(Protocol):
@@ -133,7 +133,7 @@ class Further(Protocol):
         """Take all labels so far, in the order asked; those of before are among them."""
 
     def ask(self, left: Sequence[records.Choice]) -> Sequence[records.Choice]:
-        """Return which choices of those `left` are asked next; none at the end.
+        """Which choices of those `left` are asked next; none at the end.
 
         `left` are all that were not asked yet, in the order drawn.
         """
@@ -178,7 +178,7 @@ class Judge(Protocol):
         """
 
     def quote(self, call: records.Call) -> records.Quote:
-        """Return an upper bound on tokens and cost of one attempt at `call`; computed offline."""
+        """An upper bound on tokens and cost of one attempt at `call`; computed offline."""
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Make one attempt; the answer is about the systems in the order that `call` shows them.
@@ -235,10 +235,10 @@ class System(Protocol):
         """How many attempts may be made at once; None if only the run's own limits say."""
 
     def sent(self, item: records.Item) -> object:
-        """Return what it is told of an item, as a JSON value; part of the key of its output."""
+        """What it is told of an item, as a JSON value; part of the key of its output."""
 
     def quote(self, call: records.Call) -> records.Quote:
-        """Return an upper bound on tokens and cost of one attempt at `call`; computed offline."""
+        """An upper bound on tokens and cost of one attempt at `call`; computed offline."""
 
     async def answer(self, call: records.Call) -> records.Reply:
         """Make one attempt; the reply's answer is an `Output`.
@@ -248,7 +248,7 @@ class System(Protocol):
         """
 
     def read(self, output: records.Output) -> records.Output:
-        """Return an output as it is judged; the ledger has the whole text, as `answer` gave it."""
+        """An output as it is judged; the ledger has the whole text, as `answer` gave it."""
 
     async def aclose(self) -> None:
         """Close connections."""

@@ -139,7 +139,7 @@ class Usage:
     reasoning_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """Return the tokens of both."""
+        """The tokens of both."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -383,7 +383,7 @@ class Pool:
         return len(self.items)
 
     def only(self, ids: Collection[str]) -> Pool:
-        """Return the part with these items, as if all outputs were given."""
+        """The part with these items, as if all outputs were given."""
         places = [place for place, item in enumerate(self.items) if item.id in ids]
         return Pool(
             tuple(self.items[place] for place in places),
@@ -392,15 +392,15 @@ class Pool:
         )
 
     def most_repeated(self, system: int) -> int:
-        """Return on how many items a system gave its most frequent output."""
+        """On how many items a system gave its most frequent output."""
         return max(Counter(self._given(system)).values(), default=0)
 
     def count_empty(self, system: int) -> int:
-        """Return on how many items the output of a system has no text."""
+        """On how many items the output of a system has no text."""
         return sum(not output.strip() for output in self._given(system))
 
     def query(self, position: int, systems: tuple[int, ...] = (0, 1)) -> Query:
-        """Return the query on the item at `position`: compares two `systems`, or rates one."""
+        """The query on the item at `position`: compares two `systems`, or rates one."""
         return Query(
             item=self.items[position],
             systems=tuple(self.systems[system] for system in systems),
@@ -413,7 +413,7 @@ class Pool:
         )
 
     def _given(self, system: int) -> Sequence[str]:
-        """Return the outputs of a system that are known."""
+        """The outputs of a system that are known."""
         outputs = self.outputs[system]
         if system not in self.live:
             return outputs

@@ -137,7 +137,7 @@ def _system(config: DoctorSettings, name: str, environment: Mapping[str, str]) -
 
 
 def _limits(name: str, system: System) -> str:
-    """Return who is asked, where, and with which limit."""
+    """Who is asked, where, and with which limit."""
     known = system.identity.parameters
     where = f" at {known['endpoint']}" if "endpoint" in known else ""
     tokens = known.get("max_output_tokens")
@@ -264,7 +264,7 @@ def _verdict(answer: Answer | Output, call: Call) -> Finding:
 
 
 def render_findings(findings: Sequence[Finding], width: int = WIDTH) -> str:
-    """Return a paragraph for each finding: mark, name and sentence, wrapped to `width` columns."""
+    """A paragraph for each finding: mark, name and sentence, wrapped to `width` columns."""
     return "\n".join(
         wrapped(visible(finding.sentence), width, before=f"{MARKS[finding.fine]:<8}{finding.what:<10}", after=" " * 18)
         for finding in findings

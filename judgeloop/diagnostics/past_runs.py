@@ -65,7 +65,7 @@ class PastRun:
         return self.recorded.note.since or self.recorded.began_at
 
     def to_json(self) -> dict[str, Any]:
-        """Return the run as a record of JSON values; times are in UTC."""
+        """The run as a record of JSON values; times are in UTC."""
         noted = asdict(self.recorded.note)
         del noted["asked"]  # hashes say nothing to who lists runs
         return {
@@ -79,7 +79,7 @@ class PastRun:
 
 
 def past_runs(ledger: Address, since: str = "", night: str = "") -> list[PastRun]:
-    """Return the runs that were worked on at or after `since` (ISO 8601, UTC), the latest first.
+    """The runs that were worked on at or after `since` (ISO 8601, UTC), the latest first.
 
     `night` is how the names of their nights begin; empty for all runs.
 
@@ -108,7 +108,7 @@ def _state(run: RecordedRun, working: set[str]) -> State:
 
 
 def local_day(text: str, today: date) -> str:
-    """Return when a day began in local time, as ISO 8601 in UTC.
+    """When a day began in local time, as ISO 8601 in UTC.
 
     It is `today`, `yesterday`, a number of days before today, or a date.
 
@@ -120,7 +120,7 @@ def local_day(text: str, today: date) -> str:
 
 
 def lines(runs: Sequence[PastRun]) -> list[str]:
-    """Return a line for each run: id, when it began, night if any has one, state, cost, names, decision."""
+    """A line for each run: id, when it began, night if any has one, state, cost, names, decision."""
     rows = []
     for run in runs:
         note = run.recorded.note
@@ -142,18 +142,18 @@ def lines(runs: Sequence[PastRun]) -> list[str]:
 
 
 def _again(run: PastRun) -> str:
-    """Return how often a run had a result, of which the ledger has the last; empty for once."""
+    """How often a run had a result, of which the ledger has the last; empty for once."""
     number = run.recorded.note.results
     return f" (the last of {number:,} results, {_minute(run.started_at)})" if number > 1 else ""
 
 
 def _minute(time: str) -> str:
-    """Return a time in local time, up to its minute."""
+    """A time in local time, up to its minute."""
     return datetime.fromisoformat(time).astimezone().isoformat(" ")[:MINUTE]
 
 
 def past_run(ledger: Address, beginning: str) -> PastRun:
-    """Return the run whose id begins with `beginning`.
+    """The run whose id begins with `beginning`.
 
     Raises:
         InputError: there is no such run, or there are several.
@@ -169,7 +169,7 @@ def past_run(ledger: Address, beginning: str) -> PastRun:
 
 
 def before(ledger: Address, run: PastRun) -> PastRun | None:
-    """Return the latest run that began before `run`, with the same systems and judges, and has a result here."""
+    """The latest run that began before `run`, with the same systems and judges, and has a result here."""
 
     def names(one: PastRun) -> tuple[tuple[str, ...], ...]:
         return one.recorded.note.systems, one.recorded.note.judges
@@ -181,7 +181,7 @@ def before(ledger: Address, run: PastRun) -> PastRun | None:
 
 
 def with_result(ledger: Address, beginning: str | None) -> PastRun:
-    """Return the run whose id begins with `beginning`, by default the latest with a result.
+    """The run whose id begins with `beginning`, by default the latest with a result.
 
     Raises:
         InputError: there is no such run, or it has no result here.

@@ -30,7 +30,7 @@ class Settled:
 
 
 def unknown(address: Address) -> Settled:
-    """Return the attempts that may be settled.
+    """The attempts that may be settled.
 
     Raises:
         InputError: there is no ledger.
@@ -95,7 +95,7 @@ def settle_file(address: Address, file: Path, others: Decimal | None) -> Settled
 def _others(
     unknown: dict[int, RecordedAttempt], times: Sequence[str], nobodys: int, costs: dict[int, Settlement]
 ) -> list[int]:
-    """Return the attempts of the time of a file that it does not name.
+    """The attempts of the time of a file that it does not name.
 
     Raises:
         InputError: the file does not say what they cost.
@@ -119,7 +119,7 @@ def _settlement(number: int, cost_p: int, request: str) -> Settlement:
 
 
 def _why_not(name: int | str, attempt: RecordedAttempt | None) -> str:
-    """Return in words why an attempt cannot be settled."""
+    """In words, why an attempt cannot be settled."""
     if attempt is None:
         said = "the ledger has no such attempt"
     elif attempt.ended_at is None:
@@ -130,7 +130,7 @@ def _why_not(name: int | str, attempt: RecordedAttempt | None) -> str:
 
 
 def _named(file: Path, row: Row) -> tuple[int | str, int]:
-    """Return which attempt a row names, by its number or its request, and its cost in picodollars.
+    """Which attempt a row names, by its number or its request, and its cost in picodollars.
 
     Raises:
         DataError: it names none, or the cost is not one.

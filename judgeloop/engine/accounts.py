@@ -68,7 +68,7 @@ class Accounts:
         return max(paid, FREE_AHEAD) if self._free else paid
 
     def wanted(self, queries: Sequence[Planned], known: Mapping[str, object]) -> list[list[Reservation]]:
-        """Return for each query the calls to reserve.
+        """For each query the calls to reserve.
 
         A call in `known` (its verdict is recorded, or it is being made) is left out. So is a call
         that an earlier query makes, and a second call that is known not to be needed. A query that
@@ -156,7 +156,7 @@ class Accounts:
         return reservation(ask, self._judges[ask.judge])
 
     def _all_wait(self) -> bool:
-        """Return whether every call in flight waits for money."""
+        """Whether every call in flight waits for money."""
         return self._waiting >= len(self._in_flight)
 
     def begins(self, key: str) -> None:
@@ -240,7 +240,7 @@ class Accounts:
         return await self._ledger.settle_all(replies)
 
     async def out_of_money(self, planned: Planned) -> StopReason:
-        """Return the reason to halt when a budget does not cover `planned`."""
+        """The reason to halt when a budget does not cover `planned`."""
         need = sum(self._judges[ask.judge].quote(ask.call).cost_p for ask in planned.asks)
         if planned.outputs:
             lacked = [*map(self._sources.reservation, planned.outputs)]
@@ -264,13 +264,13 @@ class Accounts:
 
 
 def _left_of(budget: Balance) -> str:
-    """Return in words what is left of a budget, who holds how much of it, and when it starts again."""
+    """In words, what is left of a budget, who holds how much of it, and when it starts again."""
     held = f", {_shares(budget.held, 'runs')}" if budget.held else ""
     return f"{show_usd(budget.left_p)} is left{held}, and {budget.again}"
 
 
 def _shares(held: Mapping[str, int], who: str = "other runs") -> str:
-    """Return in words what runs hold back."""
+    """In words, what runs hold back."""
     runs = [f"{run} {show_usd(held_p)}" for run, held_p in held.items()]
     more = [f"{len(runs) - NAMED} more"] if len(runs) > NAMED else []
     shares = ", ".join([*runs[:NAMED], *more])
@@ -278,10 +278,10 @@ def _shares(held: Mapping[str, int], who: str = "other runs") -> str:
 
 
 def _is_free(call: Reservation | Ticket) -> bool:
-    """Return whether a call takes no money: it costs nothing, or its cost is only rehearsed."""
+    """Whether a call takes no money: it costs nothing, or its cost is only rehearsed."""
     return call.cost_p == 0 or call.rehearsed
 
 
 def _is_settled(first: object) -> bool:
-    """Return whether what is known of a first call makes the second unnecessary."""
+    """Whether what is known of a first call makes the second unnecessary."""
     return isinstance(first, Answer) and settles(first)

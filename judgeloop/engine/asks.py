@@ -60,7 +60,7 @@ class Planned:
 
 
 def plan_for(query: Query, judges: Sequence[Judge], terms: Terms) -> Planned:
-    """Return the calls that answer `query`, or none if it is larger than `terms` allow."""
+    """The calls that answer `query`, or none if it is larger than `terms` allow."""
     most = terms.max_item_bytes
     if most is not None and size_of(query) > most:
         what = f"the output of {name}" if (name := longest_in(query)) else "the prompt"
@@ -70,19 +70,19 @@ def plan_for(query: Query, judges: Sequence[Judge], terms: Terms) -> Planned:
 
 
 def size_of(query: Query) -> int:
-    """Return the bytes of UTF-8 of the query's texts: prompt, reference and outputs."""
+    """The bytes of UTF-8 of the query's texts: prompt, reference and outputs."""
     texts = (query.item.prompt, query.item.reference or "", *query.outputs)
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def longest_in(query: Query) -> str:
-    """Return the system of the longest output; empty if the prompt is longer."""
+    """The system of the longest output; empty if the prompt is longer."""
     texts = zip((query.item.prompt, *query.outputs), ("", *query.systems), strict=True)
     return max(texts, key=lambda one: len(one[0].encode("utf-8", "surrogatepass")))[1]
 
 
 def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, ...]:
-    """Return the calls that answer `query`: for each judge, in each order of presentation.
+    """The calls that answer `query`: for each judge, in each order of presentation.
 
     A blind judge is not asked about two identical outputs.
     """
@@ -104,21 +104,21 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
 
 
 def reservation(ask: Ask, judge: Judge) -> Reservation:
-    """Return the reservation to make before `ask` is sent."""
+    """The reservation to make before `ask` is sent."""
     quote = judge.quote(ask.call)
     note = {"ingredients": ask.ingredients.to_note(), "systems": list(ask.call.systems), "price": quote.price}
     return Reservation(ask.key, quote.cost_p, ask.call.item.id, judge.identity.name, note, quote.rehearsed)
 
 
 def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
-    """Return which of `answers` count: not those that follow a settled one."""
+    """Which of `answers` count: not those that follow a settled one."""
     by_key = dict(zip(planned.keys, answers, strict=True))
     firsts = [None if ask.after is None else by_key[ask.after] for ask in planned.asks]
     return [first is None or not settles(first) for first in firsts]
 
 
 def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vote: Vote) -> Answer:
-    """Return the answer to a query: combine each judge's answers, then decide by `vote`.
+    """The answer to a query: combine each judge's answers, then decide by `vote`.
 
     `answers` are in the order of `planned.asks`, None for a call that was not needed; `judges` is
     the number of judges. A judge without a call saw identical outputs, which are a tie.

@@ -114,7 +114,7 @@ class Attempts:
         state.paces.append(pace)
 
     async def answer(self, call: Call, ticket: Ticket, again: Reserve) -> Answer | Output:
-        """Return the answer to `call`, or a system's output.
+        """The answer to `call`, or a system's output.
 
         `ticket` pays for the first attempt, and `again` reserves each further attempt. After an unreadable reply,
         a refusal for an unknown reason, or a reply that a learned limit cut off, the judge is asked once more, and
@@ -193,7 +193,7 @@ class Attempts:
         return await self._settle(ticket, reply)
 
     async def _reply(self, call: Call) -> Reply:
-        """Return the judge's reply; an item that cannot be judged is an abstention."""
+        """The judge's reply; an item that cannot be judged is an abstention."""
         try:
             async with time_limit(self._asked.timeout_s):
                 return await self._asked.ask(call)
@@ -370,7 +370,7 @@ class Refusals:
 
 
 def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
-    """Return the error for a reply that costs more than its worst case, or contradicts its quote.
+    """The error for a reply that costs more than its worst case, or contradicts its quote.
 
     Reservations then no longer bound the bill, so no further call is made.
     """
@@ -386,5 +386,5 @@ def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
 
 
 def _may_be_better(answer: Answer | Output, unread: int) -> TypeGuard[Abstention]:
-    """Return whether to ask again, after so many other replies that could not be read."""
+    """Whether to ask again, after so many other replies that could not be read."""
     return isinstance(answer, Abstention) and answer.again and (answer.changed or not unread)

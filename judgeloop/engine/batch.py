@@ -56,7 +56,7 @@ class Oracle:
         self.generating = {name: self._attempts(one, Asked.system(name, one)) for name, one in systems.items()}
 
     def _attempts(self, one: Judge | System, asked: Asked) -> Attempts:
-        """Return the attempts at a judge or a system; those of one server share its pace."""
+        """The attempts at a judge or a system; those of one server share its pace."""
         place = one.server if isinstance(one, Served) else asked
         terms = self.state.terms
         most = min(terms.concurrency, asked.at_once or terms.concurrency)
@@ -69,15 +69,15 @@ Answering = asyncio.Task[Answer | None]
 
 
 async def answers(oracle: Oracle, queries: Sequence[Query], *, counted: bool = True, before: int = 0) -> list[Answer]:
-    """Return the answers to `queries`, up to the first query without an answer.
+    """The answers to `queries`, up to the first query without an answer.
 
     If they are `counted`, observers are told the number of answers so far, with those `before`.
     """
-    return await Batch(oracle, queries, counted=counted, before=before).run()
+    return await RunningBatch(oracle, queries, counted=counted, before=before).run()
 
 
 @final
-class Batch:
+class RunningBatch:
     """One batch in progress: its running queries, its calls in flight, and the known verdicts."""
 
     def __init__(self, oracle: Oracle, queries: Sequence[Query], *, counted: bool, before: int = 0) -> None:
@@ -143,7 +143,7 @@ class Batch:
         await self._until_one_is_over()
 
     async def _planned(self, most: int) -> Sequence[Planned]:
-        """Return the plans of the next queries to admit, at most `most`.
+        """The plans of the next queries to admit, at most `most`.
 
         Where plans are missing, as many more are made as queries may run, and looked up at once.
         """
@@ -217,7 +217,7 @@ class Batch:
     async def _generate(
         self, planned: Planned, calls: Sequence[Sending | Answer | None], earmark: Ticket | None
     ) -> Answer | None:
-        """Return the answer to a query once its outputs are there; None if it is given up."""
+        """The answer to a query once its outputs are there; None if it is given up."""
         held, key = earmark, earmark_key(planned.query)
         self._unbegun.pop(key, None)
         try:
@@ -293,7 +293,7 @@ class Batch:
             self._state.answered(self._count)
 
     async def _answer(self, planned: Planned, found: Sequence[Sending | Answer | None]) -> Answer | None:
-        """Return the answer to a query, None if given up."""
+        """The answer to a query, None if given up."""
         replies = await self._replies(planned, found)
         if replies is None:
             return None
@@ -395,7 +395,7 @@ class Batch:
 
 
 def _prefix(answers: Sequence[Answer | None]) -> list[Answer]:
-    """Return the answers before the first missing answer."""
+    """The answers before the first missing answer."""
     found: list[Answer] = []
     for answer in answers:
         if answer is None:
@@ -405,7 +405,7 @@ def _prefix(answers: Sequence[Answer | None]) -> list[Answer]:
 
 
 def _is_answered(task: Answering) -> bool:
-    """Return whether a task has ended with an answer."""
+    """Whether a task has ended with an answer."""
     if task.cancelled() or task.exception() is not None:
         return False
     return task.result() is not None

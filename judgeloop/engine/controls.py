@@ -39,7 +39,7 @@ NO_VERDICT = "{0} gave no verdict on {1} of {2} controls; the last reason: {3}"
 
 
 def is_short(answer: str) -> bool:
-    """Return whether an answer is so short that it may be right for another question, too.
+    """Whether an answer is so short that it may be right for another question, too.
 
     >>> is_short("yes"), is_short("It is in Peru."), is_short("42")
     (True, False, True)
@@ -48,7 +48,7 @@ def is_short(answer: str) -> bool:
 
 
 def calls_each(queries: Sequence[Query]) -> int:
-    """Return how many of a judge's queries make a control: two ratings, or one comparison."""
+    """How many of a judge's queries make a control: two ratings, or one comparison."""
     return 2 // len(queries[0].systems) if queries else 1
 
 
@@ -61,7 +61,7 @@ def control_queries(
     *,
     rates: bool = False,
 ) -> tuple[Query, ...]:
-    """Return the controls of judge `number` from the items and their answers of `source`.
+    """The controls of judge `number` from the items and their answers of `source`.
 
     `most_bytes` is the most that the texts of a control may take. A judge that `rates` gets two
     queries for each, first about the question's own answer.
@@ -98,7 +98,7 @@ def control_queries(
 def controls_by(
     recipe: Recipe, answered: Sequence[tuple[Item, str]], judges: Sequence[Judge]
 ) -> tuple[tuple[Query, ...], ...]:
-    """Return the controls of each judge, () for one that is no model; () if there are too few."""
+    """The controls of each judge, () for one that is no model; () if there are too few."""
     source, models = recipe.source, recipe.models
     drawn = tuple(
         control_queries(source, answered, judge.identity, number, recipe.most_bytes, rates=recipe.rates)
@@ -112,7 +112,7 @@ def controls_by(
 async def made_of_first(
     oracle: Oracle, pool: Pool, recipe: Recipe, first: Sequence[int]
 ) -> tuple[tuple[Query, ...], ...]:
-    """Return controls from a live system's outputs to the items at the positions `first`.
+    """Controls from a live system's outputs to the items at the positions `first`.
 
     It is asked about as many as that takes, at most `MOST_FIRST`. The run halts if these are too few,
     or if the system fails on too many.
@@ -140,7 +140,7 @@ async def made_of_first(
 
 
 def _differ(one: str, other: str) -> bool:
-    """Return whether neither text contains the other, whatever the case and the spaces."""
+    """Whether neither text contains the other, whatever the case and the spaces."""
     first, second = (" ".join(text.casefold().split()) for text in (one, other))
     return first not in second and second not in first
 
@@ -180,7 +180,7 @@ async def shown(oracle: Oracle, controls: Sequence[Sequence[Query]]) -> tuple[Co
 
 
 def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReason:
-    """Return what a judge did not pass: most replies may be none that can be read."""
+    """What a judge did not pass: most replies may be none that can be read."""
     reasons = [one.reason for one in told if isinstance(one, Abstention)]
     if reasons and 2 * tally.abstained > tally.asked:
         text = NO_VERDICT.format(name, tally.abstained, tally.asked, reasons[-1])
@@ -191,13 +191,13 @@ def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReas
 
 
 def _results(queries: Sequence[Query], told: Sequence[Answer]) -> list[int | None]:
-    """Return the results of the controls that are answered whole, in order."""
+    """The results of the controls that are answered whole, in order."""
     each = calls_each(queries)
     return [_result(queries[at], told[at : at + each]) for at in range(0, len(told) - each + 1, each)]
 
 
 def _result(query: Query, told: Sequence[Answer]) -> int | None:
-    """Return 1 if the question's own answer was preferred, -1 the other, 0 a tie; None without."""
+    """1 if the question's own answer was preferred, -1 the other, 0 a tie; None without."""
     verdicts = [answer for answer in told if isinstance(answer, Verdict)]
     if len(verdicts) < len(told):
         return None

@@ -34,7 +34,7 @@ THOUGHTS_END = "</think>"  # the tag after which a model that thinks gives its a
 
 
 @dataclass(slots=True)
-class Seen:
+class SystemCounts:
     """What a system gave on the items asked so far, in the order asked."""
 
     asked: int = 0
@@ -58,7 +58,7 @@ class Sources:
         self._known: dict[str, Output] = {}  # by key
         self._longest: dict[str, int] = {}  # bytes of the longest output so far, by system
         self._judged: set[str] = set()  # keys of the outputs of items that are decided
-        self._seen = {name: Seen() for name in systems}
+        self._seen = {name: SystemCounts() for name in systems}
         self._counted: set[str] = set()  # keys
         self._since = dict(terms.outputs_since)  # when the oldest output that counts was recorded
         self._left_out: dict[str, int] = {}  # how many were, as another model answers now
@@ -92,12 +92,12 @@ class Sources:
                     del self._known[key]
 
     def _outputs(self, name: str) -> list[tuple[str, Output]]:
-        """Return the known outputs of a system with their keys."""
+        """The known outputs of a system with their keys."""
         keys = (ask.key for (owner, _), ask in self._asks.items() if owner == name)
         return [(key, self._known[key]) for key in keys if key in self._known]
 
     def asks(self, query: Query) -> list[OutputAsk]:
-        """Return the calls for the outputs that `query` lacks, known or not."""
+        """The calls for the outputs that `query` lacks, known or not."""
         return [self._ask(query.systems[place], query) for place in query.missing]
 
     def _ask(self, name: str, query: Query) -> OutputAsk:
@@ -126,7 +126,7 @@ class Sources:
         return lacked
 
     def plan(self, query: Query) -> Planned:
-        """Return the calls that answer `query`: for its outputs alone while any is missing."""
+        """The calls that answer `query`: for its outputs alone while any is missing."""
         whole = self._filled(query)
         if whole.missing:
             return Planned(whole, (), outputs=tuple(self.asks(whole)))
@@ -143,11 +143,11 @@ class Sources:
         self._judged.update(ask.key for query in queries for ask in self.asks(query))
 
     def output_of(self, query: Query) -> Output | None:
-        """Return the output of the only system of a query; None if it is not known."""
+        """The output of the only system of a query; None if it is not known."""
         return self._known.get(self._ask(query.systems[0], query).key)
 
     def _filled(self, query: Query) -> Query:
-        """Return `query` with the outputs that are known."""
+        """`query` with the outputs that are known."""
         if not query.missing:
             return query
         found = {place: self._known.get(ask.key) for place, ask in zip(query.missing, self.asks(query), strict=True)}
@@ -160,7 +160,7 @@ class Sources:
         return replace(query, outputs=tuple(outputs), missing=missing)
 
     def _lost(self, query: Query) -> Answer | None:
-        """Return the answer to a query on which a system failed by itself; None if none did.
+        """The answer to a query on which a system failed by itself; None if none did.
 
         Who failed has lost the item, without a judge. Both failing is a tie.
         """
@@ -175,16 +175,16 @@ class Sources:
         return Verdict(0.0 if query.systems[0] in why else 1.0, reason=said)
 
     def _failed(self, query: Query) -> dict[str, str]:
-        """Return which systems of a query failed by themselves, and how."""
+        """Which systems of a query failed by themselves, and how."""
         known = ((ask.system, self._known.get(ask.key)) for ask in self.asks(query))
         return {name: one.failed for name, one in known if one is not None and one.text is None}
 
     def quote(self, ask: OutputAsk) -> Quote:
-        """Return the worst case of a call for an output."""
+        """The worst case of a call for an output."""
         return self.systems[ask.system].quote(ask.call)
 
     def reservation(self, ask: OutputAsk) -> Reservation:
-        """Return the reservation to make before `ask` is sent."""
+        """The reservation to make before `ask` is sent."""
         quote = self.quote(ask)
         note = {"ingredients": dict(ask.note), "price": quote.price}
         since = self._forgotten.get(ask.key) or self._since.get(ask.system, "")
@@ -192,7 +192,7 @@ class Sources:
         return Reservation(ask.key, quote.cost_p, item, ask.system, note, output=True, since=since)
 
     def earmark(self, query: Query) -> Reservation:
-        """Return what is set aside for the judges of a query while outputs are missing.
+        """What is set aside for the judges of a query while outputs are missing.
 
         It is never sent: exact reservations take its place once the outputs are there.
         """
@@ -200,7 +200,7 @@ class Sources:
         return Reservation(earmark_key(query), cost_p, query.item.id, EARMARK, {})
 
     def judging(self, query: Query) -> list[Quote]:
-        """Return the quotes of the judges' calls about a query whose outputs are not known.
+        """The quotes of the judges' calls about a query whose outputs are not known.
 
         The worst case reckons with outputs of twice the longest so far, at first with those that
         the limit of tokens probably allows.
@@ -216,7 +216,7 @@ class Sources:
         ]
 
     def _supposing(self, query: Query, sizes: Mapping[int, int]) -> list[Quote]:
-        """Return the quotes of the judges' calls, were the missing outputs of these sizes."""
+        """The quotes of the judges' calls, were the missing outputs of these sizes."""
         outputs = list(query.outputs)
         for place, size in sizes.items():  # texts that differ: about equal ones no judge is asked
             outputs[place] = "x" * size + str(place)
@@ -225,7 +225,7 @@ class Sources:
         return [self._judges[ask.judge].quote(ask.call) for ask in asks]
 
     def wrong(self, queries: Sequence[Query], most_failed: float) -> StopReason | None:
-        """Return why the run cannot go on after `queries`.
+        """Why the run cannot go on after `queries`.
 
         A system failed or was cut too often, or another model answers in its name.
 
@@ -239,7 +239,7 @@ class Sources:
         return None if why is None else StopReason(StopKind.SYSTEM_FAILED, why)
 
     def _wrong_with(self, name: str, most_failed: float) -> str:
-        """Return why the run cannot go on with a system; empty if it can."""
+        """Why the run cannot go on with a system; empty if it can."""
         system, seen = self.systems[name], self._seen[name]
         of = max(ABSTENTION_GRACE, seen.asked)
         if seen.failed > most_failed * of:
@@ -275,7 +275,7 @@ class Sources:
             seen.failed, seen.why = seen.failed + 1, output.failed
 
     def figures(self, pool: Pool, labels: Sequence[Label]) -> tuple[Generated, ...]:
-        """Return what each system gave, of all items of `pool`; `labels` are those of the run."""
+        """What each system gave, of all items of `pool`; `labels` are those of the run."""
         whole, counts = self.filled(pool), Counter[tuple[str, str]]()
         for label in labels:
             asked, answer = (label.choice.position, label.choice.systems), label.answer
@@ -319,7 +319,7 @@ class Sources:
         )
 
     def filled(self, pool: Pool) -> Pool:
-        """Return `pool` with the outputs that are known."""
+        """`pool` with the outputs that are known."""
         outputs = [list(texts) for texts in pool.outputs]
         known = {number: set[int]() for number in pool.live}
         positions = {item.id: position for position, item in enumerate(pool.items)}
@@ -337,7 +337,7 @@ class Sources:
 
 
 def _after(at: str) -> str:
-    """Return the next time that a ledger can record after `at` (ISO 8601)."""
+    """The next time that a ledger can record after `at` (ISO 8601)."""
     later = datetime.fromisoformat(at) + timedelta(milliseconds=1)
     return later.isoformat(timespec="milliseconds")
 
@@ -347,5 +347,5 @@ def _usd(outputs: Sequence[Output]) -> float:
 
 
 def earmark_key(query: Query) -> str:
-    """Return the key of the earmark of a query."""
+    """The key of the earmark of a query."""
     return f"{EARMARK} {digest([query.item.id, query.systems, query.outputs])}"

@@ -116,7 +116,7 @@ class Pace:
         return self._sent[-most][0] + MINUTE_S - now
 
     def _wait_for_tokens(self, now: float, tokens: int) -> float:
-        """Return the seconds until enough tokens are more than a minute old.
+        """The seconds until enough tokens are more than a minute old.
 
         A call with more tokens than the limit waits until no other call of the last minute is left.
         """
@@ -132,7 +132,7 @@ class Pace:
 
 
 def _now() -> float:
-    """Return the time of the event loop, in seconds."""
+    """The time of the event loop, in seconds."""
     return asyncio.get_running_loop().time()
 
 
@@ -177,7 +177,7 @@ class Retries:
         self._counted: RetryCallState | None = None  # of `_backoff_s`; made once a call fails
 
     def wait_s(self, error: JudgeError, left_s: float | None) -> float | None:
-        """Return the seconds to wait before another attempt; None if there is no other.
+        """The seconds to wait before another attempt; None if there is no other.
 
         `left_s` are the seconds left of the run, None without a deadline.
         """
@@ -205,7 +205,7 @@ class Retries:
         return wait_s if self._failed < self._policy.attempts else None
 
     def _backoff_s(self) -> float:
-        """Return a random wait, up to twice as long as the last."""
+        """A random wait, up to twice as long as the last."""
         if self._counted is None:
             self._counted = RetryCallState(AsyncRetrying(), None, (), {})
         else:

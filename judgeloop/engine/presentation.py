@@ -24,7 +24,7 @@ from judgeloop.core.records import TIE, Abstention, Answer, Call, Order, Query, 
 
 
 def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
-    """Return the calls that answer `query`, in the order made.
+    """The calls that answer `query`, in the order made.
 
     There are two for both orders of a comparison, else one. The second of
     two is made only if the answer to the first is not a tie or an abstention (`settles`).
@@ -41,7 +41,7 @@ def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> 
 
 
 def settles(first: Answer) -> bool:
-    """Return whether the answer to the first of two calls is the answer, whatever the second says.
+    """Whether the answer to the first of two calls is the answer, whatever the second says.
 
     A tie is a tie. Without a verdict in one order the query has none: the other order alone would
     carry the judge's position bias.
@@ -50,7 +50,7 @@ def settles(first: Answer) -> bool:
 
 
 def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None]) -> Answer:
-    """Return the answer to `query` from `answers`, each about the order of its call.
+    """The answer to `query` from `answers`, each about the order of its call.
 
     `answers` are in the order of `calls`, None for a call that was not made. If the first answer
     settles the verdict, the second is not looked at, even if it is known. Two orders that prefer
@@ -85,7 +85,7 @@ def _coin(*parts: object) -> bool:
 
 
 def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
-    """Return the panel's answer, with every judge's score in `votes` (None for an abstention).
+    """The panel's answer, with every judge's score in `votes` (None for an abstention).
 
     A panel abstains if at least half of its judges abstain; under `unanimous`, if any judge does.
     """

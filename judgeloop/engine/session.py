@@ -123,7 +123,7 @@ class Session(Generic[T]):
         self._stop: StopReason | None = None
 
     def ask(self) -> tuple[Choice, ...]:
-        """Return the choices to judge next, in order; empty once the run is over."""
+        """The choices to judge next, in order; empty once the run is over."""
         if self._pending:
             raise SessionError("ask was called before the answers to the last choices were told")
         while self._stop is None and not self._asked:
@@ -175,7 +175,7 @@ class Session(Generic[T]):
         return self._tally
 
     def risk(self, tally: T) -> float:
-        """Return the stated risk of naming the leader of `tally`; it can take time."""
+        """The stated risk of naming the leader of `tally`; it can take time."""
         return self.rule.risk(tally)
 
     @property
@@ -184,7 +184,7 @@ class Session(Generic[T]):
         return len(self._labels) + len(self._later)
 
     def outcome(self) -> Ending[T]:
-        """Return how the run ended.
+        """How the run ended.
 
         Raises:
             SessionError: the run is not over.
@@ -209,7 +209,7 @@ class Session(Generic[T]):
         )
 
     def _asks_further(self, further: Further, stop: StopReason) -> list[Choice]:
-        """Return what is asked after the decision: of the choices not asked, in the order drawn."""
+        """What is asked after the decision: of the choices not asked, in the order drawn."""
         if stop.kind in {StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED, StopKind.JUDGE_FAILED}:
             return []
         known = [*self._labels.values(), *self._later]
@@ -219,7 +219,7 @@ class Session(Generic[T]):
         return list(further.ask([replace(choice, propensity=None) for choice in left]))
 
     def _belief(self) -> Belief | None:
-        """Return the selector's belief about which system is the best; None without one."""
+        """The selector's belief about which system is the best; None without one."""
         selector = self._selector
         return selector.belief(self._state) if isinstance(selector, Believer) else None
 
@@ -252,7 +252,7 @@ class Session(Generic[T]):
             queued.take(step)
 
     def _could_stop(self, queued: Queued) -> bool:
-        """Return whether answers to the queued steps could meet the rule."""
+        """Whether answers to the queued steps could meet the rule."""
         if not self._pending or queued.positions < self._limits.min_judgments:
             return False
         tally = self._tally if queued.only_adds else self._tally_of(queued.active)
@@ -295,7 +295,7 @@ class Session(Generic[T]):
         return self._estimator.tally(known, self._items)
 
     def _exhausted(self) -> StopReason:
-        """Return why to halt when the selector has no further step.
+        """Why to halt when the selector has no further step.
 
         The rule may be met here with fewer judgments than the minimum, as no more can be made.
         """
@@ -303,7 +303,7 @@ class Session(Generic[T]):
         return stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
 
     def _settled(self, at_least: int | None = None) -> StopReason | None:
-        """Return why the rule or the check stops; None with fewer than `at_least` judgments."""
+        """Why the rule or the check stops; None with fewer than `at_least` judgments."""
         at_least = self._limits.min_judgments if at_least is None else at_least
         if min(len(self._active), self._tally.judged) < at_least:
             return None
@@ -349,7 +349,7 @@ class Queued:
         self._after: Active | None = None
 
     def new(self, step: Step) -> list[Choice]:
-        """Return the choices of `step` that were not asked before."""
+        """The choices of `step` that were not asked before."""
         return [choice for choice in step.choices if choice.key not in self._labels and choice.key not in self._keys]
 
     def take(self, step: Step) -> None:

@@ -102,7 +102,7 @@ class Progress(Generic[T]):
     leads_of: Callable[[T], str] = _nobody
 
     def __repr__(self) -> str:
-        """Return a line: what was asked and spent, and who leads."""
+        """A line: what was asked and spent, and who leads."""
         leads = self.leads_of(self.tally)
         return f"{self.asked:,} asked, {show_usd(self.spent_p)} spent{f', {leads}' if leads else ''}"
 
@@ -153,7 +153,7 @@ class Interruption:
             closed.set()
 
     def closed(self) -> asyncio.Event:
-        """Return an event for one run: set when it sends nothing more, not even what is reserved."""
+        """An event for one run: set when it sends nothing more, not even what is reserved."""
         closed = asyncio.Event()
         if self.requested.is_set():
             closed.set()
@@ -175,7 +175,7 @@ class Interruption:
             alarm.cancel()
 
     def left_s(self) -> float | None:
-        """Return the seconds left before the deadline; None without a deadline."""
+        """The seconds left before the deadline; None without a deadline."""
         if self._ends_at is None:
             return None
         return max(0.0, self._ends_at - asyncio.get_running_loop().time())
@@ -265,7 +265,7 @@ class RunState(Generic[T]):
         self.closed.set()
 
     def is_over(self) -> bool:
-        """Return whether no further query is admitted."""
+        """Whether no further query is admitted."""
         if self.interruption.requested.is_set():
             why = self.interruption.why
             self.halt(replace(why, sentence=f"{why.sentence}{self.and_waited}{self.and_failed}"))

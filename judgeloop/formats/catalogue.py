@@ -61,7 +61,7 @@ FORMATS = (
 
 
 def format_of(file: OpenedFile) -> Format:
-    """Return the first format that recognises a file; the last recognises every text.
+    """The first format that recognises a file; the last recognises every text.
 
     Raises:
         DataError: the file is not UTF-8.
@@ -70,7 +70,7 @@ def format_of(file: OpenedFile) -> Format:
 
 
 def open_rows(path: Path) -> tuple[str, Table]:
-    """Return what a file is, for messages, and its rows; also of a folder of files.
+    """What a file is, for messages, and its rows; also of a folder of files.
 
     Reading the rows may raise DataError.
 
@@ -86,7 +86,7 @@ def open_rows(path: Path) -> tuple[str, Table]:
 
 
 def table_of(source: Source) -> Table:
-    """Return the rows of a file of any format; rows in memory are returned as they are.
+    """The rows of a file of any format; rows in memory are returned as they are.
 
     Raises:
         InputError: the file cannot be read, or is not UTF-8.

@@ -108,7 +108,7 @@ Candidates = Mapping[str, tuple[Column, ...]]
 
 
 def candidates_of(names: Iterable[str], mapped: Map) -> Candidates:
-    """Return which of the columns `names` may hold what; equal arguments give the same object."""
+    """Which of the columns `names` may hold what; equal arguments give the same object."""
     return _candidates(tuple(names), mapped)
 
 
@@ -166,7 +166,7 @@ def is_plain(candidates: Candidates) -> bool:
 
 
 def guesses_of(candidates: Candidates) -> tuple[tuple[str, str], ...]:
-    """Return the fields that stand under no known name, each with what is taken for it."""
+    """The fields that stand under no known name, each with what is taken for it."""
     return tuple(
         (field, " or ".join(repr(column.name) for column in columns))
         for field, columns in candidates.items()
@@ -175,7 +175,7 @@ def guesses_of(candidates: Candidates) -> tuple[tuple[str, str], ...]:
 
 
 def normal(name: str) -> str:
-    """Return a column's name without case, with `_` for spaces and hyphens.
+    """A column's name without case, with `_` for spaces and hyphens.
 
     >>> normal("Model Output")
     'model_output'
@@ -184,13 +184,13 @@ def normal(name: str) -> str:
 
 
 def found_text(names: Iterable[str]) -> str:
-    """Return the names of columns for a message."""
+    """The names of columns for a message."""
     listed = list(names)
     return (", ".join(map(repr, listed[:SHOWN])) or "none") + (", …" if len(listed) > SHOWN else "")
 
 
 def guesses_text(files: Mapping[str, Sequence[tuple[str, str]]]) -> str:
-    """Return which columns were guessed, from the guesses in each file; empty if none were.
+    """Which columns were guessed, from the guesses in each file; empty if none were.
 
     >>> guesses_text({"a.csv": [("prompt", "'Question'")], "b.csv": [("prompt", "'Question'")]})
     "prompt from 'Question' (a.csv, b.csv); `map` sets it"
@@ -217,11 +217,11 @@ class RowReader:
     answered: Messages | None = None
 
     def item(self) -> tuple[str | None, str | None, str | None, str | None]:
-        """Return id, prompt, reference and group; None where the row has none."""
+        """Id, prompt, reference and group; None where the row has none."""
         return self.text(ID), self._prompt(), self.text(REFERENCE), once(self.text(GROUP))
 
     def output(self) -> str:
-        """Return the output: the column, else the answer at the end of the messages."""
+        """The output: the column, else the answer at the end of the messages."""
         column = self._pick(OUTPUT, lambda value: value is None)
         if column is not None:
             return self._value(column) or ""
@@ -230,7 +230,7 @@ class RowReader:
         return self._last_answer()
 
     def text(self, field: str) -> str | None:
-        """Return the text of a field; None if it is absent or empty."""
+        """The text of a field; None if it is absent or empty."""
         column = self._pick(field)
         return (self._value(column) or None) if column is not None else None
 
@@ -348,7 +348,7 @@ def _is_empty(value: object) -> bool:
 
 
 def once(text: str | None) -> str | None:
-    """Return a text that many rows share, kept once; None for an empty text."""
+    """A text that many rows share, kept once; None for an empty text."""
     return sys.intern(text) if text else None
 
 
@@ -427,7 +427,7 @@ def _along(fields: Mapping[str, Any], path: str) -> Any:
 
 
 def opened(value: object) -> object:
-    """Return the object or list that a JSON text holds; anything else as it is."""
+    """The object or list that a JSON text holds; anything else as it is."""
     if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
         with suppress(ValueError, RecursionError):
             return json.loads(value)
@@ -435,7 +435,7 @@ def opened(value: object) -> object:
 
 
 def suggested_map(tables: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, str]:
-    """Return the columns that probably hold id, prompt and output; empty if they cannot be told.
+    """The columns that probably hold id, prompt and output; empty if they cannot be told.
 
     The output is the longest text that differs between the tables. The prompt is the longest that all
     share and that differs between the rows. The id is the shortest of what else does both.
@@ -502,7 +502,7 @@ def is_messages(value: object) -> TypeGuard[Messages]:
 
 
 def conversation(messages: Messages) -> str:
-    r"""Return messages as text: one user's message as it is, others each after its role.
+    r"""Messages as text: one user's message as it is, others each after its role.
 
     Raises:
         ValueError: a message has content that is no text.
@@ -518,7 +518,7 @@ def conversation(messages: Messages) -> str:
 
 
 def split_answer(messages: Messages) -> tuple[Messages, str | None]:
-    """Return the messages before the last answer, and that answer; None if they end otherwise.
+    """The messages before the last answer, and that answer; None if they end otherwise.
 
     Raises:
         ValueError: the answer has content that is no text.
@@ -529,7 +529,7 @@ def split_answer(messages: Messages) -> tuple[Messages, str | None]:
 
 
 def turns(texts: Sequence[str]) -> str:
-    r"""Return the turns of one side of a conversation: a single turn as it is, others numbered.
+    r"""The turns of one side of a conversation: a single turn as it is, others numbered.
 
     >>> turns(["Hi", "Bye"])
     '[Turn 1]\nHi\n\n[Turn 2]\nBye'
@@ -540,13 +540,13 @@ def turns(texts: Sequence[str]) -> str:
 
 
 def role_of(message: Mapping[str, Any]) -> str:
-    """Return who a message is from: user, assistant, system, tool."""
+    """Who a message is from: user, assistant, system, tool."""
     role = str(message.get("role", message.get("from"))).strip().casefold()
     return ROLES.get(role, role)
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message's content: a text, or a list of parts.
+    """The text of a message's content: a text, or a list of parts.
 
     Raises:
         ValueError: a part is no text.
@@ -593,6 +593,6 @@ def said(message: Mapping[str, Any]) -> str:
 
 
 def call_text(name: object, arguments: object) -> str:
-    """Return the call of a tool as text."""
+    """The call of a tool as text."""
     written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return f"[calls {name} with {written}]"

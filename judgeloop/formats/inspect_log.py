@@ -128,7 +128,7 @@ class Members:
         return name in self._archive.NameToInfo
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member.
+        """The content of a member.
 
         Raises:
             DataError: it is damaged, or what was read of the archive is too much.

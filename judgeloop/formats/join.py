@@ -79,7 +79,7 @@ class KnownItems:
         return key
 
     def match(self, outputs: Outputs) -> dict[int, OutputRow]:
-        """Return the rows of a file by key.
+        """The rows of a file by key.
 
         A row about an unknown item adds the item; if the items are closed, the row is counted in
         `strangers` instead. A file joins by id if any of its ids is known. Otherwise its ids are
@@ -106,7 +106,7 @@ class KnownItems:
         return found
 
     def item(self, key: int) -> Item:
-        """Return an item; raise DataError if it needs a prompt and has none."""
+        """An item; raise DataError if it needs a prompt and has none."""
         entry = self.entries[key]
         if entry.prompt is None and self.texts:
             raise DataError(

@@ -45,7 +45,7 @@ def default_ledger(working: Path) -> Path:
 
 
 def outside(path: str, folder: Path) -> str | None:
-    """Return why `path`, as written in `folder`, may not be used; None if it is inside.
+    """Why `path`, as written in `folder`, may not be used; None if it is inside.
 
     Hidden files hold the caller's secrets: keys in `.env`, the token of a checkout in
     `.git/config`. A rubric is sent to the judge, and messages quote lines of a file.
@@ -120,7 +120,7 @@ def make_folder(folder: Path) -> None:
 
 
 def read_own(path: Path) -> str:
-    """Return the text of a file that judgeloop wrote; one that is a link was not.
+    """The text of a file that judgeloop wrote; one that is a link was not.
 
     Raises:
         OSError: it cannot be read, or it is a link or no file.
@@ -154,7 +154,7 @@ def check_place(path: Path) -> None:
 
 
 def shipped(folder: str) -> "Traversable":
-    """Return the shipped folder `folder`, such as `prompts`.
+    """The shipped folder `folder`, such as `prompts`.
 
     In an installed package it is inside the package, under a name with an underscore; in a checkout
     it is beside it.

@@ -19,7 +19,7 @@ LOOKED_AT = 100  # rows of a file that are looked at for the names of its scores
 
 
 def scores_of(row: Row, chosen: str = "") -> dict[str, Any]:
-    """Return the scores of a row by scorer; of a plain row those in its columns `scores` or `score`, or `chosen`."""
+    """The scores of a row by scorer; of a plain row those in its columns `scores` or `score`, or `chosen`."""
     if row.scores is not None:
         return dict(row.scores)
     many = row.fields.get("scores")
@@ -31,14 +31,14 @@ def scores_of(row: Row, chosen: str = "") -> dict[str, Any]:
 
 
 def scorers_of(rows: Iterable[Row]) -> list[str]:
-    """Return the names of the scores in the first rows of a file."""
+    """The names of the scores in the first rows of a file."""
     return list(dict.fromkeys(name for row in islice(rows, LOOKED_AT) for name in scores_of(row)))
 
 
 def read_recorded(
     source: Source, scorer: str = "", mapped: Map = NO_MAP, *, epoch: str | None = None, name: str | None = None
 ) -> Outputs:
-    """Return the rows of a finished run that have a score, of a file or in memory.
+    """The rows of a finished run that have a score, of a file or in memory.
 
     `scorer` is the name of a scorer or of a column, "" for the only score of the file. `name` is
     the system's name, by default that in the rows.

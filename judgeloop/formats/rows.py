@@ -240,7 +240,7 @@ def _plain(fields: dict[str, Any]) -> OutputRow | None:
 
 
 def at(line: int, unit: str) -> str:
-    """Return the place of a row for the middle of a sentence.
+    """The place of a row for the middle of a sentence.
 
     >>> at(3, "line"), at(3, "sample")
     ('on line 3', 'in sample 3')
@@ -249,7 +249,7 @@ def at(line: int, unit: str) -> str:
 
 
 def stem(path: object) -> str:
-    """Return the name of a file without its ending; a system is named so by default.
+    """The name of a file without its ending; a system is named so by default.
 
     A parameter that was given rows in memory is named between backticks, which are left out.
     """

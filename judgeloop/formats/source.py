@@ -123,7 +123,7 @@ class OpenedFile:
         return DataError(self.path, problem, line=line, unit=self.unit)
 
     def only(self, values: Any, what: str, line: int) -> Any:
-        """Return the single value of a list, or None of an empty one.
+        """The single value of a list, or None of an empty one.
 
         Raises:
             DataError: this is no list, or it has several values.
@@ -153,7 +153,7 @@ def open_file(path: Path) -> OpenedFile:
 
 
 def within(value: Any, *names: str) -> Any:
-    """Return a value inside nested objects; None where a part is missing or no object.
+    """A value inside nested objects; None where a part is missing or no object.
 
     >>> within({"error": {"message": "no"}}, "error", "message")
     'no'

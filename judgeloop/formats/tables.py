@@ -83,7 +83,7 @@ Source: TypeAlias = Path | Table  # a file, or rows in memory
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file, decompressed if gzipped.
+    """The bytes of a file, decompressed if gzipped.
 
     It must be a regular file, or a link to one. A pipe is read only where its name says so, such as `/dev/stdin`.
 
@@ -118,7 +118,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def no_such_file(path: Path) -> NoFileError:
-    """Return the error for a path at which there is nothing, with the nearest name in its folder."""
+    """The error for a path at which there is nothing, with the nearest name in its folder."""
     return NoFileError(path, did_you_mean(path.name, (other.name for other in path.parent.glob("*"))))
 
 
@@ -128,7 +128,7 @@ def most_unpacked(packed: int) -> int:
 
 
 def too_large(path: Path, most: int) -> DataError:
-    """Return the error for a file that is too large when decompressed."""
+    """The error for a file that is too large when decompressed."""
     return DataError(
         path,
         f"this compressed file has more than {most >> 20:,} MiB when decompressed; if that is "
@@ -137,7 +137,7 @@ def too_large(path: Path, most: int) -> DataError:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, without a byte order mark.
+    """The text of a file, without a byte order mark.
 
     Raises:
         DataError: the file is neither UTF-8 nor marked UTF-16; names the line.
@@ -147,7 +147,7 @@ def read_text(path: Path) -> str:
 
 
 def text_of(path: Path, data: bytes) -> str:
-    """Return the text of UTF-8 data, or of UTF-16 data with its byte order mark, without the mark.
+    """The text of UTF-8 data, or of UTF-16 data with its byte order mark, without the mark.
 
     Raises:
         DataError: the data is neither; names the line.
@@ -167,7 +167,7 @@ def text_of(path: Path, data: bytes) -> str:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a file; the first character tells JSON array, JSON lines and CSV apart.
+    """The rows of a file; the first character tells JSON array, JSON lines and CSV apart.
 
     Raises:
         DataError: the file is empty or malformed; names the line if known.
@@ -200,7 +200,7 @@ def rows_in(path: Path, text: str) -> Iterator[Row]:
 
 
 def form_of(text: str) -> str:
-    r"""Return the form of the rows of a text that is not blank, for messages.
+    r"""The form of the rows of a text that is not blank, for messages.
 
     >>> form_of("id;output"), form_of('{"id": 1}'), form_of('[{"id": 1}]\n[{"id": 2}]')
     ('CSV with `;`', 'JSON lines', 'JSON lines')

@@ -65,7 +65,7 @@ class VerdictTable:
         return sorted({row[0] for row in self.rows})
 
     def scores(self, systems: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
-        """Return the scores of `systems` on `items`, shape (systems, items); NaN where missing.
+        """The scores of `systems` on `items`, shape (systems, items); NaN where missing.
 
         Raises:
             ValueError: the table holds scores of pairs, not of single systems.

@@ -28,7 +28,7 @@ class BaseJudge:
         """Accept every question."""
 
     def quote(self, call: Call) -> Quote:
-        """Return zero cost."""
+        """Zero cost."""
         del call
         return Quote(0, 0)
 

@@ -169,7 +169,7 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
 
 
 def parse_spec(spec: str) -> tuple[JudgeRow, str]:
-    """Return the row that `spec` names, and the rest of the name.
+    """The row that `spec` names, and the rest of the name.
 
     The name is split at the first `:` or `/`, whichever mark the row has: `openai/a/b` gives the
     row `openai` and `a/b`, and so does `openai:a/b`.
@@ -220,14 +220,14 @@ def is_recorded(spec: object) -> bool:
 
 
 def recorded_files(specs: tuple[str, ...]) -> list[Path]:
-    """Return the files that the judges named by `specs` read."""
+    """The files that the judges named by `specs` read."""
     kinds = {row.kind for row in JUDGES if row.reads_file}
     parts = (spec.partition(":") for spec in specs)
     return [Path(rest) for kind, _, rest in parts if kind in kinds]
 
 
 def judge_name(provider: str, model: str) -> str:
-    """Return a judge's name as typed, from the provider and model recorded in the ledger."""
+    """A judge's name as typed, from the provider and model recorded in the ledger."""
     if not model:
         return provider
     row = next((row for row in JUDGES if row.kind == provider), None)
@@ -235,7 +235,7 @@ def judge_name(provider: str, model: str) -> str:
 
 
 def server_names(given: Sequence[str], judges: Sequence[str], asked: Sequence[str]) -> dict[str, str]:
-    """Return the name of each judge's server, by the judge as typed.
+    """The name of each judge's server, by the judge as typed.
 
     A local server or a gateway may have another address every day. Verdicts are found again by the
     judge's identity, and the address is a part of it; a name keeps the identity. Only the caller

@@ -69,7 +69,7 @@ class ChatJudge(BaseJudge):
         return self.chat.tier_note
 
     def quote(self, call: Call) -> Quote:
-        """Return the worst case: a token per byte of input, and the limit of output tokens."""
+        """The worst case: a token per byte of input, and the limit of output tokens."""
         return self.chat.quote(call, self._messages(call))
 
     def learn_lengths(self, lengths: Sequence[int]) -> None:

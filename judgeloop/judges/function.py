@@ -107,7 +107,7 @@ class PluginJudge(BaseJudge):
 
 
 def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
-    """Return a plugin's return value as a verdict, or an abstention that says what is wrong.
+    """A plugin's return value as a verdict, or an abstention that says what is wrong.
 
     In a comparison the value is a label or a score from 0 to 1; in a `rating` only a score.
     """
@@ -129,7 +129,7 @@ def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
 
 
 def function_judge(function: user_code.Plugin, *, version: str | None = None, name: str | None = None) -> PluginJudge:
-    """Return a judge that calls `function`, sync or async; see `PluginJudge` for its parameters.
+    """A judge that calls `function`, sync or async; see `PluginJudge` for its parameters.
 
     `version` identifies what the function does: give another one when it changes. `name` is shown
     in results, by default the function's module and name.

@@ -35,7 +35,7 @@ class _Form:
     keys: str  # the line that explains all keys
 
     def answer(self, key: str) -> records.Answer | None:
-        """Return the answer for `key`; None if the key is not an answer."""
+        """The answer for `key`; None if the key is not an answer."""
         if key == SKIP:
             return records.Abstention("skipped")
         return records.Verdict(self.scores[key]) if key in self.scores else None
@@ -201,7 +201,7 @@ def _left() -> JudgeError:
 
 
 def _wrapped(text: str) -> str:
-    """Return `text` with control characters visible, wrapped to the screen and to `WIDEST`."""
+    """`text` with control characters visible, wrapped to the screen and to `WIDEST`."""
     width = min(WIDEST, shutil.get_terminal_size().columns)
     lines = visible_lines(text).split("\n")
     return "\n".join(

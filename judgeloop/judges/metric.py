@@ -78,7 +78,7 @@ class MetricJudge(BaseJudge):
 
 
 def metric_named(name: str) -> Metric:
-    """Return the metric called `name`; its library is imported when it is first used.
+    """The metric called `name`; its library is imported when it is first used.
 
     Raises:
         InputError: there is no such metric.
@@ -90,12 +90,12 @@ def metric_named(name: str) -> Metric:
 
 
 def exact(reference: str, output: str) -> float:
-    """Return 1 if both texts are equal after normalising as SQuAD does, else 0."""
+    """1 if both texts are equal after normalising as SQuAD does, else 0."""
     return float(normalise(reference) == normalise(output))
 
 
 def token_f1(reference: str, output: str) -> float:
-    """Return the F1 score of the words after normalising (Rajpurkar et al. 2016).
+    """The F1 score of the words after normalising (Rajpurkar et al. 2016).
 
     F1 is the harmonic mean of precision and recall.
 
@@ -110,7 +110,7 @@ def token_f1(reference: str, output: str) -> float:
 
 
 def normalise(text: str) -> str:
-    """Return `text` in lower case, without punctuation, articles and extra white space."""
+    """`text` in lower case, without punctuation, articles and extra white space."""
     plain = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())
 

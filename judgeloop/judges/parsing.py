@@ -43,7 +43,7 @@ Read = Callable[[str], Answer]
 
 
 def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner") -> Answer:
-    """Return the verdict in `text`, or an abstention that says what is wrong.
+    """The verdict in `text`, or an abstention that says what is wrong.
 
     `text` is a JSON object with a label in `field` and optionally text in "reason". `labels` maps
     each allowed label to its score.
@@ -72,7 +72,7 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
 
 
 def parse_label(text: str, labels: Mapping[str, float]) -> Answer:
-    """Return the verdict in `text`: an allowed label, with nothing around it but white space."""
+    """The verdict in `text`: an allowed label, with nothing around it but white space."""
     label = text.strip()
     if label not in labels:
         return _unparsable(f"{text[:SHOWN]!r} is none of {', '.join(labels)}")
@@ -80,7 +80,7 @@ def parse_label(text: str, labels: Mapping[str, float]) -> Answer:
 
 
 def in_any_case(labels: Mapping[str, float]) -> dict[str, float]:
-    """Return labels and scores, with each label in lower and upper case and capitalised, too.
+    """Labels and scores, with each label in lower and upper case and capitalised, too.
 
     >>> in_any_case({"A": 1.0, "tie": 0.5})
     {'A': 1.0, 'a': 1.0, 'tie': 0.5, 'TIE': 0.5, 'Tie': 0.5}
@@ -130,7 +130,7 @@ def _around(text: str) -> str:
 
 
 def read_bare(text: str, read: Read) -> Answer:
-    """Return the answer in `text` without thoughts and fence, or an abstention."""
+    """The answer in `text` without thoughts and fence, or an abstention."""
     closings = list(_CLOSING.finditer(text))
     if len(closings) > 1:
         return _unparsable(f"{closings[0][0]} appears {len(closings)} times")

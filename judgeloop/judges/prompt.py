@@ -80,12 +80,12 @@ class Template:
             raise InputError(f"`prompt={self.id}`: {wrong}")
 
     def with_rubric(self, rubric: str) -> Template:
-        """Return the template with `rubric` filled in; its digest differs."""
+        """The template with `rubric` filled in; its digest differs."""
         digest = hashlib.sha256(f"{self.digest}\0{rubric}".encode()).hexdigest()
         return replace(self, rubric=rubric, digest=digest)
 
     def render(self, call: Call) -> tuple[str, str]:
-        """Return the system message and the user message for `call`.
+        """The system message and the user message for `call`.
 
         The marker is drawn for each call, so that the author of an output cannot know it. It is not
         part of a verdict's key, because it does not change the question.
@@ -156,7 +156,7 @@ def _check_fields(path: object, template: Template, declared: set[str]) -> None:
 
 
 def _literal(text: str | None) -> str:
-    """Return `text` as a JSON string; escaped to ASCII only if UTF-8 cannot encode it."""
+    """`text` as a JSON string; escaped to ASCII only if UTF-8 cannot encode it."""
     literal = json.dumps(text, ensure_ascii=False)
     try:
         literal.encode()
@@ -166,7 +166,7 @@ def _literal(text: str | None) -> str:
 
 
 def template_for(verdict: str, prompt: str | None, rubric: str | None, *, rating: bool = False) -> Template:
-    """Return the template that `prompt` names, or the default, with `rubric` filled in.
+    """The template that `prompt` names, or the default, with `rubric` filled in.
 
     `verdict` is the form of the reply. `prompt` is the name of a shipped prompt or the path of a
     `.md` file; without it the default depends on `verdict`, `rubric` and `rating`. `rubric` is text

@@ -53,7 +53,7 @@ class RecordedJudge(BaseJudge):
         return JudgeIdentity("recorded", self.scorer, parameters, mark=":")
 
     async def judge(self, call: Call) -> Reply:
-        """Return which system has the higher recorded score on the item."""
+        """Which system has the higher recorded score on the item."""
         first, second = (self.scores[call.item.id, system] for system in call.systems)
         score = as_score(preference(first - second, self.tie_margin))
         return Reply(Verdict(score, reason=f"scores {first:g} and {second:g}"), cost_p=0)
@@ -157,7 +157,7 @@ class ReplayJudge(BaseJudge):
         return Quote(cost_p, cost_p, rehearsed=True)
 
     async def judge(self, call: Call) -> Reply:
-        """Return the recorded verdict."""
+        """The recorded verdict."""
         return Reply(self._answer(call), cost_p=self.quote(call).cost_p)
 
     def _answer(self, call: Call) -> Answer:
@@ -208,7 +208,7 @@ class ScriptedJudge(BaseJudge):
         return JudgeIdentity("scripted", self.model)
 
     def quote(self, call: Call) -> Quote:
-        """Return the given costs."""
+        """The given costs."""
         del call
         worst_p = self.cost_p if self.worst_p is None else self.worst_p
         return Quote(cost_p=worst_p, likely_cost_p=self.cost_p)

@@ -189,12 +189,12 @@ class Ledger:
         self._begun: set[str] = set()  # runs that are known to have a row
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
-        """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
+        """The verdicts recorded under `keys`; a key without a verdict is left out."""
         statements = [(VERDICTS, {"keys": list(keys)})]
         return await self._do(Batch(statements, lambda found: verdicts_of(found[0])))
 
     async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
-        """Return the latest output under each of `keys` that has one recorded at or after `since`."""
+        """The latest output under each of `keys` that has one recorded at or after `since`."""
         statements = [(OUTPUTS, {"keys": list(keys), "since": since})]
         return await self._do(Batch(statements, lambda found: outputs_of(found[0])))
 
@@ -265,7 +265,7 @@ class Ledger:
             raise LedgerError(f"{self._writer.place} has no budget named {min(missing)!r} (any more)")
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
-        """Return what processes that live hold back for other runs, by run.
+        """What processes that live hold back for other runs, by run.
 
         None if it is of no use to wait for it: `budget_p` does not cover `cost_p` more of `run`, or
         a budget that it is charged to does not, even once all of it is given back. A run that holds
@@ -292,7 +292,7 @@ class Ledger:
         return await self._do(look)
 
     async def balances(self) -> list[Balance]:
-        """Return the budgets that runs booked through this object draw on."""
+        """The budgets that runs booked through this object draw on."""
         return await self._do(self._balances)
 
     def _balances(self, db: Connection) -> list[Balance]:
@@ -393,7 +393,7 @@ class Ledger:
         await self._do(Batch([(closing, values)], closed))
 
     async def spend(self, run: str, budget_p: int | None, answers: Collection[str] = ()) -> Spend:
-        """Return what `run` has cost so far, how much of it through this object, and the cost of `answers`, by key.
+        """What `run` has cost so far, how much of it through this object, and the cost of `answers`, by key.
 
         Raises:
             DamagedLedgerError: the run was not charged what its attempts were.
@@ -501,7 +501,7 @@ class Ledger:
         self._writer.do(book)
 
     def unknown(self) -> list[RecordedAttempt]:
-        """Return the attempts that may have been billed without a reply, the oldest first.
+        """The attempts that may have been billed without a reply, the oldest first.
 
         Those of processes that ended are closed first; those of running processes are left alone.
         """
@@ -545,12 +545,12 @@ class Ledger:
 
 
 def not_open(ticket: Ticket) -> LedgerError:
-    """Return the error for an attempt that was closed before."""
+    """The error for an attempt that was closed before."""
     return LedgerError(f"attempt {ticket.attempt} is not open; it was closed before")
 
 
 def settling(ticket: Ticket, reply: Reply) -> list[Statement]:
-    """Return the statements that book a reply: its cost, its answer if it has one, and what is known then."""
+    """The statements that book a reply: its cost, its answer if it has one, and what is known then."""
     answer = reply.answer
     end, outcome = End.VERDICT, str(End.VERDICT)
     if isinstance(answer, Output):
@@ -585,12 +585,12 @@ def settling(ticket: Ticket, reply: Reply) -> list[Statement]:
 
 
 def checksum(*values: object) -> int:
-    """Return what shows that an answer is as it was written: disks rot, and it is used for months."""
+    """What shows that an answer is as it was written: disks rot, and it is used for months."""
     return zlib.crc32(json.dumps(values).encode())
 
 
 def changed(what: str, key: str) -> DamagedLedgerError:
-    """Return the error for an answer that is not as it was written."""
+    """The error for an answer that is not as it was written."""
     return DamagedLedgerError(
         f"the {what} {key} was changed after it was written, and is not used; restore the ledger from a copy, or name "
         "another (`ledger`): `judgeloop ledger verify` lists all of them"
@@ -598,7 +598,7 @@ def changed(what: str, key: str) -> DamagedLedgerError:
 
 
 def verdicts_of(found: Found) -> dict[str, Verdict]:
-    """Return the verdicts that were found, by key.
+    """The verdicts that were found, by key.
 
     Raises:
         DamagedLedgerError: one is not as it was written.
@@ -613,7 +613,7 @@ def verdicts_of(found: Found) -> dict[str, Verdict]:
 
 
 def outputs_of(found: Found) -> dict[str, Output]:
-    """Return the outputs that were found, by key; the last of each.
+    """The outputs that were found, by key; the last of each.
 
     Raises:
         DamagedLedgerError: one is not as it was written.
@@ -627,13 +627,13 @@ def outputs_of(found: Found) -> dict[str, Output]:
 
 
 def run_row(db: Connection, run: str) -> Mapping[str, Any]:
-    """Return the row of a run, which is made if it is missing."""
+    """The row of a run, which is made if it is missing."""
     _, found = db.execute_all([(BEGIN_RUN, {"run": run}), ("SELECT * FROM runs WHERE id = :run", {"run": run})])
     return cast(Mapping[str, Any], found.rows[0])
 
 
 def note_of(row: Mapping[str, Any]) -> RunNote:
-    """Return what is noted of a run."""
+    """What is noted of a run."""
     values = json.loads(row["note"])
     lists = {name: tuple(values.get(name, ())) for name in ("systems", "judges", "asked", "outputs")}
     return RunNote(**values | lists)
@@ -658,7 +658,7 @@ def recover(db: Connection, run: str, opener: str) -> tuple[int, int]:
 
 
 def balances(db: Connection, charge_to: str | None = None) -> list[Balance]:
-    """Return every budget, or those that a run draws on, with what its present period was charged."""
+    """Every budget, or those that a run draws on, with what its present period was charged."""
     which = "1 = 1" if charge_to is None else DRAWS_ON
     held = db.execute(HELD).rows
     found = []
@@ -676,7 +676,7 @@ def balances(db: Connection, charge_to: str | None = None) -> list[Balance]:
 
 
 def recorded(row: Mapping[str, Any]) -> RecordedAttempt:
-    """Return the row of an attempt as others see it."""
+    """The row of an attempt as others see it."""
     return RecordedAttempt(
         number=row["id"],
         run=row["run"],

@@ -126,7 +126,7 @@ def merge(
 
 
 def where(address: Address) -> object:
-    """Return what two names of one ledger have in common."""
+    """What two names of one ledger have in common."""
     return server_of(address) or Path(str(address)).resolve()
 
 
@@ -185,7 +185,7 @@ class _Origin(NamedTuple):
 
     @classmethod
     def of(cls, opener: str, number: int) -> "_Origin":
-        """Return the origin of a row of `attempts`."""
+        """The origin of a row of `attempts`."""
         if not opener.startswith(TAKEN):
             return cls(opener, number)
         booked_by, _, at = opener.removeprefix(TAKEN).rpartition(" ")
@@ -206,7 +206,7 @@ class _Answer:
         self.origin = _Origin.of(row["opener"], row["id"])
 
     def values(self) -> dict[str, Any]:
-        """Return the values of its row in this ledger."""
+        """The values of its row in this ledger."""
         names = ("key", "score", "reason", "probabilities", "crc")
         return {name: self.row[name] for name in names} | {"attempt": self.attempt}
 
@@ -228,7 +228,7 @@ class _Answers:
             self.others[one.key][one.origin] = one
 
     def own(self, key: str) -> _Answer | None:
-        """Return this ledger's own verdict, if it is put by."""
+        """This ledger's own verdict, if it is put by."""
         return next((one for one in self.others[key].values() if not one.row["opener"].startswith(TAKEN)), None)
 
     def put_by(self, one: _Answer) -> None:
@@ -287,7 +287,7 @@ class _Merge:
         self.found.disputed = tuple(said for key, said in self._said.items() if key not in settled)
 
     def _here(self, db: Connection, rows: Sequence[Any]) -> dict[_Origin, int]:
-        """Return the numbers here of the attempts of some rows, by their origins."""
+        """The numbers here of the attempts of some rows, by their origins."""
         origins = [_Origin.of(row["opener"], row["id"]) for row in rows]
         openers = sorted({name for one in origins for name in (one.opener, one.mark)})
         found = db.execute(HERE, {"keys": sorted({row["key"] for row in rows}), "openers": openers}).rows
@@ -310,7 +310,7 @@ class _Merge:
         self.found.spent_p += sum(values["charged_p"] for _, values in new)
 
     def _run(self, run: str) -> str:
-        """Return the name that a run of the source has here."""
+        """The name that a run of the source has here."""
         return run if self._own or ORIGIN in run else f"{run}{ORIGIN}{self._old.ledger[:ORIGIN_DIGITS]}"
 
     def _add_runs(self, db: Connection, names: dict[str, str]) -> None:

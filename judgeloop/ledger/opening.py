@@ -115,7 +115,7 @@ def connected(address: Address) -> Iterator[Connection]:
 
 
 def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:
-    """Return the budgets that a run draws on; none where there is no ledger yet.
+    """The budgets that a run draws on; none where there is no ledger yet.
 
     Raises:
         InputError: a name in `charge_to` is that of no budget.
@@ -137,7 +137,7 @@ def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:
 
 
 def runs_of(address: Address) -> list[RecordedRun]:
-    """Return the runs of a ledger, the oldest first; none where there is no ledger yet."""
+    """The runs of a ledger, the oldest first; none where there is no ledger yet."""
     if not is_ledger(address):
         return []
     with open_reader(address) as reader:
@@ -145,7 +145,7 @@ def runs_of(address: Address) -> list[RecordedRun]:
 
 
 def is_ledger(address: Address) -> bool:
-    """Return whether something is kept at this address; an empty file is nothing.
+    """Whether something is kept at this address; an empty file is nothing.
 
     Raises:
         LedgerError: a server cannot be reached.
@@ -159,7 +159,7 @@ def is_ledger(address: Address) -> bool:
 
 
 def server_of(address: Address) -> PostgresAddress | None:
-    """Return the server that an address names; None for a file.
+    """The server that an address names; None for a file.
 
     Raises:
         InputError: it has another scheme, of which a folder would be made, it is not complete, or psycopg
@@ -190,7 +190,7 @@ def _file(address: Address) -> Path:
 
 
 def place_of(address: Address) -> tuple[str, list[str]]:
-    """Return in words where a ledger is kept, and each reason not to rely on that place."""
+    """In words, where a ledger is kept, and each reason not to rely on that place."""
     if (server := server_of(address)) is not None:
         from judgeloop.ledger import postgres_server
 

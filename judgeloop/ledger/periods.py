@@ -16,7 +16,7 @@ LONGEST_MONTH = timedelta(days=31)
 
 
 def began(per: str, day_starts: str, at: str) -> str:
-    """Return when the period began in which `at` lies; empty for `total`, which has no beginning.
+    """When the period began in which `at` lies; empty for `total`, which has no beginning.
 
     >>> began("day", "12:00+01:00", "2026-03-01T10:59:59.999+00:00")
     '2026-02-28T11:00:00.000+00:00'
@@ -34,7 +34,7 @@ def began(per: str, day_starts: str, at: str) -> str:
 
 
 def ends(per: str, day_starts: str, since: str) -> str:
-    """Return when the next period begins after the one that began at `since`; empty for `total`.
+    """When the next period begins after the one that began at `since`; empty for `total`.
 
     >>> ends("month", "00:00+00:00", "2026-02-01T00:00:00.000+00:00")
     '2026-03-01T00:00:00.000+00:00'
@@ -47,7 +47,7 @@ def ends(per: str, day_starts: str, since: str) -> str:
 
 
 def _first_moment(day_starts: str) -> timedelta:
-    """Return how long after midnight UTC a day begins; it may be before, or on the next day.
+    """How long after midnight UTC a day begins; it may be before, or on the next day.
 
     >>> _first_moment("12:00+01:00") == timedelta(hours=11)
     True

@@ -34,13 +34,13 @@ def refuse_if_anybody_writes(path: Path) -> None:
 
 
 def described(path: Path) -> str:
-    """Return in words what keeps the ledger, and on what file system."""
+    """In words, what keeps the ledger, and on what file system."""
     kind = file_system_of(path) or "a file system of unknown type"
     return f"SQLite {sqlite3.sqlite_version}, {path} on {kind}"
 
 
 def warnings_about(path: Path) -> list[str]:
-    """Return a sentence for each reason not to rely on the place of a ledger."""
+    """A sentence for each reason not to rely on the place of a ledger."""
     found = []
     if writers := _other_writers(path):
         found.append(
@@ -71,7 +71,7 @@ def refuse_network(path: Path) -> None:
 
 
 def _other_writers(path: Path) -> str:
-    """Return in words who else may write the file or replace it in its folder; empty if nobody."""
+    """In words, who else may write the file or replace it in its folder; empty if nobody."""
     real = Path(os.path.realpath(path))
     if not hasattr(os, "getuid") or not real.exists():
         return ""
@@ -87,7 +87,7 @@ def _other_writers(path: Path) -> str:
 
 
 def file_system_of(path: Path) -> str | None:
-    """Return the type of the file system that `path` is on; None where that is not known."""
+    """The type of the file system that `path` is on; None where that is not known."""
     real = os.path.realpath(path)
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -29,7 +29,7 @@ from judgeloop.ledger.postgres_server import (
     PATIENCE_S,
     LostError,
     Raw,
-    Row,
+    ServerRow,
     check_ledger,
     error_of,
     errors_of,
@@ -104,7 +104,7 @@ class PostgresConnection:
             given["rows"] = json.dumps(given["rows"])
         return self._raw.execute(translated(statement, self.time), given)
 
-    def stream(self, statement: str, values: Values | None = None) -> Iterator[Row]:
+    def stream(self, statement: str, values: Values | None = None) -> Iterator[ServerRow]:
         """Yield the rows that a SELECT finds, of which only some are in memory."""
         # Not `Cursor.stream`: with psycopg 3.3.9 the pipeline after it fails (TUPLES_CHUNK).
         with self._raw.transaction(), self._raw.cursor(f"rows{next(self._cursors)}") as cursor:
@@ -136,7 +136,7 @@ class PostgresConnection:
         self._lost.discard(run)
 
     def is_locked(self, run: str) -> bool:
-        """Return whether a process holds the lock of a run, this one included; nothing is changed."""
+        """Whether a process holds the lock of a run, this one included; nothing is changed."""
         number = self._number_of(run) % 2**64
         return run in self._locks or bool(self._ask(HELD, number >> 32, number % 2**32))
 
@@ -160,7 +160,7 @@ class PostgresConnection:
         return self._raw.execute(statement, parameters).fetchone()[0]  # type: ignore[index]
 
     def _number_of(self, name: str) -> int:
-        """Return the number by which the server knows a lock of this ledger."""
+        """The number by which the server knows a lock of this ledger."""
         digest = hashlib.sha256(f"{self.ledger} {name}".encode()).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
@@ -248,7 +248,7 @@ class PostgresConnection:
                 self._lost.add(run)
 
     def _answered(self) -> Sequence[Done] | None:
-        """Return the results of a commit that was not answered, if it took place."""
+        """The results of a commit that was not answered, if it took place."""
         if self._doubt is None:
             return None
         transaction, results = self._doubt

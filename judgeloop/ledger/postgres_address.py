@@ -98,7 +98,7 @@ class PostgresAddress:
         return {name: value for name, value in given.items() if value}
 
     def __str__(self) -> str:
-        """Return the address as it may be shown; `of` reads it."""
+        """The address as it may be shown; `of` reads it."""
         place = self.host if not self.host.startswith(("/", "@")) else ""
         shown = f"[{place}]" if ":" in place else place
         port = f":{self.port}" if self.port else ""
@@ -110,7 +110,7 @@ class PostgresAddress:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address is one of this machine's own.
+    """Whether an address is one of this machine's own.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("10.0.0.1"), is_loopback("db.example")
     (True, True, False, False)

@@ -94,7 +94,7 @@ def create(address: PostgresAddress, roles: Mapping[str, str]) -> None:
 
 
 def exists(address: PostgresAddress) -> bool:
-    """Return whether a database has a ledger.
+    """Whether a database has a ledger.
 
     Raises:
         LedgerError: the server cannot be reached.
@@ -104,13 +104,13 @@ def exists(address: PostgresAddress) -> bool:
 
 
 def described(address: PostgresAddress) -> str:
-    """Return in words what keeps the ledger."""
+    """In words, what keeps the ledger."""
     with errors_of(str(address)), opened(address, SCHEMA) as raw:
         return f"PostgreSQL {raw.execute('SHOW server_version').fetchone()[0]}, {address}"  # type: ignore[index]
 
 
 def opened(address: PostgresAddress, name: str) -> Raw:
-    """Return a connection with the settings that a ledger needs.
+    """A connection with the settings that a ledger needs.
 
     Raises:
         LedgerError: the server does not promise what a ledger needs.
@@ -152,7 +152,7 @@ def _check_server(raw: Raw, place: str) -> None:
 
 
 def _told(raw: Raw) -> str | None:
-    """Return what the schema says of itself; None if there is none."""
+    """What the schema says of itself; None if there is none."""
     found: str | None = raw.execute(LOOK).fetchone()[4]  # type: ignore[index]
     return found
 
@@ -187,7 +187,7 @@ def errors_of(place: str) -> Iterator[None]:
 
 
 def error_of(error: BaseException, place: str, done: str) -> LedgerError:
-    """Return the ledger's error for what went wrong with a server."""
+    """The ledger's error for what went wrong with a server."""
     if isinstance(error, LedgerError):
         return error
     said = first_line(error)
@@ -205,13 +205,13 @@ def error_of(error: BaseException, place: str, done: str) -> LedgerError:
 
 
 def first_line(error: BaseException) -> str:
-    """Return what a server said, without what it says about the place in a statement."""
+    """What a server said, without what it says about the place in a statement."""
     return str(error).strip().partition("\n")[0]
 
 
 @cache
 def translated(statement: str, time: str = NOW) -> str:
-    """Return a statement with the marks of psycopg in the place of `:name`, and the store's time in that of `:now`.
+    """A statement with the marks of psycopg in the place of `:name`, and the store's time in that of `:now`.
 
     >>> translated("SELECT :key, :now", "now()")
     'SELECT %(key)s, now()'
@@ -224,7 +224,7 @@ def translated(statement: str, time: str = NOW) -> str:
 
 
 def escaped(value: Any) -> Any:
-    """Return a value as the server can hold it.
+    """A value as the server can hold it.
 
     >>> escaped("a" + NUL) == "a" + MARK + "0", escaped(MARK) == MARK + "1"
     (True, True)
@@ -238,29 +238,31 @@ def escaped(value: Any) -> Any:
     return value
 
 
-class Row(tuple[Any, ...]):
+class ServerRow(tuple[Any, ...]):
     """A row, by place and by name, as SQLite has it."""
 
     __slots__ = ()
     names: dict[str, int]
 
     def __getitem__(self, at: Any) -> Any:
-        """Return the value at a place, or under a name."""
+        """The value at a place, or under a name."""
         return tuple.__getitem__(self, self.names[at] if isinstance(at, str) else at)
 
     def keys(self) -> list[str]:
-        """Return the names."""
+        """The names."""
         return list(self.names)
 
 
 @cache
-def row_of(*names: str) -> type[Row]:
-    """Return what makes rows with these columns."""
-    return type("Row", (Row,), {"__slots__": (), "names": {name: place for place, name in enumerate(names)}})
+def row_of(*names: str) -> type[ServerRow]:
+    """What makes rows with these columns."""
+    return type(
+        "ServerRow", (ServerRow,), {"__slots__": (), "names": {name: place for place, name in enumerate(names)}}
+    )
 
 
-def rows_of(cursor: psycopg.Cursor[Any]) -> list[Row]:
-    """Return the rows that a statement found."""
+def rows_of(cursor: psycopg.Cursor[Any]) -> list[ServerRow]:
+    """The rows that a statement found."""
     if not cursor.description:
         return []
     kind = row_of(*(column.name for column in cursor.description))
@@ -268,7 +270,7 @@ def rows_of(cursor: psycopg.Cursor[Any]) -> list[Row]:
 
 
 def restored(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row of the server as it was written.
+    """A row of the server as it was written.
 
     >>> restored((1, escaped(NUL + MARK + "01"))) == (1, NUL + MARK + "01")
     True

@@ -52,22 +52,22 @@ class LedgerReader:
         return list(self._db.execute(statement, values or {}).rows)
 
     def runs(self) -> list[RecordedRun]:
-        """Return all runs, the oldest first."""
+        """All runs, the oldest first."""
         return [
             RecordedRun(row["id"], row["created_at"], row["charged_p"], bool(row["finished"]), note_of(row))
             for row in self._rows("SELECT * FROM runs ORDER BY seq")
         ]
 
     def working(self, runs: Iterable[str]) -> set[str]:
-        """Return those of `runs` that a process works on now: of a file, one of this machine."""
+        """Those of `runs` that a process works on now: of a file, one of this machine."""
         return {run for run in runs if self._db.is_locked(run)}
 
     def headlines(self) -> dict[str, str]:
-        """Return the decisions of all runs that have a result, by run."""
+        """The decisions of all runs that have a result, by run."""
         return dict(self._rows("SELECT run, headline FROM results"))
 
     def result(self, run: str) -> KeptResult | None:
-        """Return the result of a run with its texts; None if it has none."""
+        """The result of a run with its texts; None if it has none."""
         for row in self._rows("SELECT * FROM results WHERE run = :run", {"run": run}):
             named = "SELECT digest, text FROM judged WHERE digest = ANY(:keys)"
             texts = dict(self._rows(named, {"keys": json.loads(row["digests"])}))
@@ -75,12 +75,12 @@ class LedgerReader:
         return None
 
     def silent(self, run: str) -> dict[str, str]:
-        """Return what was said of each call of a run whose reply had no verdict, by key."""
+        """What was said of each call of a run whose reply had no verdict, by key."""
         found = f"SELECT key, outcome FROM attempts WHERE run = :run AND ended = '{End.ABSTAINED}' ORDER BY id"
         return {key: outcome or "" for key, outcome in self._rows(found, {"run": run})}
 
     def asked(self, run: str) -> dict[tuple[str, str], list[KeyIngredients]]:
-        """Return what the keys of a run's first verdicts are made of, by their items and judges."""
+        """What the keys of a run's first verdicts are made of, by their items and judges."""
         asked: dict[tuple[str, str], list[KeyIngredients]] = {}
         for item, judge, note in self._rows(FIRST_ASKED, {"run": run}):
             if (made_of := KeyIngredients.from_note(json.loads(note).get("ingredients", {}))) is not None:
@@ -88,11 +88,11 @@ class LedgerReader:
         return asked
 
     def balances(self) -> list[Balance]:
-        """Return every budget, that of every run first, then by name."""
+        """Every budget, that of every run first, then by name."""
         return balances(self._db)
 
     def spending(self) -> dict[str, dict[str, Charged]]:
-        """Return the charges by day, night, systems, judge, run and state, each in order.
+        """The charges by day, night, systems, judge, run and state, each in order.
 
         `elsewhere`, if there are any, has those of ledgers that were merged into this one, by their
         ids: they count in no other group. Attempts that were only rehearsed cost nothing and are left out.
@@ -139,7 +139,7 @@ class LedgerReader:
                 )
 
     def named(self, numbers: Collection[int], requests: Collection[str]) -> dict[int | str, RecordedAttempt]:
-        """Return attempts by their numbers, and by the providers' ids of their requests."""
+        """Attempts by their numbers, and by the providers' ids of their requests."""
         by_number = "SELECT * FROM attempts WHERE id = :id"
         found = self._db.execute_all([(by_number, {"id": number}) for number in numbers])
         by_request = self._rows("SELECT * FROM attempts WHERE request_id = ANY(:keys)", {"keys": list(requests)})
@@ -147,7 +147,7 @@ class LedgerReader:
         return attempts | {row["request_id"]: recorded(row) for row in by_request}
 
     def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
-        """Return the output tokens of this very judge's latest replies with a verdict, or that were cut off."""
+        """The output tokens of this very judge's latest replies with a verdict, or that were cut off."""
         wanted, lengths = KeyedJudge.of(judge), []
         for note, tokens in self._rows(LENGTHS, {"latest": LATEST, "judge": judge.name}):
             made_of = KeyIngredients.from_note(json.loads(note).get("ingredients", {}))
@@ -156,7 +156,7 @@ class LedgerReader:
         return lengths
 
     def models(self, run: str) -> dict[str, list[str]]:
-        """Return the models that servers named in replies to `run`, the first first, by judge."""
+        """The models that servers named in replies to `run`, the first first, by judge."""
         found: dict[str, list[str]] = {}
         for judge, model in self._rows(MODELS, {"run": run}):
             found.setdefault(judge, []).append(model)

@@ -169,7 +169,7 @@ class Charged:
     tokens: Usage = NO_TOKENS
 
     def __add__(self, other: Charged) -> Charged:
-        """Return both groups together."""
+        """Both groups together."""
         return Charged(self.attempts + other.attempts, self.charged_p + other.charged_p, self.tokens + other.tokens)
 
 

@@ -102,7 +102,7 @@ TRIGGERS = {
 
 
 def for_sqlite() -> list[str]:
-    """Return the statements that make a ledger in a file."""
+    """The statements that make a ledger in a file."""
     # AUTOINCREMENT: the number of a row that was deleted is never given to another.
     tables = [_strict(one.format(serial="INTEGER PRIMARY KEY AUTOINCREMENT")) for one in TABLES]
     return tables + [
@@ -134,7 +134,7 @@ FUNCTIONS = {"began": BEGAN, "charge": CHARGING}
 
 
 def for_postgres() -> list[str]:
-    """Return the statements that make a ledger in the schema of a server."""
+    """The statements that make a ledger in the schema of a server."""
     serial = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
     return [
         *(one.format(serial=serial) for one in TABLES),

@@ -99,7 +99,7 @@ class SqliteConnection:
             self._locks.pop(run)[0].release()
 
     def is_locked(self, run: str) -> bool:
-        """Return whether a process holds the lock of a run, this one included; nothing is changed."""
+        """Whether a process holds the lock of a run, this one included; nothing is changed."""
         if run in self._locks:
             return True
         if self.place == MEMORY or not (locks_of(self.place) / run).exists():
@@ -156,7 +156,7 @@ class SqliteConnection:
 
 @cache
 def translated(statement: str) -> str:
-    """Return a statement in the words of SQLite.
+    """A statement in the words of SQLite.
 
     >>> translated("SELECT 1 FROM verdicts WHERE key = ANY(:keys)")
     'SELECT 1 FROM verdicts WHERE key IN (SELECT value FROM json_each(:keys))'
@@ -172,22 +172,22 @@ def translated(statement: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return a value as JSON. What SQLite could not write as UTF-8 is refused when it is passed, not stored."""
+    """A value as JSON. What SQLite could not write as UTF-8 is refused when it is passed, not stored."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def now() -> str:
-    """Return this machine's time in ISO 8601 (UTC), in milliseconds."""
+    """This machine's time in ISO 8601 (UTC), in milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def locks_of(path: Path | str) -> Path:
-    """Return the folder of a ledger's locks: beside the file itself, not beside a link to it."""
+    """The folder of a ledger's locks: beside the file itself, not beside a link to it."""
     return Path(f"{os.path.realpath(path)}.locks")
 
 
 def inode(path: str) -> int:
-    """Return what identifies the file at a path; 0 if there is none."""
+    """What identifies the file at a path; 0 if there is none."""
     try:
         return os.stat(path).st_ino  # noqa: PTH116 - asked before every call
     except OSError:
@@ -195,7 +195,7 @@ def inode(path: str) -> int:
 
 
 def connect(path: Path | str) -> SqliteConnection:
-    """Return a connection to the ledger at `path`, which is created if missing.
+    """A connection to the ledger at `path`, which is created if missing.
 
     Raises:
         LedgerError: the file cannot be created or opened, or anybody may write it.
@@ -271,7 +271,7 @@ def check_ledger(connection: SqliteConnection, path: Path | str) -> None:
 
 
 def other_version(place: object, version: object) -> str:
-    """Return in words that a ledger is of another version."""
+    """In words, that a ledger is of another version."""
     if isinstance(version, int) and version > VERSION:
         return f"{place} is a ledger of a later judgeloop (version {version}); use that one, or name another (`ledger`)"
     return (
@@ -317,7 +317,7 @@ def make_private(path: Path) -> None:
 
 
 def version_of(connection: SqliteConnection, path: object) -> int:
-    """Return the version of the ledger that is open; 0 for an empty file.
+    """The version of the ledger that is open; 0 for an empty file.
 
     Raises:
         NoLedgerError: the file is another database.
@@ -371,7 +371,7 @@ def carry_out(connection: SqliteConnection, jobs: Sequence[Job]) -> Sequence[Don
 
 
 def _typed(error: BaseException) -> BaseException:
-    """Return the ledger's error for an error of SQLite; other errors are returned as they are."""
+    """The ledger's error for an error of SQLite; other errors are returned as they are."""
     if not isinstance(error, sqlite3.Error | OverflowError):
         return error
     if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:

@@ -143,7 +143,7 @@ class Pruned:
 
 
 def day_before(older_than: str, today: date, setting: str = "older_than") -> str:
-    """Return the day (ISO 8601) before which everything is old; `setting` is what it was given by.
+    """The day (ISO 8601) before which everything is old; `setting` is what it was given by.
 
     >>> day_before("30", date(2026, 3, 31)), day_before("2026-01-31", date(2026, 3, 31))
     ('2026-03-01', '2026-01-31')
@@ -204,7 +204,7 @@ def _day_from(db: Connection, day: str, before: str) -> str | None:
 
 
 def _days_of_unknown(db: Connection) -> set[str]:
-    """Return the days of attempts of unknown cost, and those before and after them."""
+    """The days of attempts of unknown cost, and those before and after them."""
     days = [date.fromisoformat(day) for (day,) in db.execute(UNKNOWN_DAYS).rows]
     return {(day + timedelta(days=more)).isoformat() for day in days for more in (-1, 0, 1)}
 

@@ -70,7 +70,7 @@ class Connection(Protocol):
         ...
 
     def is_locked(self, run: str) -> bool:
-        """Return whether a process holds the lock of a run, this one included; nothing is changed."""
+        """Whether a process holds the lock of a run, this one included; nothing is changed."""
         ...
 
     def close(self) -> None:

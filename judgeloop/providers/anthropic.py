@@ -67,14 +67,14 @@ class Message(WireReply):
     usage: Annotated[MessageUsage | None, OrNone] = None
 
     def text(self) -> str:
-        """Return the text, or the tool's input as JSON; empty if several tools were called."""
+        """The text, or the tool's input as JSON; empty if several tools were called."""
         tools = [block.input for block in self.content if block.type == "tool_use"]
         if tools:
             return json.dumps(tools[0]) if len(tools) == 1 else ""
         return "".join(block.text for block in self.content if block.type == "text")
 
     def tokens(self) -> Usage | None:
-        """Return the usage, with cached tokens included in the input tokens.
+        """The usage, with cached tokens included in the input tokens.
 
         None if the usage is absent, or if tokens were cached for an hour: judgeloop has no price
         for those.
@@ -90,14 +90,14 @@ class Message(WireReply):
         return Usage(self.usage.input_tokens + read + written, output, read, written, min(output, thoughts))
 
     def tier(self) -> str | None:
-        """Return the speed if it is not the standard one, else the service tier."""
+        """The speed if it is not the standard one, else the service tier."""
         if self.usage is None:
             return None
         speed = self.usage.speed
         return self.usage.service_tier if speed in {None, "standard"} else speed
 
     def said(self) -> str:
-        """Return all text, with the inputs of all tools."""
+        """All text, with the inputs of all tools."""
         inputs = (json.dumps(block.input) for block in self.content if block.type == "tool_use")
         return " ".join([*(block.text for block in self.content), *inputs])
 
@@ -129,7 +129,7 @@ class AnthropicChat(Chat[Message]):
             super().learn_lengths(lengths)
 
     def request(self, call: Hashable, messages: Messages) -> dict[str, Any]:
-        """Return the request's body."""
+        """The request's body."""
         system = [text for role, text in messages if role == "system"]
         return {
             "model": self.spec.model,

@@ -70,7 +70,7 @@ def chat_class(name: str) -> type[Chat[Any]] | None:
 
 
 def likely_model(judge: JudgeIdentity) -> str:
-    """Return the model with a published price that was probably meant, as a part of a message.
+    """The model with a published price that was probably meant, as a part of a message.
 
     Empty if none has a similar name, or if the judge is not asked at its provider's own host: only
     there are the names of models known.

@@ -200,7 +200,7 @@ class Chat(ABC, Generic[WireT]):
 
     @classmethod
     def fields(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a request for parameters by their names.
+        """The fields of a request for parameters by their names.
 
         Raises:
             InputError: the provider's models do not take one.
@@ -214,7 +214,7 @@ class Chat(ABC, Generic[WireT]):
         return found
 
     def quote(self, call: Hashable, messages: Messages) -> Quote:
-        """Return the worst case of an attempt: a token per byte, and the limit of output tokens."""
+        """The worst case of an attempt: a token per byte, and the limit of output tokens."""
         texts, spec = _texts(messages), self.spec
         return pricing.quote(
             self._most(call, texts), texts, spec.price, thinking=spec.thinking_tokens, likely=spec.likely_tokens
@@ -285,7 +285,7 @@ class Chat(ABC, Generic[WireT]):
 
     @abstractmethod
     def request(self, call: Hashable, messages: Messages) -> dict[str, Any]:
-        """Return the request's body."""
+        """The request's body."""
 
     @abstractmethod
     def _sdk(self) -> tuple[Any, Any]:
@@ -341,7 +341,7 @@ class Chat(ABC, Generic[WireT]):
         return Output(said.text, cut=cut, tokens=tokens, model=message.model)
 
     def _used_up(self, call: Hashable) -> Output:
-        """Return that the limit was reached before any text."""
+        """That the limit was reached before any text."""
         return Output(None, f"the limit of {self.limit.of(call):,} tokens was used up by thoughts")
 
     def _answer(self, call: Hashable, message: WireT, usage: Usage | None, read: Read) -> Answer:

@@ -123,7 +123,7 @@ class Network:
 
     @classmethod
     def of(cls, environment: Mapping[str, str], url: str) -> Self:
-        """Return the settings in `environment` for requests to `url`; `VARIABLES` are read."""
+        """The settings in `environment` for requests to `url`; `VARIABLES` are read."""
         files = (environment.get(name) or None for name in (CA_FILE, CA_DIR))
         return cls(_proxy(environment, url), *files)
 
@@ -150,17 +150,17 @@ class Endpoint:
     names: Names = OF_JUDGE
 
     def masked(self, text: str) -> str:
-        """Return a server's text as UTF-8, with the key masked."""
+        """A server's text as UTF-8, with the key masked."""
         from judgeloop.providers.redaction import redact  # every command imports this module; few meet a key
 
         return redact(text.encode("utf-8", "replace").decode("utf-8"), self.api_key)
 
     def clean(self, text: str) -> str:
-        """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
+        """A server's text, safe to store and show: UTF-8, key masked, cut to length."""
         return self.masked(text)[:LONGEST_MESSAGE]
 
     def quoted(self, text: str, *, in_part: bool = False) -> str:
-        """Return a server's message for a sentence: clean, on a single line, cut if it is long.
+        """A server's message for a sentence: clean, on a single line, cut if it is long.
 
         `in_part`: words that may be a part of the key are masked, too.
         """
@@ -172,7 +172,7 @@ class Endpoint:
         return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
 
     def without_key(self, value: Any) -> Any:
-        """Return a JSON value from a server with the key removed from every text in it."""
+        """A JSON value from a server with the key removed from every text in it."""
         from judgeloop.providers.redaction import redacted
 
         return redacted(value, self.api_key)
@@ -194,7 +194,7 @@ class Endpoint:
 
 
 def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUDGE) -> Endpoint:
-    """Return the address and the key for `provider`.
+    """The address and the key for `provider`.
 
     The address is the user's, else that in the provider's environment variable, else the provider's own.
 

@@ -258,7 +258,7 @@ def ending(error: Any, endpoint: Endpoint) -> JudgeError:
 
 
 def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
-    """Return how an attempt ended, by the error that a server sent.
+    """How an attempt ended, by the error that a server sent.
 
     What concerns one item only is charged at the worst case, unless the host is known not to bill
     such a refusal.
@@ -279,19 +279,19 @@ def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
 
 
 def unreachable(endpoint: Endpoint) -> JudgeError:
-    """Return how an attempt ended that found no server: nothing was sent."""
+    """How an attempt ended that found no server: nothing was sent."""
     return JudgeError(
         ErrorKind.UNREACHABLE, f"nothing answers at {endpoint.origin}: is the server running?", billed=False
     )
 
 
 def unreadable(endpoint: Endpoint) -> JudgeError:
-    """Return how an attempt ended whose reply cannot be read."""
+    """How an attempt ended whose reply cannot be read."""
     return JudgeError(ErrorKind.RETRY, f"no usable reply from {endpoint.origin}", billed=True)
 
 
 def changed(endpoint: Endpoint) -> JudgeError:
-    """Return the error after which the judge asks in another form, that the server accepts."""
+    """The error after which the judge asks in another form, that the server accepts."""
     return JudgeError(
         ErrorKind.CHANGED,
         f"{endpoint.origin} refused the form of the request; it is sent again in another",

@@ -53,7 +53,7 @@ Options = Iterable[httpcore2.SOCKET_OPTION] | None
 
 
 def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
-    """Return a client for `endpoint`, with its proxies and certificates.
+    """A client for `endpoint`, with its proxies and certificates.
 
     The client itself does not read the environment.
 
@@ -72,7 +72,7 @@ def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
 
 
 def time_limits(seconds: float) -> httpx2.Timeout:
-    """Return the limits in seconds of connecting to a server; reading and writing have none.
+    """The limits in seconds of connecting to a server; reading and writing have none.
 
     A host that is down often does not refuse a connection: it says nothing.
 
@@ -129,7 +129,7 @@ def tls(ca_file: str | None, ca_dir: str | None) -> ssl.SSLContext:
 
 
 def hooks(endpoint: Endpoint) -> dict[str, list[Any]]:
-    """Return the event hooks; request headers are removed unless the address is the provider's."""
+    """The event hooks; request headers are removed unless the address is the provider's."""
     plain = partial(plain_headers, key=endpoint.api_key)
     return {"request": [] if endpoint.own else [plain], "response": [bound_body]}
 
@@ -227,7 +227,7 @@ class BoundedStream(httpx2.AsyncByteStream):
             raise LeftOverError("bytes stand behind the reply: it may belong to another request")
 
     def _decoded(self, chunk: bytes) -> bytes:
-        """Return `chunk` decompressed; at most one byte more than the limit is decompressed."""
+        """`chunk` decompressed; at most one byte more than the limit is decompressed."""
         assert self._decompressor is not None
         try:
             decoded = self._decompressor.decompress(chunk, self._decoded_left + 1)
@@ -270,11 +270,11 @@ class ReplyStream(httpcore2.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> ReplyStream:
-        """Return the encrypted stream, which keeps what it reads, too."""
+        """The encrypted stream, which keeps what it reads, too."""
         return ReplyStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
-        """Return a property; a spoilt connection is readable, at which the library drops it."""
+        """A property; a spoilt connection is readable, at which the library drops it."""
         return (info == "is_readable" and self._spoilt) or self._stream.get_extra_info(info)
 
     def left_over(self, method: bytes) -> bool:

@@ -109,7 +109,7 @@ class CompletionUsage(Wire):
     completion_tokens_details: CompletionDetails | None = None
 
     def output_tokens(self) -> int:
-        """Return the completion tokens, with the reasoning tokens that some servers leave out.
+        """The completion tokens, with the reasoning tokens that some servers leave out.
 
         Those servers count reasoning apart, or in the total alone. The largest number counts.
         """
@@ -139,7 +139,7 @@ class ChatCompletion(WireReply):
     service_tier: Any = None
 
     def tokens(self) -> Usage | None:
-        """Return the usage; None if it is absent or unreadable, or contradicts itself."""
+        """The usage; None if it is absent or unreadable, or contradicts itself."""
         if self.usage is None or self.usage.completion_tokens is None:
             return None
         details = self.usage.prompt_tokens_details or PromptDetails()
@@ -153,7 +153,7 @@ class ChatCompletion(WireReply):
         return Usage(prompt, output, read, written, min(output, self.usage.thoughts))
 
     def cost_p(self) -> int | None:
-        """Return the reported cost in picodollars; None if there is none that can be true."""
+        """The reported cost in picodollars; None if there is none that can be true."""
         cost = None if self.costs is None else self.costs.cost
         if isinstance(cost, bool) or not isinstance(cost, int | float):
             return None
@@ -161,11 +161,11 @@ class ChatCompletion(WireReply):
         return math.ceil(cost * PICO_PER_DOLLAR) if 0 <= cost <= MOST_DOLLARS else None
 
     def tier(self) -> str | None:
-        """Return the service tier; None if not reported, or not readable."""
+        """The service tier; None if not reported, or not readable."""
         return self.service_tier if isinstance(self.service_tier, str) else None
 
     def said(self) -> str:
-        """Return the text and the refusal of every choice."""
+        """The text and the refusal of every choice."""
         messages = [choice.message for choice in self.choices]
         return " ".join(text for said in messages for text in (said.content, said.refusal) if text)
 
@@ -222,7 +222,7 @@ class OpenAIChat(Chat[ChatCompletion]):
             raise JudgeError(ErrorKind.CHANGED, str(error), billed=error.billed) from None
 
     def request(self, call: Hashable, messages: Messages) -> dict[str, Any]:
-        """Return the request's body."""
+        """The request's body."""
         return {
             "model": self.spec.model,
             "messages": [{"role": role, "content": text} for role, text in messages],

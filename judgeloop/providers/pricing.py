@@ -80,7 +80,7 @@ Published = Callable[[str], Price | None]
 
 
 def unpublished(model: str) -> None:
-    """Return None: no price is published at this server, whatever the model."""
+    """None: no price is published at this server, whatever the model."""
     del model
 
 
@@ -122,7 +122,7 @@ class Metered(Priced, Protocol):
 
 
 def model_price(provider: Provider, model: str, url: str, *, given: str | None, tier: str) -> Price | None:
-    """Return the price of `model` at `url`; None if it is not known.
+    """The price of `model` at `url`; None if it is not known.
 
     `given` is what the user typed (`own_price`). The price at flex is added unless `tier` is the
     standard one.
@@ -139,7 +139,7 @@ def model_price(provider: Provider, model: str, url: str, *, given: str | None, 
 
 
 def own_price(given: str | None, name: str) -> Price | None:
-    """Return the user's price for the judge `name`; None if there is none.
+    """The user's price for the judge `name`; None if there is none.
 
     `given` is IN,OUT, or the path of a file of prices (`read_price`).
 
@@ -224,7 +224,7 @@ def _flex_price(provider: Provider, model: str, url: str, price: Price, *, own: 
 
 
 def published_at(provider: Provider, url: str, tier: str | None = None) -> Published:
-    """Return a function that looks up the published price of a model at `url`.
+    """A function that looks up the published price of a model at `url`.
 
     It returns None for a model whose price is not known, and for the user's own server.
     """
@@ -260,7 +260,7 @@ def price_from_text(text: str) -> Price:
 def published_price(
     model: str, *, provider: str | None = None, base_url: str | None = None, tier: str | None = None
 ) -> Price | None:
-    """Return the price of `model` in genai-prices, for a provider or for an API's URL.
+    """The price of `model` in genai-prices, for a provider or for an API's URL.
 
     None if genai-prices has no price for it, or none of its own at the service tier `tier`. If the
     price depends on the time of day, the highest price counts. A model that also charges for
@@ -297,7 +297,7 @@ def published_price(
 
 @cache
 def table_date() -> date | None:
-    """Return the latest date on which a price in genai-prices was checked; None if it names none.
+    """The latest date on which a price in genai-prices was checked; None if it names none.
 
     The table has no date of its own. Dates from which a price holds are of no use, because prices
     are announced in advance.
@@ -350,12 +350,12 @@ def note(tier: str, price: Price | None) -> str:
 
 
 def today() -> date:
-    """Return today's date, in UTC."""
+    """Today's date, in UTC."""
     return datetime.now(UTC).date()
 
 
 def price_sentence(judges: Sequence[Judge], systems: Sequence[System] = ()) -> str:
-    """Return the price of each judge that costs, and of each system, and where it is from."""
+    """The price of each judge that costs, and of each system, and where it is from."""
     told = [(one.identity.name, _told_price(one)) for one in judges]
     told += [(one.identity.name, _told_price(one) or "free") for one in systems if one.priced]
     if len(told) == 1:
@@ -373,7 +373,7 @@ def _told_price(asked: Judge | System) -> str:
 
 
 def age_of(asked: Judge | System, now: date) -> int | None:
-    """Return the age of prices by the token in days; None if they have no date, or it is to come."""
+    """The age of prices by the token in days; None if they have no date, or it is to come."""
     price = asked.price if isinstance(asked, Priced) else None
     if price is None or price.checked is None or price.checked > now:
         return None
@@ -381,7 +381,7 @@ def age_of(asked: Judge | System, now: date) -> int | None:
 
 
 def age_sentence(judge: Judge, now: date) -> str:
-    """Return a sentence on the age of a judge's prices, with a warning if they are old, or ""."""
+    """A sentence on the age of a judge's prices, with a warning if they are old, or ""."""
     age = age_of(judge, now)
     if age is None:
         return ""
@@ -392,7 +392,7 @@ def age_sentence(judge: Judge, now: date) -> str:
 
 
 def old_prices(asked: Sequence[Judge | System], now: date) -> dict[str, int]:
-    """Return the judges and systems whose prices are old, with their age in days."""
+    """The judges and systems whose prices are old, with their age in days."""
     ages = [(one.identity.name, age_of(one, now) or 0) for one in asked]
     return {name: age for name, age in ages if age > LONGEST_AGE_DAYS}
 
@@ -400,7 +400,7 @@ def old_prices(asked: Sequence[Judge | System], now: date) -> dict[str, int]:
 def quote(
     most: Usage, texts: Sequence[str], price: Price | None, *, thinking: int = 0, likely: int = LIKELY_OUTPUT_TOKENS
 ) -> Quote:
-    """Return the worst case of an attempt that uses at most `most`, and its likely cost.
+    """The worst case of an attempt that uses at most `most`, and its likely cost.
 
     `likely` is how many tokens an answer probably has. `thinking` is how many tokens of thoughts
     the model may use; a part of them is likely. Without a
@@ -416,13 +416,13 @@ def quote(
 
 
 def most_tokens(texts: Sequence[str], schema_size: int, max_output_tokens: int) -> Usage:
-    """Return the most tokens that a request with `texts` and a schema can use."""
+    """The most tokens that a request with `texts` and a schema can use."""
     around = len(texts) * TOKENS_AROUND_A_MESSAGE + schema_size + TOKENS_HIDDEN
     return Usage(_bytes(texts) + around, max_output_tokens)
 
 
 def least_tokens(texts: Iterable[str]) -> int:
-    """Return the fewest tokens that `texts` can have: a token a word, or the longest tokens."""
+    """The fewest tokens that `texts` can have: a token a word, or the longest tokens."""
     return sum(max(len(text.split()), len(text) // LONGEST_TOKEN) for text in texts)
 
 
@@ -478,7 +478,7 @@ class Bill:
 
 
 def bill(claim: Claim, sent: Sent) -> Bill:
-    """Return what to book for `claim`: the cost of its tokens, or a larger cost that it reports.
+    """What to book for `claim`: the cost of its tokens, or a larger cost that it reports.
 
     A gateway may send a request to a dearer provider than the one whose price was looked up.
     """

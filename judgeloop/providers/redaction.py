@@ -31,7 +31,7 @@ _BARE = _ASIDE | {at: at + 32 for at in range(ord("A"), ord("Z") + 1)}
 
 
 def redact(text: str, secret: str) -> str:
-    """Return `text` with every form of `secret` replaced by `MASK`.
+    """`text` with every form of `secret` replaced by `MASK`.
 
     >>> redact("key=ABC%2B 12345%3D", "abc+12345=")
     'key=[masked key]'
@@ -56,7 +56,7 @@ def redact(text: str, secret: str) -> str:
 
 
 def redact_parts(text: str, secret: str) -> str:
-    """Return a redacted text without words that a server may quote a part of a key by, or its hash.
+    """A redacted text without words that a server may quote a part of a key by, or its hash.
 
     They have an ellipsis or asterisks, are long with digits, or hold the key's last characters.
 
@@ -74,7 +74,7 @@ def redact_parts(text: str, secret: str) -> str:
 
 
 def redact_own(text: str, secrets: Iterable[str]) -> str:
-    r"""Return a text of judgeloop's own without `secrets`, as they are or escaped, whole or cut.
+    r"""A text of judgeloop's own without `secrets`, as they are or escaped, whole or cut.
 
     A text may be long, so only keys of which it has a part are looked for. A word is no secret: it may name a field.
 
@@ -94,7 +94,7 @@ def redact_own(text: str, secrets: Iterable[str]) -> str:
 
 
 def redacted(value: Any, secret: str) -> Any:
-    """Return a JSON value with `secret` removed from every text in it, also from names of fields.
+    """A JSON value with `secret` removed from every text in it, also from names of fields.
 
     >>> redacted({"abcd1234": ["x abcd1234", 5]}, "abcd1234")
     {'[masked key]': ['x [masked key]', 5]}

@@ -49,7 +49,7 @@ def thinks(model: str) -> bool:
 
 
 def thinking_tokens_for(model: str, options: ChatOptions) -> int:
-    """Return the tokens that are added to the answer's limit for the thoughts of `model`.
+    """The tokens that are added to the answer's limit for the thoughts of `model`.
 
     None are added to a limit that the user gave, nor to a form of reply without thoughts.
     """
@@ -64,7 +64,7 @@ def thinking_tokens_for(model: str, options: ChatOptions) -> int:
 
 
 def effort_for(options: ChatOptions, *, in_tokens: bool) -> str | None:
-    """Return the effort to ask for; None if none is asked for.
+    """The effort to ask for; None if none is asked for.
 
     It is a word, or a number of tokens where the provider takes one (`in_tokens`).
 
@@ -96,7 +96,7 @@ def effort_for(options: ChatOptions, *, in_tokens: bool) -> str | None:
 
 
 def truncated(limit: int, thoughts: int) -> str:
-    """Return the reason for an abstention on a reply that was cut at `limit` tokens."""
+    """The reason for an abstention on a reply that was cut at `limit` tokens."""
     if not thoughts:
         return f"truncated at {limit} tokens (`judge_max_tokens`)"
     return (
@@ -121,7 +121,7 @@ class TokenLimit:
             self._learned = min(self.full, max(LOWEST, FACTOR * max(lengths)))
 
     def of(self, call: Hashable) -> int:
-        """Return the limit for `call`."""
+        """The limit for `call`."""
         return self.full if call in self._cut else self._learned
 
     def cut_off(self, call: Hashable) -> bool:
@@ -136,7 +136,7 @@ class TokenLimit:
         return True
 
     def truncated(self, call: Hashable, thoughts: int) -> Abstention:
-        """Return the abstention on a reply to `call` that reached its limit, after `thoughts`."""
+        """The abstention on a reply to `call` that reached its limit, after `thoughts`."""
         limit = self.of(call)
         if self.cut_off(call):
             said = f"truncated at {limit} tokens, a learned limit"

@@ -69,7 +69,7 @@ def load_function(spec: str, setting: str, *, allowed: bool) -> Plugin:
 
 
 async def called(function: Plugin, material: Mapping[str, object]) -> Any:
-    """Return what the function returns, sync or async, called with `material` by name.
+    """What the function returns, sync or async, called with `material` by name.
 
     The working folder is afterwards what it was.
 
@@ -98,7 +98,7 @@ async def called(function: Plugin, material: Mapping[str, object]) -> Any:
 
 
 def signature_of(function: Plugin) -> inspect.Signature | None:
-    """Return what a function takes; None of a function written in C, which does not say it."""
+    """What a function takes; None of a function written in C, which does not say it."""
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):
@@ -122,7 +122,7 @@ def _place(error: BaseException, function: Plugin) -> str:
 
 
 def source_digest(function: Plugin) -> str:
-    """Return a hash of the function's name, its module's source, and bound `partial` arguments."""
+    """A hash of the function's name, its module's source, and bound `partial` arguments."""
     bound = ""
     while isinstance(function, functools.partial):
         bound += repr((function.args, sorted(function.keywords.items())))
@@ -136,7 +136,7 @@ def source_digest(function: Plugin) -> str:
 
 
 def name_of(function: object) -> str | None:
-    """Return MODULE:FUNCTION of a function at the top of a module; None if no name leads to it."""
+    """MODULE:FUNCTION of a function at the top of a module; None if no name leads to it."""
     name = getattr(function, "__qualname__", "")
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     found = module is not None and getattr(module, name, None) is function
@@ -144,7 +144,7 @@ def name_of(function: object) -> str | None:
 
 
 def why_unknown(function: Plugin) -> str | None:
-    """Return why a function's name and source do not identify it; None if they do."""
+    """Why a function's name and source do not identify it; None if they do."""
     name = getattr(function, "__qualname__", None)
     if name is None:
         return "it is an object that can be called"
@@ -185,7 +185,7 @@ def _is_in(source: str, function: Any) -> bool:
 
 
 async def in_own_thread(function: Callable[..., T], /, **arguments: object) -> T:
-    """Return what `function` returns, or raise what it raises, `SystemExit` too.
+    """What `function` returns, or raise what it raises, `SystemExit` too.
 
     If the caller is cancelled, the function goes on, and what it returns is dropped; the process
     ends without it.

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.question import Compare
+    from judgeloop.questions.compare.question import CompareQuestion
     from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.compare.settings import CompareSettings
-    from judgeloop.questions.estimate.question import Estimate
+    from judgeloop.questions.estimate.question import EstimateQuestion
     from judgeloop.questions.estimate.result import Estimation
     from judgeloop.questions.estimate.settings import EstimateSettings
     from judgeloop.questions.question import Question
-    from judgeloop.questions.select.question import Select
+    from judgeloop.questions.select.question import SelectQuestion
     from judgeloop.questions.select.result import Selection
     from judgeloop.questions.select.settings import SelectSettings
     from judgeloop.report.result import RunResult
@@ -45,10 +45,10 @@ def _compare_settings() -> type[CompareSettings]:
     return CompareSettings
 
 
-def _compare() -> Compare:
-    from judgeloop.questions.compare.question import Compare
+def _compare() -> CompareQuestion:
+    from judgeloop.questions.compare.question import CompareQuestion
 
-    return Compare()
+    return CompareQuestion()
 
 
 def _select_settings() -> type[SelectSettings]:
@@ -57,10 +57,10 @@ def _select_settings() -> type[SelectSettings]:
     return SelectSettings
 
 
-def _select() -> Select:
-    from judgeloop.questions.select.question import Select
+def _select() -> SelectQuestion:
+    from judgeloop.questions.select.question import SelectQuestion
 
-    return Select()
+    return SelectQuestion()
 
 
 def _estimate_settings() -> type[EstimateSettings]:
@@ -69,10 +69,10 @@ def _estimate_settings() -> type[EstimateSettings]:
     return EstimateSettings
 
 
-def _estimate() -> Estimate:
-    from judgeloop.questions.estimate.question import Estimate
+def _estimate() -> EstimateQuestion:
+    from judgeloop.questions.estimate.question import EstimateQuestion
 
-    return Estimate()
+    return EstimateQuestion()
 
 
 COMPARE: QuestionRow[CompareSettings, Comparison] = QuestionRow(

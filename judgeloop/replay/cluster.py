@@ -18,7 +18,7 @@ Call = tuple[Any, ...]  # a function and its arguments
 
 
 def scheduler(given: object) -> str:
-    """Return the address of a cluster's scheduler.
+    """The address of a cluster's scheduler.
 
     Raises:
         ValueError: it is none.

@@ -49,7 +49,7 @@ class Contest:
         return float(self.preferences.mean())
 
     def verdict(self, choice: Choice) -> Verdict:
-        """Return the verdict on an item: a score of 1 for the winner on the pool."""
+        """The verdict on an item: a score of 1 for the winner on the pool."""
         return Verdict(as_score(int(self.preferences[choice.position])))
 
 
@@ -75,7 +75,7 @@ class Recordings:
         return [pair for pair in shuffled if len(self._common(pair))][:most]
 
     def contest(self, pair: tuple[int, int], subset: float, rng: np.random.Generator) -> Contest:
-        """Return two systems on a random share `subset` of their common items.
+        """Two systems on a random share `subset` of their common items.
 
         The share is treated as the whole test set. So repetitions differ even for a selector
         without random draws (Ashury-Tahan et al. 2024, section 5).
@@ -87,7 +87,7 @@ class Recordings:
         return Contest(pair, kept, -preferred if preferred.sum(dtype=np.int64) < 0 else preferred)
 
     def output_vectors(self, contest: Contest) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """Return both systems' output vectors, each of shape (items of the contest, dimensions)."""
+        """Both systems' output vectors, each of shape (items of the contest, dimensions)."""
         assert self.outputs is not None, "read for every selector that uses outputs"
         first, second = (self.outputs[system][contest.positions] for system in contest.pair)
         return first, second
@@ -97,7 +97,7 @@ class Recordings:
 
 
 def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayCompareSettings) -> list[Row]:
-    """Return all rows of one pair; they do not depend on the other pairs.
+    """All rows of one pair; they do not depend on the other pairs.
 
     A row for a number of judged items has `estimate`: the gap among the judged items, true
     winner minus true loser, so that it is positive if the right system is named. A row for a rule
@@ -194,7 +194,7 @@ def _until_met(
 
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:
-    """Return the `rules` that are valid with a selector: some need draws that prefer no item."""
+    """The `rules` that are valid with a selector: some need draws that prefer no item."""
     even = selector_row(QUESTION, selector).draws is Draws.EVEN
     return [rule for rule in rules if even or not rule_row(QUESTION, rule).guaranteed]
 
@@ -211,7 +211,7 @@ def check(config: ReplayCompareSettings) -> list[str]:
 
 
 def _check_rules(config: ReplayCompareSettings) -> list[str]:
-    """Return a note on the rules that are not run with some selectors."""
+    """A note on the rules that are not run with some selectors."""
     refused = {name: set(config.rules) - set(suiting(config.rules, name)) for name in config.selectors}
     if all(rules == set(config.rules) for rules in refused.values()):
         raise InputError("`rules`: expected a rule that holds for these `selectors`; a guarantee needs random")

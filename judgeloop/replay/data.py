@@ -44,7 +44,7 @@ class Recorded:
         return [item.id for item in self.items]
 
     def answered(self) -> Self:
-        """Return what is recorded on the items on which every system has an output.
+        """What is recorded on the items on which every system has an output.
 
         Raises:
             InputError: there is no such item.
@@ -160,7 +160,7 @@ def outputs_of(place: Path, systems: Sequence[str]) -> dict[str, Outputs]:
 
 
 def read_texts(place: Path, items: Path, systems: Sequence[str]) -> tuple[list[Item], dict[str, Texts]]:
-    """Return the items of a file, and the outputs of each of `systems` that has some, by item.
+    """The items of a file, and the outputs of each of `systems` that has some, by item.
 
     Raises:
         DataError: as `outputs_of`, or an output file does not match the items.

@@ -77,7 +77,7 @@ class Subject:
 
 
 def searched(subject: Subject, size: int, rng: np.random.Generator) -> int:
-    """Return the number of clusters that CluSearch finds for `size` judgments."""
+    """The number of clusters that CluSearch finds for `size` judgments."""
     from judgeloop.papers.actracer.clusters import strata_by_clusters
 
     vectors = needed(subject.vectors)
@@ -85,38 +85,38 @@ def searched(subject: Subject, size: int, rng: np.random.Generator) -> int:
 
 
 def needed(values: NDArray[F] | None) -> NDArray[F]:
-    """Return values that were read because a selector uses them."""
+    """Values that were read because a selector uses them."""
     assert values is not None, "read for every selector that uses it"
     return values
 
 
 def _rows(config: ReplayEstimateSettings, *, walking: bool) -> list[SelectorRow]:
-    """Return the selectors whose order of items is independent of the limit, or the others."""
+    """The selectors whose order of items is independent of the limit, or the others."""
     found = [selector_row(QUESTION, name) for name in config.selectors]
     return [row for row in found if (row.vectors != "states") is walking]
 
 
 def parts_of(config: ReplayEstimateSettings) -> list[int]:
-    """Return the parts of a system's runs: all walks together, and each share by itself."""
+    """The parts of a system's runs: all walks together, and each share by itself."""
     walks = [WALK] if _rows(config, walking=True) else []
     shares = range(1, len(config.shares) + 1) if _rows(config, walking=False) else ()
     return [*walks, *shares]
 
 
 def run_part(subject: Subject, number: int, part: int, config: ReplayEstimateSettings) -> list[Row]:
-    """Return all rows of one part, for the system numbered `number`."""
+    """All rows of one part, for the system numbered `number`."""
     if part == WALK:
         return walk(subject, number, config)
     return stratify(subject, number, config.shares[part - 1], config)
 
 
 def judgments(share: int, items: int) -> int:
-    """Return the number of items in a `share` in per cent; at least 1."""
+    """The number of items in a `share` in per cent; at least 1."""
     return max(1, round(share / 100 * items))
 
 
 def walk(subject: Subject, number: int, config: ReplayEstimateSettings) -> list[Row]:
-    """Return all rows of the selectors whose order of items is independent of the limit.
+    """All rows of the selectors whose order of items is independent of the limit.
 
     Each share of a repetition has its own walk. If all shares were read off one walk, their errors
     would be nearly equal, and a curve over all shares would say little more than a single point.
@@ -137,7 +137,7 @@ def walk(subject: Subject, number: int, config: ReplayEstimateSettings) -> list[
 
 
 def stratify(subject: Subject, number: int, share: int, config: ReplayEstimateSettings) -> list[Row]:
-    """Return all rows of one share, for the selectors that cluster by the number of judgments.
+    """All rows of one share, for the selectors that cluster by the number of judgments.
 
     CluSearch finds the number of clusters once; every repetition then makes its own clusters. A
     search takes twenty clusterings, and another search finds nearly the same number.
@@ -168,7 +168,7 @@ class _Trial:
     config: ReplayEstimateSettings
 
     def walk(self, selector: Selector[Any]) -> Row:
-        """Return the row of a session that ends after this share of the items.
+        """The row of a session that ends after this share of the items.
 
         Takes the steps that a session would take. No session is needed, because the steps do not
         depend on the answers.
@@ -180,7 +180,7 @@ class _Trial:
         return self._row(selector, tally, rule.interval(tally))
 
     def session(self, selector: Selector[Any]) -> Row:
-        """Return the row of one session; without a width to reach, it ends at its limit."""
+        """The row of one session; without a width to reach, it ends at its limit."""
         items, size = len(self.subject.scores), self._size
         estimator, rule = self._parts(selector)
         session = Session(
@@ -199,11 +199,11 @@ class _Trial:
         return judgments(self.share, len(self.subject.scores))
 
     def seed(self, *what: int) -> tuple[int, ...]:
-        """Return a seed for one purpose, the same for all selectors."""
+        """A seed for one purpose, the same for all selectors."""
         return self.config.seed, self.number, self.share, self.repetition, *what
 
     def rng(self, *what: int) -> np.random.Generator:
-        """Return a generator of this repetition for one purpose, the same for all selectors."""
+        """A generator of this repetition for one purpose, the same for all selectors."""
         return np.random.default_rng(self.seed(*what))
 
     def _answer(self, choice: Choice) -> Verdict:
@@ -243,7 +243,7 @@ def check(config: ReplayEstimateSettings) -> None:
 
 
 def read_systems(config: ReplayEstimateSettings) -> tuple[list[Subject], ReplayEstimateSettings]:
-    """Return every system with verdicts that is not left out, by name, and the settings completed.
+    """Every system with verdicts that is not left out, by name, and the settings completed.
 
     Without `selectors` in the settings, all selectors are run. Those that use a confidence are left
     out if the outputs contain none.
@@ -271,7 +271,7 @@ def _check_range(path: Path, table: VerdictTable) -> None:
 
 
 def _looks_at_outputs(config: ReplayEstimateSettings) -> bool:
-    """Return whether outputs are used: their texts for vectors, or their confidences."""
+    """Whether outputs are used: their texts for vectors, or their confidences."""
     selectors = config.selectors or EVERY
     texts = config.vectors is None and bool(vectors_of(QUESTION, selectors))
     return texts or config.proxy == BY_CONFIDENCE or takes(QUESTION, selectors, "confidence")
@@ -293,7 +293,7 @@ class _Sources:
     files: Mapping[str, Outputs]
 
     def subject(self, number: int) -> Subject:
-        """Return a system on the items with a score, and with an output if outputs are used."""
+        """A system on the items with a score, and with an output if outputs are used."""
         config, found = self.config, self.found
         looked_at = vectors_of(QUESTION, config.selectors)
         name, kept = found.systems[number], ~np.isnan(found.scores[number])
@@ -326,7 +326,7 @@ class _Sources:
         return Subject(name, known, confidence, vectors, last, outputs)
 
     def _states(self, pool: Pool, given: NDArray[np.floating] | None, layer: str) -> Floats:
-        """Return the vectors that a run of `estimate` would use, shape (items, dimensions).
+        """The vectors that a run of `estimate` would use, shape (items, dimensions).
 
         Given vectors are reduced in the same way.
         """
@@ -336,7 +336,7 @@ class _Sources:
         return states_of(pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir)
 
     def _output_vectors(self, pool: Pool) -> NDArray[np.floating]:
-        """Return vectors of the outputs alone, not reduced, shape (items, dimensions).
+        """Vectors of the outputs alone, not reduced, shape (items, dimensions).
 
         Beside hidden states, which are of the prompts, the outputs' vectors are lexical.
         """

@@ -44,7 +44,7 @@ class Field:
 
 
 def realise(field: Field, realisation: int, config: ReplaySelectSettings) -> list[Row]:
-    """Return all rows of one realisation; they do not depend on the other realisations.
+    """All rows of one realisation; they do not depend on the other realisations.
 
     A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner
     over the whole pool; None if the run named no winner; and `too_far` whether that is more than the gap
@@ -108,14 +108,14 @@ def _session(
 
 
 def _gaps(scores: Floats) -> Floats:
-    """Return how far each system's win rate over the pool is below the best, shape (systems,)."""
+    """How far each system's win rate over the pool is below the best, shape (systems,)."""
     rates = np.nanmean(scores, axis=1)
     gaps: Floats = rates.max() - rates
     return gaps
 
 
 def _steps(outcome: Ending[Standings], gaps: Floats, items: int) -> list[list[float]]:
-    """Return [calls, queries, share of leaders that are best, mean gap of the leaders] by step.
+    """[calls, queries, share of leaders that are best, mean gap of the leaders] by step.
 
     The leaders are the systems that share the highest win rate so far, of those asked about on every
     query; with bounds, the systems with the most hope, and the winner at the end. There is a step wherever
@@ -141,7 +141,7 @@ def _steps(outcome: Ending[Standings], gaps: Floats, items: int) -> list[list[fl
 
 
 def _along(outcome: Ending[Standings], systems: int, *, silent: bool = False) -> tuple[Floats, Floats]:
-    """Return the numbers of calls and the sums of scores by system along a run.
+    """The numbers of calls and the sums of scores by system along a run.
 
     Both have the shape (looks, systems). A look is after the last call on an item, as asked. With
     `silent`, only abstentions are counted.
@@ -159,7 +159,7 @@ def _along(outcome: Ending[Standings], systems: int, *, silent: bool = False) ->
 
 
 def completed(config: ReplaySelectSettings, field: Field) -> ReplaySelectSettings:
-    """Return the settings with what depends on the data: the pool's size and epsilons."""
+    """The settings with what depends on the data: the pool's size and epsilons."""
     epsilons = config.epsilon
     if epsilons is None and takes(QUESTION, config.selectors, "epsilon"):
         assert field.opinions is not None, "read for every selector that uses them"
@@ -190,7 +190,7 @@ def field_for(config: ReplaySelectSettings) -> Field:
 
 
 def win_rates(config: ReplaySelectSettings) -> list[Row]:
-    """Return a row with the win rate against the baseline over all items, for each other system.
+    """A row with the win rate against the baseline over all items, for each other system.
 
     Highest first; None without a verdict. Durmazkeser et al. (2025), figure 3.
 
@@ -208,7 +208,7 @@ def win_rates(config: ReplaySelectSettings) -> list[Row]:
 
 
 def _scores(config: ReplaySelectSettings, found: Recorded) -> Floats:
-    """Return 1, ½ or 0 for each system against the baseline, shape (systems, items).
+    """1, ½ or 0 for each system against the baseline, shape (systems, items).
 
     If the table has scores of the baseline, each score is compared with the baseline's score.
     Otherwise the scores are verdicts against the baseline already.

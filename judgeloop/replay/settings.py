@@ -52,12 +52,12 @@ from judgeloop.settings.values import listed, numbers
 
 
 def _file(help_: str, panel: str = DATA, **more: Any) -> Setting:
-    """Return the setting of a file or folder to read, which the caller alone names."""
+    """The setting of a file or folder to read, which the caller alone names."""
     return Setting(help_, panel, Role.CONTENT, **more)
 
 
 def _among(help_: str, names: Sequence[str], panel: str = SELECTION, **more: Any) -> Setting:
-    """Return the setting of one or some of `names`, which end its help."""
+    """The setting of one or some of `names`, which end its help."""
     return run_setting(f"{help_}: {', '.join(names)}.", panel, **more)
 
 
@@ -103,7 +103,7 @@ class ReplaySettings(Configuration):
     LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "engine", "resume", "cache_dir"})
 
     def settings_of_rows(self) -> dict[str, Any]:
-        """Return the settings that the rows depend on; a resumed replay needs the same values."""
+        """The settings that the rows depend on; a resumed replay needs the same values."""
         return {name: plain(value) for name, value in asdict(self).items() if name not in self.LOOSE}
 
 

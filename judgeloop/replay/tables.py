@@ -29,7 +29,7 @@ RUNS = (-2, -1)  # the axes of systems and repetitions
 
 
 def by_size(rows: Sequence[Row]) -> list[Row]:
-    """Return a row for each selector and number of items judged.
+    """A row for each selector and number of items judged.
 
     `success` is the share of runs that name the right system. A run whose judged items are level
     names no system and is no success (Ashury-Tahan et al. 2024, section 5). `estimate` and
@@ -46,7 +46,7 @@ def by_size(rows: Sequence[Row]) -> list[Row]:
 
 
 def by_rule(rows: Sequence[Row]) -> list[Row]:
-    """Return a row for each rule, risk and selector.
+    """A row for each rule, risk and selector.
 
     The columns are those of Ashury-Tahan et al. (2024), tables 2 and 3.
     """
@@ -78,7 +78,7 @@ def _figure(name: str, group: Sequence[Row], value: Callable[[Row], float]) -> R
 
 
 def _mean(group: Sequence[Row], value: Callable[[Row], float]) -> tuple[float, float | None]:
-    """Return the mean of `value` over runs, and its standard error with pairs as clusters.
+    """The mean of `value` over runs, and its standard error with pairs as clusters.
 
     The standard error is None for a single pair.
     """
@@ -93,7 +93,7 @@ def _mean(group: Sequence[Row], value: Callable[[Row], float]) -> tuple[float, f
 
 
 def by_calls(rows: Sequence[Row], calls: Sequence[int]) -> list[Row]:
-    """Return a row for each selector and number of calls.
+    """A row for each selector and number of calls.
 
     `identified` is how often the best is named, `within_X` how often a system within X of the best,
     `gap95` the 95th percentile of the win rate lost.
@@ -102,7 +102,7 @@ def by_calls(rows: Sequence[Row], calls: Sequence[int]) -> list[Row]:
 
 
 def by_queries(rows: Sequence[Row], queries: Sequence[int]) -> list[Row]:
-    """Return the same by judged queries, for selectors that judge a query for all systems.
+    """The same by judged queries, for selectors that judge a query for all systems.
 
     Durmazkeser et al. (2025), figure 2.
     """
@@ -111,7 +111,7 @@ def by_queries(rows: Sequence[Row], queries: Sequence[int]) -> list[Row]:
 
 
 def needed(rows: Sequence[Row]) -> list[Row]:
-    """Return the calls that each selector needs to name the best or a near-best system.
+    """The calls that each selector needs to name the best or a near-best system.
 
     There is a row for each selector, `goal` and `level`. `goal` is "best", or a gap within which a
     system is near the best. `level` is how often the goal is to be reached. `against_random` is the
@@ -134,7 +134,7 @@ def needed(rows: Sequence[Row]) -> list[Row]:
 
 
 def races(rows: Sequence[Row]) -> list[Row]:
-    """Return a row for the race: shares of runs with a winner and with a wrong winner, and calls.
+    """A row for the race: shares of runs with a winner and with a wrong winner, and calls.
 
     Empty if no race was run.
     """
@@ -176,13 +176,13 @@ def _by(rows: Sequence[Row], sizes: Sequence[int], unit: int, name: str) -> list
 
 
 def _at(group: Sequence[Row], size: int, unit: int) -> Floats:
-    """Return the last step of each run within `size` calls or queries, shape (runs, 4)."""
+    """The last step of each run within `size` calls or queries, shape (runs, 4)."""
     steps = [[step for step in row["steps"] if step[unit] <= size] for row in group]
     return np.array([own[-1] if own else [0, 0, 0.0, 1.0] for own in steps])
 
 
 def _first_at(group: Sequence[Row], goal: str | float, level: float) -> int | None:
-    """Return the fewest calls from which on the goal is reached at `level`; None if never."""
+    """The fewest calls from which on the goal is reached at `level`; None if never."""
     sizes, reached = _curve(group, goal)
     short = np.flatnonzero(reached < level - ROUNDING)
     first = int(short[-1]) + 1 if len(short) else 0
@@ -190,7 +190,7 @@ def _first_at(group: Sequence[Row], goal: str | float, level: float) -> int | No
 
 
 def _curve(group: Sequence[Row], goal: str | float) -> tuple[Floats, Floats]:
-    """Return every number of calls at which the share of runs at the goal changes, and the share."""
+    """Every number of calls at which the share of runs at the goal changes, and the share."""
     runs = [np.array(row["steps"]) for row in group]
     calls = np.concatenate([steps[:, CALLS] for steps in runs])
     changes = [np.diff(_reached(steps, goal).astype(np.float64), prepend=0.0) for steps in runs]
@@ -201,14 +201,14 @@ def _curve(group: Sequence[Row], goal: str | float) -> tuple[Floats, Floats]:
 
 
 def _reached(steps: Floats, goal: str | float) -> Floats:
-    """Return how far each step, shape (steps, 4), reaches the goal: from 0 to 1."""
+    """How far each step, shape (steps, 4), reaches the goal: from 0 to 1."""
     if goal == "best":
         return np.asarray(steps[:, IDENTIFIED])
     return np.asarray(steps[:, GAP] <= float(goal) + ROUNDING, dtype=np.float64)
 
 
 def by_share(rows: Sequence[Row]) -> list[Row]:
-    """Return a row for each selector and share: relative errors, and coverage of the intervals.
+    """A row for each selector and share: relative errors, and coverage of the intervals.
 
     `error` is the median over all runs of |estimate - truth| / truth, `rms` its root mean square.
     `coverage` is the share of the intervals that contain the truth, `half_width` their mean half
@@ -235,7 +235,7 @@ def by_share(rows: Sequence[Row]) -> list[Row]:
 
 
 def areas(rows: Sequence[Row]) -> list[Row]:
-    """Return a row for each selector with the area under the curve of its median relative errors.
+    """A row for each selector with the area under the curve of its median relative errors.
 
     `area` is divided by the width of the shares, which gives the mean height of the curve. Table 1
     of Huang et al. (2024) has the area over proportions from 0.05 to 0.5, which is 0.45 times this.
@@ -265,7 +265,7 @@ def areas(rows: Sequence[Row]) -> list[Row]:
 
 
 def headlines(shares: Sequence[Row], area: Sequence[Row]) -> list[Row]:
-    """Return a row for each selector with its area, its coverage and its errors at `SHOWN`."""
+    """A row for each selector with its area, its coverage and its errors at `SHOWN`."""
     lines = []
     for row in area:
         own = {line["share"]: line for line in shares if line["selector"] == row["selector"]}
@@ -274,7 +274,7 @@ def headlines(shares: Sequence[Row], area: Sequence[Row]) -> list[Row]:
 
 
 def _runs(rows: Sequence[Row]) -> Floats:
-    """Return relative errors, coverage and half widths of all runs.
+    """Relative errors, coverage and half widths of all runs.
 
     The shape is (3, selectors, shares, systems, repetitions). The last two are NaN where there is no
     interval.
@@ -293,7 +293,7 @@ def _runs(rows: Sequence[Row]) -> Floats:
 
 
 def _values(rows: Sequence[Row], name: str) -> list[Any]:
-    """Return the values of a field, in the order in which they first appear."""
+    """The values of a field, in the order in which they first appear."""
     return list(dict.fromkeys(row[name] for row in rows))
 
 
@@ -315,7 +315,7 @@ def _coverage(runs: Floats) -> Floats:
 
 
 def _mean_of_known(values: Floats) -> Floats:
-    """Return the mean over runs of the values that are not NaN; NaN if all are."""
+    """The mean over runs of the values that are not NaN; NaN if all are."""
     known = ~np.isnan(values)
     count = known.sum(axis=RUNS)
     sums = np.where(known, values, 0.0).sum(axis=RUNS)
@@ -324,7 +324,7 @@ def _mean_of_known(values: Floats) -> Floats:
 
 
 def _heights(errors: Floats, shares: Floats) -> Floats:
-    """Return the mean height of each curve by the trapezoidal rule, shape (selectors,).
+    """The mean height of each curve by the trapezoidal rule, shape (selectors,).
 
     `errors` has the shape (selectors, shares), `shares` the shape (shares,).
     """

@@ -60,7 +60,7 @@ ENDED = {
 
 
 def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
-    """Return the facts of all questions: what must hold, cost, judge, data, what comes next, how to repeat it.
+    """The facts of all questions: what must hold, cost, judge, data, what comes next, how to repeat it.
 
     `paid`: judges were asked, so that there are calls and their cost.
     """
@@ -91,12 +91,12 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
 
 
 def state(outcome: Outcome) -> str:
-    """Return how something stands that must hold, in a word; what failed is seen."""
+    """How something stands that must hold, in a word; what failed is seen."""
     return outcome.said.upper() if outcome is Outcome.FAILED else outcome.said
 
 
 def on_items(about: Population, items: int, but: int = 0) -> str:
-    """Return which items a decision is about: all `but` so many.
+    """Which items a decision is about: all `but` so many.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
@@ -110,7 +110,7 @@ def on_items(about: Population, items: int, but: int = 0) -> str:
 
 
 def about_the_judge(result: RunResult) -> str:
-    """Return what a decision is about, and what it does not say."""
+    """What a decision is about, and what it does not say."""
     live = bool(result.counts.generated)
     if not result.setup.sampled:
         return f"{ABOUT_THE_JUDGE}{DRAWN_ONCE if live else ''}"
@@ -119,12 +119,12 @@ def about_the_judge(result: RunResult) -> str:
 
 
 def promise(result: RunResult, guarantee: str) -> str:
-    """Return what is proved, and what it does not say."""
+    """What is proved, and what it does not say."""
     return f"Guaranteed: {visible(guarantee)}. {about_the_judge(result)}"
 
 
 def ended(result: RunResult) -> str:
-    """Return why a run ended before all was answered, in few words; in full where calls had failed.
+    """Why a run ended before all was answered, in few words; in full where calls had failed.
 
     A full stop is left to the caller (`stopped`).
     """
@@ -139,7 +139,7 @@ def ended(result: RunResult) -> str:
 
 
 def _why_ended(result: RunResult) -> str:
-    """Return why the run ended. With every item judged, the risk that ended it is no longer the stated one."""
+    """Why the run ended. With every item judged, the risk that ended it is no longer the stated one."""
     met = result.whole and result.stop_reason is StopKind.RISK_MET
     said = ALL_JUDGED if met else sentence(visible(result.stop_sentence))
     if result.halt.kind is not result.stop_reason:
@@ -148,7 +148,7 @@ def _why_ended(result: RunResult) -> str:
 
 
 def headline(result: RunResult, decision: str) -> str:
-    """Return the outcome in a word, why it is so where the answer is not the reason, and the decision."""
+    """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
     required, first = visible(result.setup.required_winner or ""), result.outcome.said.upper()
     if result.stop_reason is StopKind.CONTROLS:
         decision = f"no result {on_items(result.about, result.items)}: {stopped(visible(result.stop_sentence))}"
@@ -168,7 +168,7 @@ def headline(result: RunResult, decision: str) -> str:
 
 
 def judged_by(result: RunResult) -> str:
-    """Return the judges' names, for a sentence."""
+    """The judges' names, for a sentence."""
     return " + ".join("a person" if name == HUMAN else visible(name) for name in result.setup.judges)
 
 
@@ -200,7 +200,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
 
 
 def _flips(result: RunResult, most: float) -> Condition:
-    """Return whether it is shown that more verdicts change with the order than may; open if none was looked at.
+    """Whether it is shown that more verdicts change with the order than may; open if none was looked at.
 
     A tie in the first order is a tie, and the order of a metric's texts changes nothing. All verdicts count,
     also those for groups. A judge with as many flips as may be fails with at most about the risk: the
@@ -224,7 +224,7 @@ def _flips(result: RunResult, most: float) -> Condition:
 
 
 def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
-    """Return what is known of the judge: its models, how it was asked, controls, order, agreement, no verdict."""
+    """What is known of the judge: its models, how it was asked, controls, order, agreement, no verdict."""
     counts, setup = result.counts, result.setup
     asked = f"; prompt {visible(setup.prompt)}" if setup.prompt else ""
     vote = f"; by {setup.vote}" if setup.vote else ""
@@ -243,7 +243,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
 
 
 def _models(result: RunResult) -> str:
-    """Return the model names that servers reported, where they differ from the requested names."""
+    """The model names that servers reported, where they differ from the requested names."""
     text = ""
     for judge, models in zip(result.setup.judges, result.counts.judge_models, strict=True):
         asked = judge.partition("/")[2] or judge
@@ -255,7 +255,7 @@ def _models(result: RunResult) -> str:
 
 
 def _agreement(result: RunResult) -> str:
-    """Return how often a panel's judges agree, and how far beyond chance; "" for one, and for ratings."""
+    """How often a panel's judges agree, and how far beyond chance; "" for one, and for ratings."""
     found = result.counts.agreement
     if found is None or "agreement" in result.LEFT_OUT:
         return ""
@@ -270,7 +270,7 @@ def _share(share: float, interval: tuple[float, float]) -> str:
 
 
 def _changed(result: RunResult) -> str:
-    """Return how many verdicts changed with the order, of those asked in both."""
+    """How many verdicts changed with the order, of those asked in both."""
     counts = result.counts
     if counts.judged and result.identical == counts.judged:
         return "; no pair was shown, as the outputs are identical"
@@ -283,7 +283,7 @@ def _changed(result: RunResult) -> str:
 
 
 def _controls(result: RunResult) -> str:
-    """Return what each judge made of its controls; "" where no judge has any."""
+    """What each judge made of its controls; "" where no judge has any."""
     if not result.setup.controlled and not any(result.counts.controls):
         return NOT_ASKED if result.setup.prompt or result.setup.order is not None else ""
     judges = zip_longest(result.setup.judges, result.counts.controls)
@@ -292,7 +292,7 @@ def _controls(result: RunResult) -> str:
 
 
 def of_controls(judge: str, tally: ControlTally | None) -> str:
-    """Return what a judge made of its controls; None is no model's."""
+    """What a judge made of its controls; None is no model's."""
     if tally is None:
         return f"none for {judge}, which is no model"
     if not tally.asked:
@@ -303,7 +303,7 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
 
 
 def money(result: RunResult) -> str:
-    """Return the money spent and the budget."""
+    """The money spent and the budget."""
     spend = result.spend
     spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
     now = f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
@@ -324,7 +324,7 @@ def money(result: RunResult) -> str:
 
 
 def _cost(result: RunResult) -> str:
-    """Return what was paid of which budget, what of it is a maximum, and what judging everything would have cost."""
+    """What was paid of which budget, what of it is a maximum, and what judging everything would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
     in_all = show_usd(spend.answers_p)
     known = spend.known and spend.answers_p > spend.charged_p and in_all != show_usd(spend.charged_p)
@@ -343,7 +343,7 @@ def _cost(result: RunResult) -> str:
 
 
 def _calls(result: RunResult) -> str:
-    """Return the calls of this command, what was answered from the ledger, and what else is to be known of them."""
+    """The calls of this command, what was answered from the ledger, and what else is to be known of them."""
     spend, counts = result.spend, result.counts
     now = f"{show_usd(spend.now_p)} now" if spend.known else "cost unknown, as the model has no price"
     outputs, judging = result.generating_usd, result.judging_usd
@@ -366,7 +366,7 @@ def _calls(result: RunResult) -> str:
 
 
 def tokens(usage: Usage) -> str:
-    """Return how many tokens were read and written; empty for none."""
+    """How many tokens were read and written; empty for none."""
     if usage == NO_TOKENS:
         return ""
     read, wrote = (count(usage.input_tokens, "input token"), count(usage.output_tokens, "output token"))
@@ -375,7 +375,7 @@ def tokens(usage: Usage) -> str:
 
 
 def _given(one: Generated, result: RunResult) -> str:
-    """Return what a system gave that answers live, at what price and how fast."""
+    """What a system gave that answers live, at what price and how fast."""
     models = [model for model in one.models if model != one.system.partition("/")[2]]
     asked = f"{count(one.asked, 'output')} now" if one.asked else "nothing was asked for now"
     asked += f" for {dollars(one.usd)}" if one.asked and one.usd is not None else ""
@@ -405,7 +405,7 @@ def _given(one: Generated, result: RunResult) -> str:
 
 
 def _other_end(one: Generated) -> str:
-    """Return what would change if items without an output were treated in the other way."""
+    """What would change if items without an output were treated in the other way."""
     if one.lost:
         wins = count(one.lost, "win")
         return f" ({one.lost:,} lost for that; without these items, its rivals have {wins} fewer)"

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.core.outcomes import Condition
 from judgeloop.report.notes import Note
-from judgeloop.report.page import TITLES, Fact, Page, Section, Table
+from judgeloop.report.page import TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import visible
 
@@ -43,7 +43,7 @@ BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
 
 def render_markdown(page: Page) -> str:
-    """Return the decision as a heading, what is shown first as a list, and a heading for each section of the rest."""
+    """The decision as a heading, what is shown first as a list, and a heading for each section of the rest."""
     first = [one for one in page.facts if one.first and one.key != "decision"]
     parts = [f"### {escape(page.headline)}", _list(first)]
     for section, facts, tables in page.parts():
@@ -55,7 +55,7 @@ def render_markdown(page: Page) -> str:
 
 
 def _list(facts: Iterable[Fact]) -> str:
-    """Return named facts as a list, and those without a name, such as warnings, as paragraphs."""
+    """Named facts as a list, and those without a name, such as warnings, as paragraphs."""
     lines = []
     for one in facts:
         said = f"{WARNING} {one.text}" if one.section is Section.WARNING and one.first else one.text
@@ -63,7 +63,7 @@ def _list(facts: Iterable[Fact]) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def _markdown_table(table: Table) -> str:
+def _markdown_table(table: PageTable) -> str:
     heading = [f"#### {escape(table.heading)}\n"] if table.heading else []
     ruler = "|".join(["", *("--:" if figure else "---" for figure in table.figures), ""])
     first, *rows = (f"| {' | '.join(map(escape, cells))} |" for cells in (table.columns, *table.rows))
@@ -72,17 +72,17 @@ def _markdown_table(table: Table) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """Return an escaped text that begins no list and no underlined heading."""
+    """An escaped text that begins no list and no underlined heading."""
     return _LEADING.sub(r"\1\\\2", escape(text))
 
 
 def escape(text: str) -> str:
-    """Return `text` with Markdown and HTML markup, mentions and links escaped."""
+    """`text` with Markdown and HTML markup, mentions and links escaped."""
     return _LINKING.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))
 
 
 def render_latex(page: Page) -> str:
-    """Return a `table` for each, or the figures in a row; the first caption has decision, risk and warnings.
+    """A `table` for each, or the figures in a row; the first caption has decision, risk and warnings.
 
     The evidence, such as judge, rule and price, stands before them as a comment, and does not show. The text needs no
     package.
@@ -90,7 +90,7 @@ def render_latex(page: Page) -> str:
     figures: dict[str, str] = {}
     for one in page.facts:
         figures |= one.value or {}
-    row = Table("", tuple(figures), (tuple(figures.values()),) if figures else ())
+    row = PageTable("", tuple(figures), (tuple(figures.values()),) if figures else ())
     standing = [one for one in page.tables if one.section is Section.EVIDENCE]
     first, *others = [*(standing or [row]), *(one for one in page.tables if one not in standing)]
     warnings = [f"{WARNING} {one.text}" for one in page.facts if one.section is Section.WARNING]
@@ -112,7 +112,7 @@ def _sentences(page: Page) -> Iterable[str]:
             yield text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _latex_table(table: Table, caption: str) -> str:
+def _latex_table(table: PageTable, caption: str) -> str:
     form = "".join("r" if figure else "l" for figure in table.figures)
     lines = (f"{' & '.join(map(escaped, cells))} \\\\" for cells in table.rows)
     head = f"{' & '.join(map(escaped, table.columns))} \\\\"
@@ -122,7 +122,7 @@ def _latex_table(table: Table, caption: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return a text as LaTeX shows it; what stands between backticks in the type of a typewriter.
+    r"""A text as LaTeX shows it; what stands between backticks in the type of a typewriter.
 
     >>> escaped("a_b: 5 % {x}"), escaped("by `risk=5`")
     ('a\\_b: 5 \\% \\{x\\}', 'by \\texttt{risk=5}')
@@ -147,7 +147,7 @@ class Tested(Protocol):
 
 
 def render_junit(result: Tested) -> str:
-    """Return a test suite: a test named by what is asked of the systems, and one for each condition.
+    """A test suite: a test named by what is asked of the systems, and one for each condition.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required
     one, no winner, and a condition that does not hold are failures. The text of the result is the output of the first
@@ -162,7 +162,7 @@ def render_junit(result: Tested) -> str:
 
 
 def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]], skipped: str = "") -> str:
-    """Return a test suite with a test for each end: a name, an exit code, a sentence and warnings.
+    """A test suite with a test for each end: a name, an exit code, a sentence and warnings.
 
     If something was `skipped`, a last test says what.
     """
@@ -171,7 +171,7 @@ def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]
 
 
 def render_unfinished(question: str, message: str, exit_code: int) -> str:
-    """Return a test suite whose test is an error, for a command without a result.
+    """A test suite whose test is an error, for a command without a result.
 
     `exit_code` is 0 as long as the command may still end otherwise.
     """
@@ -207,7 +207,7 @@ def _exit(code: int) -> str:
 
 
 def _suite(question: str, *cases: Case) -> str:
-    """Return a suite with these tests."""
+    """A suite with these tests."""
     kinds = [case.kind for case in cases]
     counts = {"tests": len(cases), "failures": kinds.count("failure"), "errors": kinds.count("error")} | (
         {"skipped": kinds.count("skipped")} if "skipped" in kinds else {}

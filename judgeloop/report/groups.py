@@ -12,7 +12,7 @@ from typing import Literal
 from judgeloop.core.records import Item
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.report.labels import LabelRow
-from judgeloop.report.page import Section, Table
+from judgeloop.report.page import PageTable, Section
 from judgeloop.report.words import count, ends, shortened
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
@@ -55,7 +55,7 @@ class GroupRow:
 def group_rows(
     labels: Iterable[LabelRow], items: Iterable[Item], findings: Mapping[str | None, GroupFinding] | None = None
 ) -> tuple[GroupRow, ...]:
-    """Return the groups, the largest first; none if no item has a group."""
+    """The groups, the largest first; none if no item has a group."""
     sizes = Counter(item.group for item in items)
     known = Counter(
         (row.group, 0 if row.winner is None else 1 if row.winner == row.against else -1)
@@ -82,7 +82,7 @@ def _tested(row: GroupRow, found: GroupFinding) -> GroupRow:
 
 
 def counted(row: GroupRow) -> str:
-    """Return the counts of a group in words."""
+    """The counts of a group in words."""
     votes = f"won {row.wins:,}, tied {row.ties:,}, lost {row.losses:,}"
     gap = "" if row.gap is None else f"; gap {row.gap:+.2f}"
     counts = f"{count(row.items, 'item')}, {row.judged:,} judged: {votes}{gap}"
@@ -97,14 +97,14 @@ def _ruled_out(row: GroupRow) -> float | None:
 
 
 def _wanting(row: GroupRow) -> str:
-    """Return what an open group would take; empty if that is not known."""
+    """What an open group would take; empty if that is not known."""
     if row.more is None:
         return ""
     return f"; about {count(row.more, 'more item')} of it for an even chance of an answer"
 
 
-def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[Table, ...]:
-    """Return the table of the largest groups with enough verdicts, and how many more there are.
+def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[PageTable, ...]:
+    """The table of the largest groups with enough verdicts, and how many more there are.
 
     A group with all items is none.
     """
@@ -119,7 +119,7 @@ def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[Table, ...]:
         counts = zip(*((row.items, row.judged, row.wins, row.ties, row.losses) for row in left), strict=True)
         more = (name, *(f"{sum(each):,}" for each in counts))
         cells.append((*more, *[""] * (len(columns) - len(more))))
-    return (Table(heading, columns, tuple(cells), section=Section.GROUPS),)
+    return (PageTable(heading, columns, tuple(cells), section=Section.GROUPS),)
 
 
 def _cells(row: GroupRow) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from judgeloop.core.records import IDENTICAL, Shown
 from judgeloop.report.labels import LabelRow, Texts
-from judgeloop.report.page import TITLES, Fact, Page, Section, Table
+from judgeloop.report.page import TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.pictures import Bar, Picture
 from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
@@ -58,7 +58,7 @@ class Shows(Protocol):
 
 
 def render_html(result: Shows, written: str = "") -> str:
-    """Return the page: the decision, the evidence, the judged items, and how to do it again.
+    """The page: the decision, the evidence, the judged items, and how to do it again.
 
     `written` is the date that the page names, by default that of the result. Of items whose texts the
     result holds, and a report may show, each opens to its prompt and the outputs, up to `MOST_TEXT`
@@ -96,12 +96,12 @@ def _web(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Return what a policy names a script or a style sheet by."""
+    """What a policy names a script or a style sheet by."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _first(page: Page) -> str:
-    """Return what is shown above all else: named facts, other sentences, and warnings."""
+    """What is shown above all else: named facts, other sentences, and warnings."""
     first = [one for one in page.facts if one.first and one.key != "decision"]
     return "\n".join(
         [
@@ -117,18 +117,18 @@ def _first(page: Page) -> str:
 
 
 def _list(facts: Sequence[Fact]) -> str:
-    """Return facts with their names."""
+    """Facts with their names."""
     rows = (f"<dt>{escape(one.label)}</dt><dd>{_coded(one.text)}</dd>" for one in facts)
     return "\n".join(["<dl>", *rows, "</dl>"]) if facts else ""
 
 
 def _words(line: str) -> str:
-    """Return a line in which no short name with a hyphen or a slash is broken."""
+    """A line in which no short name with a hyphen or a slash is broken."""
     return _coded(line, _unbroken)
 
 
 def _coded(line: str, plain: Callable[[str], str] = escape) -> str:
-    """Return a line with what is between backticks as code, and the rest as `plain` says."""
+    """A line with what is between backticks as code, and the rest as `plain` says."""
     parts = enumerate(_CODE.split(line))
     return "".join(f"<code>{escape(text)}</code>" if at % 2 else plain(text) for at, text in parts)
 
@@ -155,8 +155,8 @@ def _figure(picture: Picture) -> str:
     return f"<h2>{escape(picture.title)}</h2><figure>{draw(picture)}{legend}{note}</figure>"
 
 
-def _card(section: Section, facts: Sequence[Fact], tables: Sequence[Table]) -> str:
-    """Return what is said of one thing: its tables, and the facts that are not shown first."""
+def _card(section: Section, facts: Sequence[Fact], tables: Sequence[PageTable]) -> str:
+    """What is said of one thing: its tables, and the facts that are not shown first."""
     wide = any(len(table.columns) > NARROW for table in tables)
     named = f' tabindex="0" aria-label="{escape(TITLES[section])}"' if tables else ""
     shown = (f"{f'<h3>{escape(table.heading)}</h3>' if table.heading else ''}{_table(table)}" for table in tables)
@@ -164,8 +164,8 @@ def _card(section: Section, facts: Sequence[Fact], tables: Sequence[Table]) -> s
     return f'<section class="card{" wide" * wide}"{named}>{inside}</section>'
 
 
-def _table(table: Table, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING) -> str:
-    """Return a table; a name may lead to a link, and a cell of one of the `tones` is a chip."""
+def _table(table: PageTable, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING) -> str:
+    """A table; a name may lead to a link, and a cell of one of the `tones` is a chip."""
     kinds = ["" if figure else ' class="word"' for figure in table.figures]
     named = list(zip(kinds, table.columns, strict=True))
     linked = {name: f'<a href="{escape(quote(link))}">{escape(name)}</a>' for name, link in links.items()}
@@ -218,7 +218,7 @@ def _kind(label: LabelRow, result: Shows) -> str:
 
 
 def _verdict(label: LabelRow, result: Shows) -> str:
-    """Return what is said of an item; where there are many pairs, of which pair."""
+    """What is said of an item; where there are many pairs, of which pair."""
     if label.against is None:
         return "no verdict" if label.score is None else f"{label.score:.3f}"
     pair = result.job == "select"
@@ -232,7 +232,7 @@ def _verdict(label: LabelRow, result: Shows) -> str:
 
 
 def _about_items(result: Shows, items: list[str]) -> str:
-    """Return what is to be known of the list of items."""
+    """What is to be known of the list of items."""
     texts, said = result.texts, [f"{count(len(items), 'judged item')}, in the order asked."]
     opened = sum(item.startswith("<details") for item in items)
     if opened:
@@ -258,7 +258,7 @@ def _items(result: Shows) -> Iterable[str]:
 
 
 def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
-    """Return an item with what its filters read; all that is not a kind of its own is escaped."""
+    """An item with what its filters read; all that is not a kind of its own is escaped."""
     kind = _kind(label, result)
     data = f' data-kind="{kind}" data-id="{_attribute(label.item_id)}"'
     data += f' data-score="{label.score}"' if label.score is not None else ""
@@ -279,7 +279,7 @@ def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
 
 
 def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
-    """Return prompt, outputs and reason of an item, and the beginning of the prompt."""
+    """Prompt, outputs and reason of an item, and the beginning of the prompt."""
     assert result.texts is not None, "the caller looks first"
     (_, prompt), *reference = result.texts.of_item(label)
     parts = [f'<p class="text prompt" dir="auto" tabindex="0">{_shown(prompt)}</p>']
@@ -296,7 +296,7 @@ def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
 
 
 def _reasons(label: LabelRow, result: Shows) -> str:
-    """Return what the judge wrote, in both orders if they disagreed, and who was A and B for it."""
+    """What the judge wrote, in both orders if they disagreed, and who was A and B for it."""
     swapped = label.shown_first == label.against
     pair = (label.against, label.system) if swapped else (label.system, label.against)
     orders = ((label.reason, pair), (label.other_reason, pair[::-1]))
@@ -322,7 +322,7 @@ def _has_letters(label: LabelRow, result: Shows) -> bool:
 
 
 def _letter(system: str, label: LabelRow, result: Shows) -> str:
-    """Return which letter the judge knew a system by, unless it knew it by both."""
+    """Which letter the judge knew a system by, unless it knew it by both."""
     if label.flipped or not _has_letters(label, result):
         return ""
     return _badge("A" if system == label.shown_first else "B")
@@ -341,7 +341,7 @@ def _attribute(text: str) -> str:
 
 
 def render_index(page: Page, links: Mapping[str, str], tones: Mapping[str, str]) -> str:
-    """Return a page of tables and facts; a name in a table's first column leads to its link, if it has one.
+    """A page of tables and facts; a name in a table's first column leads to its link, if it has one.
 
     `tones` are the classes of cells with a colour, such as `won`.
     """
@@ -357,7 +357,7 @@ def render_index(page: Page, links: Mapping[str, str], tones: Mapping[str, str])
 
 
 def render_notebook(page: Page) -> str:
-    """Return what a page says as a fragment, with small headings and without any style."""
+    """What a page says as a fragment, with small headings and without any style."""
     parts = [_first(page)]
     for section, facts, tables in page.parts():
         if section is not Section.AGAIN:

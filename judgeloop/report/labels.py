@@ -56,7 +56,7 @@ class LabelRow:
 def label_rows(
     labels: Sequence[Label], systems: Sequence[str], items: Sequence[Item], deciding: frozenset[Key]
 ) -> tuple[LabelRow, ...]:
-    """Return label rows; `items` are by position, `deciding` are keys in the decision."""
+    """Label rows; `items` are by position, `deciding` are keys in the decision."""
     return tuple(_row(label, systems, items, in_decision=label.choice.key in deciding) for label in labels)
 
 
@@ -87,7 +87,7 @@ def _row(label: Label, systems: Sequence[str], items: Sequence[Item], *, in_deci
 
 
 def csv_line(values: Iterable[object]) -> str:
-    """Return a line of CSV, without its end."""
+    """A line of CSV, without its end."""
     text = io.StringIO()
     cells = [csv_cell(value) if isinstance(value, str) else value for value in values]
     # Cells with one of the signs of this end are quoted, which are all that end a line.
@@ -112,13 +112,13 @@ class Texts:
         return {item.id: position for position, item in enumerate(self.pool.items)}
 
     def of_item(self, label: LabelRow) -> list[tuple[str, str]]:
-        """Return the prompt and the reference, if there is one, each with its name."""
+        """The prompt and the reference, if there is one, each with its name."""
         item = self.pool.items[self._positions[label.item_id]]
         reference = [] if item.reference is None else [("reference", cut(item.reference))]
         return [("prompt", cut(item.prompt)), *reference]
 
     def of_systems(self, label: LabelRow) -> list[tuple[str, str]]:
-        """Return the outputs that were judged, each with its system."""
+        """The outputs that were judged, each with its system."""
         position = self._positions[label.item_id]
         outputs = dict(zip(self.pool.systems, self.pool.outputs, strict=True))
         systems = [label.system] if label.against is None else [label.system, label.against]
@@ -127,7 +127,7 @@ class Texts:
     def columns(
         self, labels: Sequence[LabelRow], may: Callable[[LabelRow], bool] = bool
     ) -> dict[str, list[str | None]]:
-        """Return prompt and outputs of `labels`, whole, as columns of a table, where they `may` be shown.
+        """Prompt and outputs of `labels`, whole, as columns of a table, where they `may` be shown.
 
         `output` is that of a label's system, `output_against` that of the other, if there is one.
         """
@@ -143,7 +143,7 @@ class Texts:
 
 
 def render_csv(labels: Sequence[LabelRow], texts: Texts | None = None, may: Callable[[LabelRow], bool] = bool) -> str:
-    """Return a header and a row for each judged item, in the order asked.
+    """A header and a row for each judged item, in the order asked.
 
     With `texts`, further columns hold prompts and outputs. They and the reasons are empty where they
     `may` not be shown.
@@ -159,7 +159,7 @@ def render_csv(labels: Sequence[LabelRow], texts: Texts | None = None, may: Call
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
-    """Return a data frame of the caller's `library`, which is imported only now."""
+    """A data frame of the caller's `library`, which is imported only now."""
     if library not in LIBRARIES:
         raise InputError(f"`library`: expected {', '.join(LIBRARIES)}, found {library!r}")
     try:
@@ -176,7 +176,7 @@ def frame_of(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
 
 
 def cut(text: str) -> str:
-    """Return the beginning of a text that is too long to show, and how much is missing.
+    """The beginning of a text that is too long to show, and how much is missing.
 
     >>> cut("short"), cut("x" * 8_003)[-21:]
     ('short', '… (3 more characters)')

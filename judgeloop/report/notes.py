@@ -148,13 +148,13 @@ class Note:
         return _SENTENCES.format(TEXTS[self.code], **self.values)
 
     def to_json(self, say: Say = str) -> dict[str, Any]:
-        """Return the code, the sentence and the values."""
+        """The code, the sentence and the values."""
         values: dict[str, Any] = plain(self.values)
         return {"code": str(self.code), "message": say(self.message), **values}
 
 
 def note(code: NoteCode, **values: Any) -> Note:
-    """Return a note with these values."""
+    """A note with these values."""
     return Note(code, values)
 
 

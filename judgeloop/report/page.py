@@ -69,7 +69,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """Cells below the names of their columns; the first column holds names; a note below."""
 
     heading: str
@@ -95,7 +95,7 @@ class Page:
     """
 
     facts: tuple[Fact, ...]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[PageTable, ...] = ()
     pictures: tuple[tuple[Picture, ...], ...] = ()
     asks: str = ""
     written: str = ""
@@ -106,14 +106,14 @@ class Page:
         return self.text("decision")
 
     def text(self, key: str) -> str:
-        """Return the text of a fact; empty without it."""
+        """The text of a fact; empty without it."""
         return next((one.text for one in self.facts if one.key == key), "")
 
     def value(self, key: str, column: str) -> str:
-        """Return a figure behind a fact; empty without it."""
+        """A figure behind a fact; empty without it."""
         return next(((one.value or {}).get(column, "") for one in self.facts if one.key == key), "")
 
-    def parts(self) -> Iterator[tuple[Section, list[Fact], list[Table]]]:
+    def parts(self) -> Iterator[tuple[Section, list[Fact], list[PageTable]]]:
         """Yield each section with what is not shown first, in their order."""
         for section in Section:
             facts = [one for one in self.facts if one.section is section and not one.first]
@@ -122,11 +122,11 @@ class Page:
                 yield section, facts, tables
 
     def said(self, say: Say) -> Page:
-        """Return the page with its texts as `say` says them."""
+        """The page with its texts as `say` says them."""
         return replace(self, facts=tuple(replace(one, text=say(one.text)) for one in self.facts))
 
     def with_facts(self, *facts: Fact) -> Page:
-        """Return the page with these facts, each in the place of one with its key, else behind the others."""
+        """The page with these facts, each in the place of one with its key, else behind the others."""
         new = {one.key: one for one in told(*facts)}
         kept = tuple(new.pop(one.key, one) for one in self.facts)
         return replace(self, facts=(*kept, *new.values()))
@@ -136,15 +136,15 @@ NO_PAGE = Page(())
 
 
 def decided(text: str) -> Fact:
-    """Return the decision, or what stands in its place on a page without one."""
+    """The decision, or what stands in its place on a page without one."""
     return Fact("decision", Section.DECISION, "", text, first=True)
 
 
 def told(*facts: Fact) -> list[Fact]:
-    """Return the facts that have a text, with unseen characters escaped."""
+    """The facts that have a text, with unseen characters escaped."""
     return [replace(one, text=visible(one.text)) for one in facts if one.text]
 
 
 def named(section: Section, rows: Iterable[tuple[str, str]]) -> list[Fact]:
-    """Return facts that have no key of their own, from names and texts."""
+    """Facts that have no key of their own, from names and texts."""
     return told(*(Fact(f"{section}.{label}", section, label, text) for label, text in rows))

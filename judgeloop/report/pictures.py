@@ -16,7 +16,7 @@ Side = Literal["won", "tie", "lost", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Curve:
     """A line through `points`; `name` stands at its end, and may be empty."""
 
     name: str
@@ -36,7 +36,7 @@ class Chart:
     title: str
     said: str
     across: str
-    lines: tuple[Line, ...]
+    lines: tuple[Curve, ...]
     note: str = ""
     above: str = ""
     below: str = ""
@@ -62,7 +62,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IntervalRow:
     """A value with its interval, of which either may be unknown; `said` are its figures in words."""
 
     name: str
@@ -84,7 +84,7 @@ class Scale:
     said: str
     low: float
     high: float
-    rows: tuple[Row, ...]
+    rows: tuple[IntervalRow, ...]
     marks: tuple[tuple[float, str], ...] = ()
     bound: tuple[float, str] | None = None
     note: str = ""

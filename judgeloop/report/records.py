@@ -235,7 +235,7 @@ class Counts(Part):
 
 
 def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
-    """Return the counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
+    """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
     outcome = finished.outcome
     aside = [label for label in outcome.labels if label.choice.key not in outcome.deciding]
     answers = [label.answer for label in (*aside, *outcome.further)]
@@ -261,7 +261,7 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
 
 
 def agreement_of(labels: Sequence[Label]) -> Agreement | None:
-    """Return the agreement of a panel's judges; None if not two of them judged an item."""
+    """The agreement of a panel's judges; None if not two of them judged an item."""
     verdicts = [label.answer for label in labels if isinstance(label.answer, Verdict)]
     rows = [
         [Verdict(score).preference for score in verdict.votes if score is not None]

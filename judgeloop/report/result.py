@@ -18,7 +18,7 @@ from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page
-from judgeloop.report.pictures import Line
+from judgeloop.report.pictures import Curve
 from judgeloop.report.records import Counts, DataNotes, Setup
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
@@ -90,7 +90,7 @@ class RunResult(Part):
     more_judgments: int | None
     page: Page = field(default=NO_PAGE, kw_only=True, compare=False, repr=False)
     texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
-    course: tuple[Line, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    course: tuple[Curve, ...] = field(default=(), kw_only=True, compare=False, repr=False)
     halt: StopReason = field(init=False, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False)
     outcome: Outcome = field(init=False)
@@ -198,7 +198,7 @@ class RunResult(Part):
         return self.stop_reason is StopKind.ALL_JUDGED
 
     def favoured(self, label: LabelRow) -> str:
-        """Return the system from whose side a verdict is a win or a loss."""
+        """The system from whose side a verdict is a win or a loss."""
         return label.system
 
     def lost(self, label: LabelRow) -> bool:
@@ -253,15 +253,15 @@ class RunResult(Part):
         return self.outcome.exit_code
 
     def stands(self) -> Outcome:
-        """Return how the answer stands to what was asked."""
+        """How the answer stands to what was asked."""
         return outcome_of(self.stop_reason, self.winner, self.setup.required_winner, lost=self.lost_to_failures)
 
     def beside(self) -> Iterable[Condition]:
-        """Return what must hold beside the answer, but for warnings."""
+        """What must hold beside the answer, but for warnings."""
         return ()
 
     def halted(self) -> StopReason:
-        """Return why no more was asked."""
+        """Why no more was asked."""
         return StopReason(self.stop_reason, self.stop_sentence)
 
     @property
@@ -306,15 +306,15 @@ class RunResult(Part):
         return found if hopeless else (*found, *self._budget_enough())
 
     def to_decide(self) -> tuple[Note, ...]:
-        """Return what would decide, after an end that did not cut the run short."""
+        """What would decide, after an end that did not cut the run short."""
         return ()
 
     def to_claim_more(self) -> tuple[Note, ...]:
-        """Return what would bring a stronger claim than the decision."""
+        """What would bring a stronger claim than the decision."""
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:
-        """Return a budget that covers the worst case of what is `wanted`, else of one; of a night how much more.
+        """A budget that covers the worst case of what is `wanted`, else of one; of a night how much more.
 
         It takes each for as dear as the one that the budget did not cover. None while controls go on, and none
         above the most that a budget may be.
@@ -353,11 +353,11 @@ class RunResult(Part):
         return tuple(found)
 
     def doubts(self) -> tuple[Note, ...]:
-        """Return the warnings that only this question has."""
+        """The warnings that only this question has."""
         return ()
 
     def to_json(self, say: Say = str) -> dict[str, Any]:
-        """Return the JSON values, without the judged items; each sentence as `say` says it."""
+        """The JSON values, without the judged items; each sentence as `say` says it."""
         found = {
             "schema_version": SCHEMA_VERSION,
             "job": self.job,
@@ -380,11 +380,11 @@ class RunResult(Part):
         return f"<{type(self).__name__}: {said}, run {self.setup.run}>"
 
     def _repr_html_(self) -> str:
-        """Return the result as HTML; notebooks call this to show it."""
+        """The result as HTML; notebooks call this to show it."""
         return render_notebook(self.page)
 
     def plot(self, number: int = 1) -> Drawing:
-        """Return a picture of the evidence, the first by default, which a notebook shows; `str()` is its SVG.
+        """A picture of the evidence, the first by default, which a notebook shows; `str()` is its SVG.
 
         They are those of the report, in its order.
 
@@ -399,30 +399,30 @@ class RunResult(Part):
         return Drawing(drawn[number - 1])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON values, with the judged items under `labels`."""
+        """The result as JSON values, with the judged items under `labels`."""
         return self.to_json(as_python) | {"labels": plain(self.labels)}
 
     def to_markdown(self) -> str:
-        """Return the result as Markdown, for a comment on a pull request or a report."""
+        """The result as Markdown, for a comment on a pull request or a report."""
         return render_markdown(self.page)
 
     def to_latex(self) -> str:
-        """Return the standings, or the figures in a row, and the groups as LaTeX tables."""
+        """The standings, or the figures in a row, and the groups as LaTeX tables."""
         return render_latex(self.page)
 
     def to_csv(self) -> str:
-        """Return the judged items as CSV, with prompts, outputs and reasons as far as a report may show them."""
+        """The judged items as CSV, with prompts, outputs and reasons as far as a report may show them."""
         return render_csv(self.labels, self.texts, self.shows)
 
     def to_html(self, written: str = "") -> str:
-        """Return the result as an HTML page of its own, with the judged items.
+        """The result as an HTML page of its own, with the judged items.
 
         Prompts and outputs are on it if the result holds them. `written` is the time that it names.
         """
         return render_html(self, written)
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """Return the judged items as a data frame of pandas, polars or pyarrow, a row for each.
+        """The judged items as a data frame of pandas, polars or pyarrow, a row for each.
 
         The last columns are the prompt and the outputs, if the result holds them.
 

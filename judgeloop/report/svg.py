@@ -15,7 +15,7 @@ from html import escape
 from importlib.resources import files
 from itertools import accumulate, pairwise
 
-from judgeloop.report.pictures import Bar, Chart, Line, Picture, Point, Row, Scale
+from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Point, Scale
 from judgeloop.report.words import shortened
 
 WIDE, HEIGHT, LEFT, TOP, BOTTOM = 520, 250, 58, 14, 46  # a chart, and its margins
@@ -40,7 +40,7 @@ class Drawing:
     picture: Picture
 
     def __str__(self) -> str:
-        """Return the picture between its title and its note, with its colours and a ground."""
+        """The picture between its title and its note, with its colours and a ground."""
         title = _text(0, TITLE - 9, shortened(self.picture.title, LONGEST_TITLE), "jl-title")
         legend = ", ".join(self.picture.legend) if isinstance(self.picture, Bar) else ""
         texts, inner = (legend, self.picture.note), _height(self.picture)
@@ -57,7 +57,7 @@ class Drawing:
         )
 
     def _repr_svg_(self) -> str:
-        """Return the SVG; notebooks call this."""
+        """The SVG; notebooks call this."""
         return str(self)
 
     def __repr__(self) -> str:
@@ -65,12 +65,12 @@ class Drawing:
 
 
 def styles() -> str:
-    """Return the style sheet of the pictures."""
+    """The style sheet of the pictures."""
     return (files("judgeloop.report") / "web" / "pictures.css").read_text("utf-8")
 
 
 def _plain_styles() -> str:
-    """Return the light ones without variables and conditions: not every viewer of a file knows these."""
+    """The light ones without variables and conditions: not every viewer of a file knows these."""
     plain = re.sub(r"@media.*?\}\s*\}\n", "", styles(), flags=re.DOTALL)
     light = dict(re.findall(r"--(\w+): (\S+); ", plain))
     plain = re.sub(r"--\w+: \S+; ", "", plain)
@@ -78,7 +78,7 @@ def _plain_styles() -> str:
 
 
 def draw(picture: Picture) -> str:
-    """Return the picture as SVG, with its words as title and description."""
+    """The picture as SVG, with its words as title and description."""
     size, parts = f'class="jl" width="100%" height="{_height(picture)}"', _parts(picture)
     if isinstance(picture, Chart):
         size = f'class="jl jl-chart" viewBox="0 0 {WIDE} {HEIGHT}"'
@@ -110,7 +110,7 @@ def _parts(picture: Picture) -> Iterator[str]:
 
 
 def path(points: Iterable[Point]) -> str:
-    """Return the data of a path through points, rounded to a tenth.
+    """The data of a path through points, rounded to a tenth.
 
     >>> path([(0, 1), (2.25, 3)])
     'M0 1L2.2 3'
@@ -119,7 +119,7 @@ def path(points: Iterable[Point]) -> str:
 
 
 def ticks(low: float, high: float, most: int = MOST_TICKS) -> list[int]:
-    """Return round whole numbers from `low` to `high`, at most about `most`.
+    """Round whole numbers from `low` to `high`, at most about `most`.
 
     >>> ticks(-17, 17, 5), ticks(0, 3)
     ([-10, 0, 10], [0, 1, 2, 3])
@@ -132,7 +132,7 @@ def ticks(low: float, high: float, most: int = MOST_TICKS) -> list[int]:
 
 
 def spread(places: Sequence[float], apart: float, lowest: float) -> list[float]:
-    """Return the places moved, as little as a pass down and one up take, until they are `apart`.
+    """The places moved, as little as a pass down and one up take, until they are `apart`.
 
     They are in their order from the top, and none ends below `lowest`.
 
@@ -220,7 +220,7 @@ def _lines(chart: Chart, placed: Callable[[Point], Point]) -> Iterator[str]:
         yield f'<path d="{drawn}" class="jl-line jl-{line.role}"/>'
 
 
-def _ends(lines: Sequence[Line], placed: Callable[[Point], Point], right: float) -> Iterator[str]:
+def _ends(lines: Sequence[Curve], placed: Callable[[Point], Point], right: float) -> Iterator[str]:
     """Yield the names of lines beside the chart, none over another, each led to the end of its line.
 
     Of lines that end at about one height the lead is the first, then those that end the farthest to the right.
@@ -273,7 +273,7 @@ def _scale(scale: Scale) -> Iterator[str]:
     yield from _beside(bottom + TICKS - 5, named)
 
 
-def _row(row: Row, top: float, at: Callable[[float], float], room: int, *, whole: bool) -> Iterator[str]:
+def _row(row: IntervalRow, top: float, at: Callable[[float], float], room: int, *, whole: bool) -> Iterator[str]:
     """Yield a row: the name and its figures, if there is room for all, and below it the interval."""
     kind = "jl-name jl-lead" if row.role == "lead" else "jl-name"
     yield _placed("0", top + 14, shortened(row.name, room), kind)

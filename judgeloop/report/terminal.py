@@ -4,7 +4,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 
-from judgeloop.report.page import TITLES, Fact, Page, Section, Table
+from judgeloop.report.page import TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.words import WIDTH, shortened
 
 INDENT = 2
@@ -21,7 +21,7 @@ def _plain(text: str, _: bool) -> str:  # noqa: FBT001 - as `Paint`
 def render(
     page: Page, files: str | None = None, width: int = WIDTH, paint: Paint = _plain, *, short: bool = False
 ) -> str:
-    """Return the text, wrapped at words to `width` columns; if `short`, only what is shown first.
+    """The text, wrapped at words to `width` columns; if `short`, only what is shown first.
 
     `files` are the folder of the result's files, and files of its own. `paint` colours the decision and the warnings.
     """
@@ -52,8 +52,8 @@ def columns(facts: Iterable[Fact], width: int) -> Iterable[str]:
         yield wrapped(text, width, before, " " * (2 * INDENT + column) if longest else indent)
 
 
-def _table(table: Table, width: int) -> str:
-    """Return a table; a name is cut where the figures leave no room for it."""
+def _table(table: PageTable, width: int) -> str:
+    """A table; a name is cut where the figures leave no room for it."""
     rows = (table.columns, *table.rows)
     longest, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
     room = width - INDENT - sum(INDENT + size for size in sizes)
@@ -68,7 +68,7 @@ def _table(table: Table, width: int) -> str:
 
 
 def wrapped(text: str, width: int, before: str = "", after: str = "") -> str:
-    """Return `text` wrapped at words, with `before` on the first line and `after` on the others.
+    """`text` wrapped at words, with `before` on the first line and `after` on the others.
 
     A word that is longer than a line is not broken: it may be a path or a command. Nor is "5 %".
     """

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from judgeloop.report.labels import LabelRow, Texts
-from judgeloop.report.page import Page, Table, decided
+from judgeloop.report.page import Page, PageTable, decided
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import count, shortened, visible
 
@@ -57,7 +57,7 @@ class Since(NamedTuple):
         turned = f"{count(len(rows), 'item')} turned since run {run}, of {self.both:,} judged in both"
         head = turned if self.both else f"no item was judged both in run {run} and here"
         return Page(
-            (decided(head),), (Table("", ("item", "then", "now", "outputs that differ"), rows),) if rows else ()
+            (decided(head),), (PageTable("", ("item", "then", "now", "outputs that differ"), rows),) if rows else ()
         )
 
 
@@ -93,13 +93,13 @@ def _by_place(result: RunResult, names: Sequence[str]) -> dict[Place, LabelRow]:
 
 
 def _swapped(label: LabelRow) -> LabelRow:
-    """Return a verdict on two systems from the side of the other."""
+    """A verdict on two systems from the side of the other."""
     score = None if label.score is None else round(1 - label.score, 12)
     return replace(label, system=label.against or "", against=label.system, score=score)
 
 
 def _side(label: LabelRow) -> object:
-    """Return which side has won; None for a tie or a rating."""
+    """Which side has won; None for a tie or a rating."""
     if label.score is None:
         return "no verdict"
     return None if label.winner is None else label.winner == label.system
@@ -116,7 +116,7 @@ def _verdict(label: LabelRow) -> str:
 
 
 def _texts(x: Texts, y: Texts, names: list[tuple[str, str]]) -> dict[str, set[str]]:
-    """Return the items on which outputs differ, by the system's name in Y, or prompts do."""
+    """The items on which outputs differ, by the system's name in Y, or prompts do."""
     old, new = _by_item(x, [name for name, _ in names]), _by_item(y, [name for _, name in names])
     parts = ("the prompt", *(name for _, name in names))
     return {
@@ -125,7 +125,7 @@ def _texts(x: Texts, y: Texts, names: list[tuple[str, str]]) -> dict[str, set[st
 
 
 def _by_item(texts: Texts, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the prompt and the outputs of these systems, by item."""
+    """The prompt and the outputs of these systems, by item."""
     outputs = [texts.pool.outputs[texts.pool.systems.index(name)] for name in names]
     return {item.id: (item.prompt, *(one[n] for one in outputs)) for n, item in enumerate(texts.pool.items)}
 

@@ -51,7 +51,7 @@ _SHOWN = _Shown()
 
 
 def visible(text: str) -> str:
-    r"""Return `text` on a single line, with unseen characters and CI commands escaped, but for an emoji's own.
+    r"""`text` on a single line, with unseen characters and CI commands escaped, but for an emoji's own.
 
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
@@ -62,12 +62,12 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """Return `text` as `visible` does, but keep its line breaks and tabs."""
+    """`text` as `visible` does, but keep its line breaks and tabs."""
     return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
 
 
 def csv_cell(text: str) -> str:
-    """Return `text` as a spreadsheet cell, with a quote before what looks like a formula.
+    """`text` as a spreadsheet cell, with a quote before what looks like a formula.
 
     A formula may also begin behind blanks, behind a semicolon or a tab, which separate cells in some
     programs, and with a full-width sign.
@@ -79,12 +79,12 @@ def csv_cell(text: str) -> str:
 
 
 def count(number: int, thing: str) -> str:
-    """Return a number with its noun, such as `2 items`."""
+    """A number with its noun, such as `2 items`."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def sentence(text: str) -> str:
-    """Return `text` with a capital letter and a full stop, as a sentence of its own.
+    """`text` with a capital letter and a full stop, as a sentence of its own.
 
     A judge's name or a path at the beginning stays as it is.
 
@@ -97,12 +97,12 @@ def sentence(text: str) -> str:
 
 
 def stopped(text: str) -> str:
-    """Return `text` with a full stop, unless it ends as a sentence does."""
+    """`text` with a full stop, unless it ends as a sentence does."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def shortened(name: str, most: int) -> str:
-    """Return a name with unseen characters escaped, cut to `most` characters.
+    """A name with unseen characters escaped, cut to `most` characters.
 
     >>> shortened("gpt-4.1-mini-2025", 9)
     'gpt-4.1-…'
@@ -112,7 +112,7 @@ def shortened(name: str, most: int) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return a time for people.
+    """A time for people.
 
     >>> seconds(0.004), seconds(1.26), seconds(184.2)
     ('under 0.1 s', '1.3 s', '184 s')
@@ -123,7 +123,7 @@ def seconds(value: float) -> str:
 
 
 def one_in(risk: float) -> str:
-    """Return a probability in words that need no statistics.
+    """A probability in words that need no statistics.
 
     >>> one_in(0.1), one_in(0.05), one_in(0.15), one_in(0.001)
     ('1 in 10', '1 in 20', '15 in 100', '1 in 1,000')
@@ -133,7 +133,7 @@ def one_in(risk: float) -> str:
 
 
 def per_cent(share: float, digits: int = 0) -> str:
-    """Return a share in per cent, as sentences say it.
+    """A share in per cent, as sentences say it.
 
     >>> per_cent(0.214), per_cent(0.2146, 1), per_cent(0.004), per_cent(0)
     ('21 %', '21.5 %', '0.4 %', '0 %')
@@ -142,7 +142,7 @@ def per_cent(share: float, digits: int = 0) -> str:
 
 
 def places(gap: float, margin: float | None) -> int:
-    """Return to how many decimal places a gap is shown: to two, or to more if it would look like the margin.
+    """To how many decimal places a gap is shown: to two, or to more if it would look like the margin.
 
     >>> places(0.0952, 0.1), places(-0.0997, 0.1), places(0.1, 0.1), places(0.08, 0.1)
     (3, 4, 2, 2)
@@ -154,7 +154,7 @@ def places(gap: float, margin: float | None) -> int:
 
 
 def ends(interval: tuple[float, float], *, out: float | None = None, margin: float | None = None) -> tuple[str, str]:
-    """Return the ends of an interval of gaps with their signs; one that looks like the gap ruled `out` says so.
+    """The ends of an interval of gaps with their signs; one that looks like the gap ruled `out` says so.
 
     None that is not the `margin` looks like it.
 
@@ -169,7 +169,7 @@ def ends(interval: tuple[float, float], *, out: float | None = None, margin: flo
 
 
 def signed(gap: float, margin: float | None = None) -> str:
-    """Return a gap with its sign; it looks like the `margin` only if it is.
+    """A gap with its sign; it looks like the `margin` only if it is.
 
     >>> signed(-0.0), signed(-0.098, 0.1)
     ('+0.00', '-0.098')
@@ -179,7 +179,7 @@ def signed(gap: float, margin: float | None = None) -> str:
 
 
 def about(usd: float | None) -> str:
-    """Return an estimated sum in brackets, after what it pays for; empty for nothing.
+    """An estimated sum in brackets, after what it pays for; empty for nothing.
 
     >>> about(0.1197), about(None)
     (' (about $0.12)', '')
@@ -188,12 +188,12 @@ def about(usd: float | None) -> str:
 
 
 def dollars(usd: float) -> str:
-    """Return a sum of dollars as sentences say it."""
+    """A sum of dollars as sentences say it."""
     return show_usd(round(usd * PICO_PER_DOLLAR))
 
 
 def as_python(text: str) -> str:
-    """Return `text` with the values of settings as Python writes them.
+    """`text` with the values of settings as Python writes them.
 
     >>> as_python("`budget=none`, `risk=0.05` or `judge_price=IN,OUT`")
     '`budget="none"`, `risk=0.05` or `judge_price=(IN, OUT)`'

@@ -35,7 +35,7 @@ class Configuration:
 
     @classmethod
     def of(cls, **values: object) -> Self:
-        """Return a checked configuration; a value of None counts as not given.
+        """A checked configuration; a value of None counts as not given.
 
         Raises:
             InputError: a value is missing, unknown or out of range; names the field.
@@ -44,12 +44,12 @@ class Configuration:
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Return the values with added defaults that depend on other values."""
+        """The values with added defaults that depend on other values."""
         return values
 
 
 def checked(config: type[C], values: Mapping[str, object]) -> C:
-    """Return `values` as a `config`; a value of None counts as not given.
+    """`values` as a `config`; a value of None counts as not given.
 
     Raises:
         InputError: a value is missing, unknown or out of range; names the field.
@@ -78,7 +78,7 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
 
 
 def checked_value(field: Declared, value: object) -> Any:
-    """Return the value of a setting that is in no configuration; None counts as not given.
+    """The value of a setting that is in no configuration; None counts as not given.
 
     Raises:
         InputError: the value is missing or out of range; names the setting.
@@ -137,7 +137,7 @@ def _adapter(config: Any) -> Any:
 
 
 def _said(field: Declared | None, first: Mapping[str, Any]) -> str:
-    """Return pydantic's error in judgeloop's form: the field, what was expected, what was found."""
+    """Pydantic's error in judgeloop's form: the field, what was expected, what was found."""
     name = field.name if field else "configuration"
     if first["type"] == "missing":
         text = field.setting.help.rstrip(".") if field else ""
@@ -150,7 +150,7 @@ def _said(field: Declared | None, first: Mapping[str, Any]) -> str:
 
 
 def _rewritten(first: Mapping[str, Any]) -> str:
-    """Return how to write a number with a decimal comma, or a share in points, such as 5 for 5 %."""
+    """How to write a number with a decimal comma, or a share in points, such as 5 for 5 %."""
     if first["type"] == "float_parsing" and DECIMAL_COMMA.fullmatch(str(first["input"])):
         return f"; for {first['input']} write {str(first['input']).replace(',', '.')}"
     is_share = float(first.get("ctx", {}).get("le", first.get("ctx", {}).get("lt", 0))) == 1
@@ -161,7 +161,7 @@ def _rewritten(first: Mapping[str, Any]) -> str:
 
 
 def _expected(problem: str) -> str:
-    """Return pydantic's message, rewritten to begin with what was expected."""
+    """Pydantic's message, rewritten to begin with what was expected."""
     if problem.startswith(("Value should have at least 1 item", "Tuple should have at least 1 item")):
         return "expected at least one"
     if problem.startswith("Input is not a valid path"):

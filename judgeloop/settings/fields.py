@@ -142,7 +142,7 @@ CacheDir = Annotated[Path, place_setting("Folder for vectors and other caches.",
 
 
 def _address(value: object) -> object:
-    """Return the address of a server for its text; a path stays."""
+    """The address of a server for its text; a path stays."""
     if isinstance(value, str) and "://" in value:
         from judgeloop.ledger.opening import server_of
 

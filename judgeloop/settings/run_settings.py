@@ -244,7 +244,7 @@ class RunSettings(JudgeSettings):
         return self.gated if self.controls is None else self.controls == "on"
 
     def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
-        """Return whose answers controls show, and whose if these are too few: references first."""
+        """Whose answers controls show, and whose if these are too few: references first."""
         return REFERENCES, systems[0]
 
     @property
@@ -258,7 +258,7 @@ class RunSettings(JudgeSettings):
         return True
 
     def against(self, systems: tuple[str, ...]) -> str | None:
-        """Return the system that all others are compared with; None if there is no such system."""
+        """The system that all others are compared with; None if there is no such system."""
         del systems
         return None
 
@@ -268,7 +268,7 @@ class RunSettings(JudgeSettings):
         """Each system: its outputs, or the name of one that answers live."""
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return the pairs of systems that may be compared on an item, or the systems to rate.
+        """The pairs of systems that may be compared on an item, or the systems to rate.
 
         By default all systems are in one question.
 
@@ -278,7 +278,7 @@ class RunSettings(JudgeSettings):
         return [systems]
 
     def files_read(self) -> list[Path]:
-        """Return every file that the run reads, and its ledger."""
+        """Every file that the run reads, and its ledger."""
         given = [*files_of(self.output_files), self.items, self.price_file, self.ledger, *recorded_files(self.specs)]
         return [path for path in given if isinstance(path, Path)]
 
@@ -303,11 +303,11 @@ class ContestSettings(RunSettings):
     ).field(Vote.MAJORITY)
 
     def trusted(self, systems: tuple[str, ...]) -> str:
-        """Return the system whose outputs controls show: the baseline."""
+        """The system whose outputs controls show: the baseline."""
         return self.against(systems) or systems[self.require_winner == systems[0]]
 
     def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
-        """Return whose answers controls show, and whose if these are too few: the baseline's first."""
+        """Whose answers controls show, and whose if these are too few: the baseline's first."""
         return self.trusted(systems), REFERENCES
 
     @property
@@ -385,7 +385,7 @@ class GenerateSettings(MoneySettings):
 
 
 def named(judges: Iterable[object]) -> tuple[str, ...]:
-    """Return the judges that are given by name."""
+    """The judges that are given by name."""
     return tuple(one for one in judges if isinstance(one, str))
 
 
@@ -393,7 +393,7 @@ C = TypeVar("C", bound=MoneySettings)
 
 
 def within_ceiling(config: C, environment: Mapping[str, str]) -> C:
-    """Return `config` with a budget of at most the ceiling.
+    """`config` with a budget of at most the ceiling.
 
     The default budget is lowered to the ceiling. A budget that was given is never changed.
 
@@ -413,7 +413,7 @@ def within_ceiling(config: C, environment: Mapping[str, str]) -> C:
 
 
 def ceiling_of(environment: Mapping[str, str]) -> Decimal | None:
-    """Return the most that a budget may be, in dollars; None without a limit.
+    """The most that a budget may be, in dollars; None without a limit.
 
     Raises:
         InputError: it is no amount.

@@ -114,7 +114,7 @@ class Setting:
         return self.gate is Gate.GROUND or (self.gate is None and self.role is Role.RUN)
 
     def field(self, default: Any = MISSING) -> Any:
-        """Return the field of a configuration that it declares; without a default, it is required."""
+        """The field of a configuration that it declares; without a default, it is required."""
         return field(default=default, metadata={KEPT: self})
 
 
@@ -130,13 +130,13 @@ class Parse:
     form: Form | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """Return the schema by which a value is checked."""
+        """The schema by which a value is checked."""
         from pydantic_core import core_schema
 
         return core_schema.no_info_before_validator_function(self.function, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Callable[[Any], Any]) -> Any:
-        """Return the JSON schema of what is accepted."""
+        """The JSON schema of what is accepted."""
         return handler(schema) if self.form is None else dict(self.form)
 
 
@@ -264,7 +264,7 @@ class FoundFile:
 
 
 def key(name: str) -> str:
-    """Return the name of a setting as a settings file and its flag have it.
+    """The name of a setting as a settings file and its flag have it.
 
     >>> key("max_judgments")
     'max-judgments'
@@ -273,7 +273,7 @@ def key(name: str) -> str:
 
 
 def variable(name: str) -> str:
-    """Return the environment variable that sets a setting.
+    """The environment variable that sets a setting.
 
     >>> variable("max_judgments")
     'JUDGELOOP_MAX_JUDGMENTS'
@@ -282,7 +282,7 @@ def variable(name: str) -> str:
 
 
 def declared(config: Any) -> dict[str, Declared]:
-    """Return every field of a configuration, by name, in the order declared."""
+    """Every field of a configuration, by name, in the order declared."""
     return _declared(config)
 
 
@@ -297,12 +297,12 @@ def _declared(config: Any) -> dict[str, Declared]:
 
 
 def matching(pattern: str, expected: str) -> Form:
-    """Return the form of text that matches a regular expression as a whole."""
+    """The form of text that matches a regular expression as a whole."""
     return {"type": "string", "pattern": f"^({pattern})$", "description": expected}
 
 
 def several(one: Form) -> Form:
-    """Return the form of a list, or of one value alone or a text with commas."""
+    """The form of a list, or of one value alone or a text with commas."""
     single = [] if one.get("type") == "string" else [one]
     listed = {"type": "array", "items": one, "minItems": 1}
     return {"anyOf": [listed, *single, {"type": "string", "minLength": 1}]}
@@ -344,12 +344,12 @@ def like(pattern: str, expected: str) -> Parse:
 
 
 def described(rows: "Iterable[SelectorRow | RuleRow]") -> str:
-    """Return the rows of a catalogue for a help text: `random (uniform draws); race (…)`."""
+    """The rows of a catalogue for a help text: `random (uniform draws); race (…)`."""
     return "; ".join(f"{row.name} ({row.help})" for row in rows)
 
 
 def alternatives(names: Sequence[str]) -> str:
-    """Return the names as `a, b or c`.
+    """The names as `a, b or c`.
 
     >>> alternatives(["a", "b", "c"])
     'a, b or c'

@@ -34,7 +34,7 @@ def amount(value: object) -> Decimal | None:
 
 
 def _expected(text: str) -> str:
-    """Return what was expected in place of an amount in another form.
+    """What was expected in place of an amount in another form.
 
     >>> _expected("2,50"), _expected("US$2")
     ("expected dollars, such as 2.50 or '$2.50'", "expected dollars, such as 2 or '$2'")
@@ -90,7 +90,7 @@ def today() -> date:
 
 
 def night_began(night: str) -> str:
-    """Return when a night begins: at midnight, local time, as the ledger writes a time (UTC)."""
+    """When a night begins: at midnight, local time, as the ledger writes a time (UTC)."""
     midnight = datetime.combine(date.fromisoformat(night), time()).astimezone(UTC)
     return midnight.isoformat(timespec="milliseconds")
 
@@ -127,7 +127,7 @@ def unless_auto(value: object) -> object:
 
 
 def price_text(given: object) -> object:
-    """Return a pair of numbers, or the path of a file, as text; other values as they are.
+    """A pair of numbers, or the path of a file, as text; other values as they are.
 
     >>> price_text((0.15, 0.6)), price_text("1,4")
     ('0.15,0.6', '1,4')

@@ -22,25 +22,25 @@ OTHERS = "In this night other outputs of {} were judged before, in run {}, which
 Systems = tuple[str, ...]
 
 
-class Ended(NamedTuple):
+class LastRun(NamedTuple):
     """The last run of some systems in a night; `result` is None if it has none."""
 
     run: PastRun
     result: RunResult | None
 
 
-def _word(ended: Ended) -> str:
-    """Return how a run ended; of one that did not, what became of it."""
-    code, result = ended.run.recorded.note.exit_code, ended.result
+def _word(last: LastRun) -> str:
+    """How a run ended; of one that did not, what became of it."""
+    code, result = last.run.recorded.note.exit_code, last.result
     if code is None or result is None:
-        return ended.run.state.value
+        return last.run.state.value
     return state_of(result.outcome, code, doubtful=is_doubtful(result))
 
 
 def compared(
     ledger: Address, night: str, lines: Sequence[Line], unread: Sequence[str]
 ) -> tuple[str, tuple[Line, ...], list[str]]:
-    """Return the night of this suite before `night`, `lines` with what was known of each, and who is absent now.
+    """The night of this suite before `night`, `lines` with what was known of each, and who is absent now.
 
     A night's name is its date and that of the suite. Absent are systems of the last night that are in no pair now.
     Those of a pair that could not be read are not: `unread` has its name and files. None is where no pair of the
@@ -67,12 +67,12 @@ def compared(
 
 
 def _named(system: str, said: str) -> bool:
-    """Return whether a text names a system by itself, not within another word, as "worse" is in "not_worse"."""
+    """Whether a text names a system by itself, not within another word, as "worse" is in "not_worse"."""
     return re.search(rf"(?<![\w-]){re.escape(system)}(?![\w-])", said) is not None
 
 
 def _then(line: Line, before: Mapping[Systems, PastRun], unread: Sequence[str]) -> PastRun | None:
-    """Return a pair's run of the last night; a pair that could not be read is known by its name and files."""
+    """A pair's run of the last night; a pair that could not be read is known by its name and files."""
     if line.systems:
         return before.get(line.systems)
     said = next((one for one in unread if one.startswith(f"{line.name} ")), "")
@@ -80,8 +80,8 @@ def _then(line: Line, before: Mapping[Systems, PastRun], unread: Sequence[str]) 
     return known[0] if len(known) == 1 else None
 
 
-def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Ended) -> Line:
-    """Return a line with how its systems ended before, by what is required now, what turned, and if outputs are new."""
+def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: LastRun) -> Line:
+    """A line with how its systems ended before, by what is required now, what turned, and if outputs are new."""
     line = replace(line, before=_word(then))
     if line.run not in runs:
         return line
@@ -95,13 +95,13 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Ende
 
 
 def other_outputs(x: RunNote, y: RunNote) -> list[str]:
-    """Return the systems of `y` whose outputs are not all those of `x`, as far as it is known; matched by place."""
+    """The systems of `y` whose outputs are not all those of `x`, as far as it is known; matched by place."""
     found = zip(y.systems, x.outputs, y.outputs, strict=False)
     return [name for name, old, new in found if old and new and old != new]
 
 
 def _warned(line: Line, runs: Mapping[str, PastRun]) -> Line:
-    """Return a line with a warning, if its pair was asked in the same night about other outputs."""
+    """A line with a warning, if its pair was asked in the same night about other outputs."""
     if line.run not in runs:
         return line
     own = runs[line.run].recorded
@@ -114,7 +114,7 @@ def _warned(line: Line, runs: Mapping[str, PastRun]) -> Line:
 
 
 def _unchanged(line: Line, runs: Mapping[str, PastRun], asked: Container[str]) -> Line:
-    """Return a line with the latest night before that `asked` the same about the same outputs, if one did."""
+    """A line with the latest night before that `asked` the same about the same outputs, if one did."""
     if line.run not in runs or not _known(runs[line.run].recorded.note):
         return line
     own = runs[line.run].recorded
@@ -132,9 +132,9 @@ def _unchanged(line: Line, runs: Mapping[str, PastRun], asked: Container[str]) -
 
 
 def _known(note: RunNote) -> bool:
-    """Return whether all outputs are known beforehand, as those of systems that answer live are not."""
+    """Whether all outputs are known beforehand, as those of systems that answer live are not."""
     return bool(note.outputs) and all(note.outputs)
 
 
-def _ended(ledger: Address, run: PastRun) -> Ended:
-    return Ended(run, None if run.decision is None else result_of(stored(ledger, run.id)))
+def _ended(ledger: Address, run: PastRun) -> LastRun:
+    return LastRun(run, None if run.decision is None else result_of(stored(ledger, run.id)))

@@ -14,7 +14,7 @@ Rows = tuple[tuple[str, str], ...]  # pairs of a name and a text
 FIRST, EACH = "\1", "\0"  # stand in a text for the first and the last system of each pair
 
 
-class Said(NamedTuple):
+class PairText(NamedTuple):
     """A text about a pair: what pairs may have in common, and its own, with the systems that `FIRST` and `EACH` are."""
 
     name: str
@@ -23,12 +23,12 @@ class Said(NamedTuple):
     systems: tuple[str, ...] = ()
 
 
-def grouped(said: Iterable[Said], pairs: int) -> Rows:
-    """Return a row for each name and text; those with a text in common are one row, the most of them the last.
+def grouped(said: Iterable[PairText], pairs: int) -> Rows:
+    """A row for each name and text; those with a text in common are one row, the most of them the last.
 
     `pairs` is the number of all.
     """
-    groups: dict[str, list[Said]] = {}
+    groups: dict[str, list[PairText]] = {}
     for one in said:
         groups.setdefault(one.common, []).append(one)
     most = max(groups.values(), key=len, default=[])
@@ -48,7 +48,7 @@ def grouped(said: Iterable[Said], pairs: int) -> Rows:
 
 
 def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
-    """Return sentences with all systems in the place of each pair's own: of those of which something is not shown, any.
+    """Sentences with all systems in the place of each pair's own: of those of which something is not shown, any.
 
     >>> _of_all(f"It is not shown that {visible(EACH)} is worse. {visible(EACH)} is ahead.", [("o", "a"), ("o", "b")])
     'It is not shown that any of a, b is worse. Each of a, b is ahead.'

@@ -70,19 +70,19 @@ class Account:
     closed: bool = False
 
     def at(self, level_p: int) -> int:
-        """Return its budget at a level: at least what it was charged, at most its own limit."""
+        """Its budget at a level: at least what it was charged, at most its own limit."""
         most_p = level_p if self.limit_p is None else min(level_p, self.limit_p)
         return max(self.charged_p, most_p)
 
     def goes_on(self, budget_p: int) -> bool:
-        """Return whether it can do more with a budget; in its first round it looks what is known."""
+        """Whether it can do more with a budget; in its first round it looks what is known."""
         if self.given_p is None:
             return True
         return budget_p > self.given_p and budget_p >= self.charged_p + max(1, self.need_p)
 
 
 def allot(sum_p: int, accounts: Mapping[str, Account]) -> dict[str, int]:
-    """Return the budgets of the next round, by pair; empty once no pair can go on.
+    """The budgets of the next round, by pair; empty once no pair can go on.
 
     A pair that is not in it does not run, and is charged nothing.
     """
@@ -100,7 +100,7 @@ def allot(sum_p: int, accounts: Mapping[str, Account]) -> dict[str, int]:
 
 
 def _level(left_p: int, accounts: list[Account]) -> int:
-    """Return the highest level whose budgets are together at most `left_p`; 0 if there is none."""
+    """The highest level whose budgets are together at most `left_p`; 0 if there is none."""
     low, high = 0, max(0, left_p)
     while low < high:
         middle = (low + high + 1) // 2
@@ -167,13 +167,13 @@ class Ended:
 
 
 def _goes_on(result: RunResult) -> bool:
-    """Return whether the same command may ask more, as something cut this one short."""
+    """Whether the same command may ask more, as something cut this one short."""
     again = {NoteCode.RESUME, NoteCode.FIX_AND_RESUME, NoteCode.BEGIN_ANEW}
     return any(one.code in again for one in result.advice)
 
 
 def _advice(result: RunResult) -> str:
-    """Return what would answer a question that is undecided; "" where the same command asks more."""
+    """What would answer a question that is undecided; "" where the same command asks more."""
     if result.outcome not in {Outcome.UNDECIDED, Outcome.NOT_SHOWN} or _goes_on(result):
         return ""
     paid_out = result.halt.kind is StopKind.BUDGET
@@ -181,13 +181,13 @@ def _advice(result: RunResult) -> str:
 
 
 def _risk(result: RunResult) -> float:
-    """Return the proved risk of an answer; 0 without one, or if nothing is left to chance."""
+    """The proved risk of an answer; 0 without one, or if nothing is left to chance."""
     answered = result.answer in {Outcome.PASSED, Outcome.DECIDED, Outcome.FAILED} and result.risk != 0.0
     return result.setup.risk_threshold if answered and result.setup.guarantee else 0.0
 
 
 def _judged_by(result: RunResult) -> str:
-    """Return the judge and the risk, and how the judge's controls ended, as far as they did."""
+    """The judge and the risk, and how the judge's controls ended, as far as they did."""
     said = f"{result.setup.judge}, at a risk of {result.setup.risk_threshold:g}"
     ends = {one.end for one in result.counts.controls if one is not None}
     if not result.setup.controlled or not ends or None in ends:
@@ -200,7 +200,7 @@ def _judged_by(result: RunResult) -> str:
 def prepared(
     pair: Pair, config: SuiteSettings, environment: Mapping[str, str], *, offline: bool = False
 ) -> Prepared[Any]:
-    """Return a pair that is ready to run, or for a forecast if `offline`.
+    """A pair that is ready to run, or for a forecast if `offline`.
 
     Raises:
         InputError: it cannot be asked.
@@ -220,7 +220,7 @@ def prepared(
 
 
 def first_night(ready: Prepared[Any]) -> str | None:
-    """Return the first night that asked the same of the same outputs; None if this is it.
+    """The first night that asked the same of the same outputs; None if this is it.
 
     Its draws are those of each later night. To draw anew from verdicts that are known is no new evidence, and
     would sooner or later turn an answer by chance.
@@ -268,7 +268,7 @@ async def run_suite(
     tell: Callable[[Ended], None],
     watch: Watch,
 ) -> tuple[list[Ended], int]:
-    """Return how each pair ended, in their order, and what other runs of the night were charged before.
+    """How each pair ended, in their order, and what other runs of the night were charged before.
 
     `tell` gets each end as soon as it is final, and `watch` is a context for each part of a pair that runs.
 
@@ -334,7 +334,7 @@ class _Suite:
         self.accounts[pair.name] = Account(charged.get(ready.run_id, 0), limit_p)
 
     def _prepared(self, pair: Pair) -> Prepared[Any]:
-        """Return a pair that is ready to run."""
+        """A pair that is ready to run."""
         ready = prepared(pair, self.config, self.environment)
         return replace(ready, ledger=self.ledger, night=self.night)
 

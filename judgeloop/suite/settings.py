@@ -117,7 +117,7 @@ def read_suite(path: Path, commands: Commands, *, trusted: bool) -> SuiteFile:
 
 
 def pairs_of(suite: SuiteFile, base: Layer, flags: Layer) -> list[Pair]:
-    """Return the pairs of a suite in the order of the file; a pattern may stand for several.
+    """The pairs of a suite in the order of the file; a pattern may stand for several.
 
     `base` holds what settings files say, and `flags` what the command line and the environment say.
 
@@ -171,7 +171,7 @@ def _question(suite: SuiteFile, wanted: object) -> Asked:
 
 
 def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question: Asked) -> dict[str, Any]:
-    """Return the settings in a pair's table by name, as in a table of the question's command.
+    """The settings in a pair's table by name, as in a table of the question's command.
 
     Raises:
         DataError: there is no such setting, it is set for all pairs, or only the caller may set it.
@@ -191,7 +191,7 @@ def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question:
 
 
 def _merged(layers: Sequence[Layer], question: Asked) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
-    """Return the values of all layers, the caller's over a file's, and what the gate rests on among them.
+    """The values of all layers, the caller's over a file's, and what the gate rests on among them.
 
     Raises:
         InputError: a file weakens the caller's gate, or the question has no such condition.
@@ -213,7 +213,7 @@ def _merged(layers: Sequence[Layer], question: Asked) -> tuple[dict[str, Any], t
 
 
 def in_order(layers: Iterable[Layer]) -> list[Layer]:
-    """Return the layers in the order in which they win: what a file says first, the caller's word last."""
+    """The layers in the order in which they win: what a file says first, the caller's word last."""
     return sorted(layers, key=lambda layer: layer.trusted)
 
 
@@ -256,7 +256,7 @@ def _fields(question: Asked) -> Mapping[str, Declared]:
 
 
 def _places(suite: SuiteFile, text: object, options: Sequence[str]) -> tuple[bool, list[Path | str]]:
-    """Return whether a text is a pattern, and the systems that it names: one that answers live, or files.
+    """Whether a text is a pattern, and the systems that it names: one that answers live, or files.
 
     Raises:
         InputError: a pattern matches nothing, a path leads outside, or only the caller may name the system.
@@ -316,7 +316,7 @@ def _asked(question: Asked, places: Sequence[tuple[bool, list[Path | str]]]) -> 
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return several values as they are, one as a list of it, and none as no list."""
+    """Several values as they are, one as a list of it, and none as no list."""
     return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
 
 

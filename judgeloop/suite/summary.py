@@ -16,11 +16,11 @@ from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
 from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.page import Fact, Page, Section, Table, decided, named
+from judgeloop.report.page import Fact, Page, PageTable, Section, decided, named
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, per_cent, visible
-from judgeloop.suite.in_common import EACH, FIRST, Rows, Said, grouped
+from judgeloop.suite.in_common import EACH, FIRST, PairText, Rows, grouped
 
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a
 # browser colours a state as a win, a tie or a loss.
@@ -132,20 +132,20 @@ class Line:
         return "; ".join(f"{what} ({by})" for what, by in self.gate)
 
     def of_each(self, text: str) -> str:
-        """Return a text with `FIRST` and `EACH` for the names of the systems, which pairs may share."""
+        """A text with `FIRST` and `EACH` for the names of the systems, which pairs may share."""
         if len(self.systems) < PAIR:
             return text
         for system, sign in ((self.systems[-1], EACH), (self.systems[0], FIRST)):
             text = re.sub(rf"(?<!\S){re.escape(visible(system))}(?![^\s,.;:])", sign, text)
         return text
 
-    def said(self, text: str) -> Said:
-        """Return a text of the pair, to be grouped."""
+    def said(self, text: str) -> PairText:
+        """A text of the pair, to be grouped."""
         ends = (self.systems[0], self.systems[-1]) if self.systems else ()
-        return Said(self.name, self.of_each(text), text, ends)
+        return PairText(self.name, self.of_each(text), text, ends)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the line as JSON values."""
+        """The line as JSON values."""
         values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
         del values["since"]
         values |= {"turned": [one._asdict() for one in self.since.turned], "judged_in_both": self.since.both}
@@ -211,7 +211,7 @@ class Summary:
         return (("order", f"{said}; each counts as a tie"),) if said else ()
 
     def warned(self, *, passed: bool = True) -> Rows:
-        """Return the warnings of the pairs; without those of pairs that `passed` and are not doubtful."""
+        """The warnings of the pairs; without those of pairs that `passed` and are not doubtful."""
         said = [
             one.said(text if passed or one.exit_code else f"it passed, but: {text}")
             for one in self.lines
@@ -235,16 +235,16 @@ class Summary:
             how = "With a higher budget it"
         if how:
             cost += f" {how} goes on (--night {self.night[:DATE]})."
-        gates = [Said(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
+        gates = [PairText(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         same = [
-            Said(one.name, text, text)
+            PairText(one.name, text, text)
             for one in self.lines
             if one.same_as and (text := (FURTHER if one.further else KNOWN).format(one.same_as))
         ]
-        by = [Said(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
+        by = [PairText(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
-        turned = [Said(name, text, text) for name, text in since]
+        turned = [PairText(name, text, text) for name, text in since]
         first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
         said = [one.said(one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
@@ -270,11 +270,11 @@ class Summary:
                 *named(Section.JUDGE, (*grouped(by, len(self.lines)), *self.wrong, *self.order)),
                 *named(Section.DATA, grouped(same, len(self.lines))),
             ),
-            (Table("", columns, tuple(rows), note.strip(), Section.DECISION),),
+            (PageTable("", columns, tuple(rows), note.strip(), Section.DECISION),),
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON values."""
+        """The JSON values."""
         return {
             "job": "suite",
             "night": self.night,
@@ -287,12 +287,12 @@ class Summary:
         }
 
     def to_csv(self) -> str:
-        """Return the table as a spreadsheet reads it, with figures as numbers, as in the JSON."""
+        """The table as a spreadsheet reads it, with figures as numbers, as in the JSON."""
         rows = [[one.to_json()[name] for name in FIGURES] for one in self.lines]
         return "".join(f"{csv_line(row)}\n" for row in (FIGURES, *rows))
 
     def to_junit(self) -> str:
-        """Return JUnit XML: a test for each pair, which passes exactly if its exit code is 0.
+        """JUnit XML: a test for each pair, which passes exactly if its exit code is 0.
 
         A test that is skipped names absent systems.
         """
@@ -300,25 +300,25 @@ class Summary:
         return render_ends("suite", ends, self.missed)
 
     def to_html(self, links: Mapping[str, str]) -> str:
-        """Return an HTML page; `links` lead from pairs to their reports, by name."""
+        """An HTML page; `links` lead from pairs to their reports, by name."""
         shown = {visible(name): link for name, link in links.items()}
         return render_index(self.page, shown, TONES)
 
 
 def state_of(outcome: Outcome | None, exit_code: int, *, doubtful: bool) -> str:
-    """Return how a pair ended, in a word; without an `outcome`, by which error."""
+    """How a pair ended, in a word; without an `outcome`, by which error."""
     if outcome is None:
         return ERRORS.get(exit_code, f"exit {exit_code}")
     return DOUBTFUL.get(outcome, outcome.said) if doubtful else outcome.said
 
 
 def is_doubtful(result: RunResult) -> bool:
-    """Return whether a pass may say little, by a warning of the result."""
+    """Whether a pass may say little, by a warning of the result."""
     return any(one.code in DOUBTED for one in result.warnings)
 
 
 def worst(codes: Iterable[int]) -> int:
-    """Return the exit code of a suite whose pairs end with `codes`.
+    """The exit code of a suite whose pairs end with `codes`.
 
     >>> worst([0, 3, 5, 0]), worst([4, 1, 2]), worst([1, 4])
     (5, 2, 1)

@@ -112,7 +112,7 @@ def described(name: str) -> bool:
 
 
 def source(value: Any) -> Any:
-    """Return a text as the name of a system that answers live, or else as a path.
+    """A text as the name of a system that answers live, or else as a path.
 
     So is the path of a description. What is neither a text nor a path is returned as it is.
 
@@ -135,7 +135,7 @@ def source(value: Any) -> Any:
 
 
 def files_of(sources: Iterable[object]) -> list[Path]:
-    """Return the files among sources: those of outputs, and descriptions."""
+    """The files among sources: those of outputs, and descriptions."""
     named = (Path(one) if isinstance(one, str) and described(one) else one for one in sources)
     return [one for one in named if isinstance(one, Path)]
 

@@ -66,7 +66,7 @@ class Reading:
         return {name: part for name, part in parts.items() if part is not None}
 
     def of(self, output: Output) -> tuple[str | None, str]:
-        """Return what is judged of an output, or None and why there is nothing."""
+        """What is judged of an output, or None and why there is nothing."""
         text = output.text
         if text is not None and self.thoughts_end is not None:
             _, ended, text = text.rpartition(self.thoughts_end)
@@ -131,7 +131,7 @@ class Description(BaseModel):
         return _FIELD.split(self.prompt)
 
     def messages(self, item: Item) -> list[tuple[str, str]]:
-        """Return the messages that are sent about an item, each a role and a text.
+        """The messages that are sent about an item, each a role and a text.
 
         Raises:
             InputError: the item lacks a column of the template, or is a conversation that leaves no
@@ -167,7 +167,7 @@ KEYS_OF_FILE = tuple(name.replace("_", "-") for name in Description.model_fields
 
 
 def as_text(value: object) -> str:
-    """Return a JSON value as text: a text as it is, nothing for null."""
+    """A JSON value as text: a text as it is, nothing for null."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)
@@ -280,7 +280,7 @@ class ChatSystem:
         self.chat.make_ready(calls)
 
     def sent(self, item: Item) -> list[tuple[str, str]]:
-        """Return the messages that are sent about an item.
+        """The messages that are sent about an item.
 
         Raises:
             InputError: the item lacks what the description needs.
@@ -288,12 +288,12 @@ class ChatSystem:
         return self._description.messages(item)
 
     def read(self, output: Output) -> Output:
-        """Return an output as it is judged; the ledger has the whole text."""
+        """An output as it is judged; the ledger has the whole text."""
         text, failed = self._description.reading.of(output)
         return replace(output, text=text, failed=failed)
 
     def quote(self, call: Call) -> Quote:
-        """Return the worst case: a token per byte of input, and the limit of output tokens."""
+        """The worst case: a token per byte of input, and the limit of output tokens."""
         return self.chat.quote(call, self.sent(call.item))
 
     async def answer(self, call: Call) -> Reply:

@@ -77,7 +77,7 @@ class CodeSystem(ABC):
 
     @abstractmethod
     def sent(self, item: Item) -> object:
-        """Return what it is told of an item, as a JSON value."""
+        """What it is told of an item, as a JSON value."""
 
     @abstractmethod
     async def run(self, item: Item) -> tuple[object, int | None, str]:
@@ -88,7 +88,7 @@ class CodeSystem(ABC):
         """
 
     def quote(self, call: Call) -> Quote:
-        """Return the most that a call may cost, as the caller said."""
+        """The most that a call may cost, as the caller said."""
         del call
         return Quote(self.most_p, self.most_p, price=self._price)
 
@@ -106,7 +106,7 @@ class CodeSystem(ABC):
         return Reply(output, self.most_p if cost_p is None else cost_p, model=model)
 
     def read(self, output: Output) -> Output:
-        """Return an output as it is."""
+        """An output as it is."""
         return output
 
     async def aclose(self) -> None:  # noqa: B027 - no kind of code has anything to close
@@ -114,7 +114,7 @@ class CodeSystem(ABC):
 
 
 def checked_text(given: object) -> str:
-    """Return an output as text that can be kept and judged.
+    """An output as text that can be kept and judged.
 
     Raises:
         FailedError: it is no text, is no UTF-8, has NUL characters, or is too long.
@@ -165,7 +165,7 @@ class FunctionSystem(CodeSystem):
             )
 
     def sent(self, item: Item) -> dict[str, object]:
-        """Return the arguments, by name.
+        """The arguments, by name.
 
         Raises:
             InputError: the function needs a column that the item does not have.

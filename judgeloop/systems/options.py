@@ -135,7 +135,7 @@ def options_of(
     offline: bool = False,
     allow_plugins: bool = False,
 ) -> dict[str, SystemOptions]:
-    """Return the options of each live system in `names`, from `entries` NAME.key=value.
+    """The options of each live system in `names`, from `entries` NAME.key=value.
 
     Of two values for one key the later counts, so that a flag wins over a file.
 

@@ -16,7 +16,7 @@ from support.messages_server import message, text
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.keys import KeyIngredients, digest, output_note
 from judgeloop.core.records import Call, Item, Output
-from judgeloop.questions.compare.question import Compare
+from judgeloop.questions.compare.question import CompareQuestion
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE
 from judgeloop.systems.catalogue import OF_MODELS, make_system
@@ -215,7 +215,7 @@ def keys_of(name, values):
         first="old.jsonl", second=name, items="items.jsonl", judge=("openai/gpt-4.1",),
         system=tuple(f"{name}.{key}={value}" for key, value in values.items()), allow_plugins=True,
     )  # fmt: skip
-    ready = Compare().prepare(config, ENVIRONMENT)
+    ready = CompareQuestion().prepare(config, ENVIRONMENT)
     one, item = ready.inputs.systems[1], ready.pool.items[0]
     output = digest(output_note(one.identity, one.sent(item), ""))
     shown = Call(item, ready.pool.systems, ("one", "another"))

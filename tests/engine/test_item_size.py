@@ -16,7 +16,7 @@ from judgeloop.engine.asks import plan_for, size_of
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
-from judgeloop.questions.compare.question import Compare
+from judgeloop.questions.compare.question import CompareQuestion
 from judgeloop.questions.compare.settings import CompareSettings
 
 LARGE = "x" * 50_000_000
@@ -67,7 +67,7 @@ def test_by_default_an_item_of_two_megabytes_is_not_judged(tmp_path, size, limit
     }  # fmt: skip
     files, more = write(tmp_path, rows), {"max_abstentions": 0.5, "min_judgments": 6, **limit}
     config = CompareSettings.of(first=files["a"], second=files["b"], judge="metric:exact", **more)
-    result = asyncio.run(Compare().run(Compare().prepare(config, {})))
+    result = asyncio.run(CompareQuestion().run(CompareQuestion().prepare(config, {})))
     assert (result.asked, result.counts.abstentions, result.judged) == (6, abstentions, 6 - abstentions)
     reasons = [row.reason for row in result.labels if row.score is None]
     assert all("max_item_bytes" in reason for reason in reasons)

@@ -16,7 +16,7 @@ from judgeloop.core.records import Abstention, Choice, Item, Label, Pool, Shown,
 from judgeloop.report import html as page
 from judgeloop.report import labels as texts
 from judgeloop.report.labels import LONGEST, Texts
-from judgeloop.report.page import Page, Table, decided
+from judgeloop.report.page import Page, PageTable, decided
 
 SYSTEMS = ("small", "large")
 EVIL = "</p></details></script><script>alert('x')</script> & \x1b[31m\u202e\u200b"
@@ -121,7 +121,7 @@ def test_a_warning_stands_among_what_is_seen_first():
 
 
 def test_words_stand_on_the_left_and_figures_below_each_other():
-    table = Table("", ("pair", "state", "cost"), (("a", "failed", "$1.00"), ("b", "passed", "")))
+    table = PageTable("", ("pair", "state", "cost"), (("a", "failed", "$1.00"), ("b", "passed", "")))
     html = page.render_index(Page((decided("Night"),), (table,)), {"a": "a.html"}, {"failed": "lost"})
     assert '<th scope="col" class="word">state</th><th scope="col">cost</th>' in html
     assert '<td class="word" data-name="state"><span class="chip lost">failed</span></td>' in html

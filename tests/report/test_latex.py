@@ -5,9 +5,9 @@ from __future__ import annotations
 from support.results import make_result
 
 from judgeloop.report.forms import render_latex
-from judgeloop.report.page import Fact, Page, Section, Table, decided
+from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 
-STANDINGS = Table("Standings", ("system", "win rate"), (("gpt_4 & co", "0.61 ± 0.04"),))
+STANDINGS = PageTable("Standings", ("system", "win rate"), (("gpt_4 & co", "0.61 ± 0.04"),))
 
 
 def test_standings_are_a_table_whose_caption_has_decision_judge_and_risk():
@@ -27,7 +27,7 @@ def test_standings_are_a_table_whose_caption_has_decision_judge_and_risk():
 
 
 def test_groups_are_a_table_of_their_own_below_the_evidence():
-    groups = Table("By group", ("group", "won"), (("maths", "3"),), "Counts only.", Section.GROUPS)
+    groups = PageTable("By group", ("group", "won"), (("maths", "3"),), "Counts only.", Section.GROUPS)
     text = render_latex(Page((decided("x"),), (groups, STANDINGS)))
     assert text.count(r"\begin{table}") == 2
     assert "\\caption{By group. Counts only.}" in text.split(r"\end{table}")[1]

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from support.results import make_result
 
 from judgeloop.report.forms import escape, render_markdown
-from judgeloop.report.page import Fact, Page, Section, Table, decided
+from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 from judgeloop.report.words import visible
 
 SPECIAL = set("\\`*_{}[]<>#|!&~")
@@ -76,7 +76,7 @@ def test_strangers_text_adds_no_row_cell_link_or_tag(name):
     assert len(evil.splitlines()) == len(calm.splitlines())
     rows = [row for row in evil.splitlines() if row.startswith("- **")]
     assert len(rows) == len([row for row in calm.splitlines() if row.startswith("- **")]) > 6
-    table = replace(make_result().page, tables=(Table("", ("system", "won"), ((visible(name), "1"),)),))
+    table = replace(make_result().page, tables=(PageTable("", ("system", "won"), ((visible(name), "1"),)),))
     for row in render_markdown(table).partition("|---")[2].splitlines()[1:2]:
         assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
     texts = re.sub(r"^- \*\*[^*]*\*\*", "", evil, flags=re.MULTILINE)  # without the names, which are bold

@@ -18,7 +18,7 @@ from judgeloop.core.records import Choice, Item, Label, Pool, Verdict
 from judgeloop.questions.compare.page import page as text_of
 from judgeloop.report.labels import Texts
 from judgeloop.report.page import Fact, Section
-from judgeloop.report.pictures import Line as Course
+from judgeloop.report.pictures import Curve
 from judgeloop.suite.summary import Line, Summary
 
 pytestmark = [pytest.mark.processes, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=WANTED)]
@@ -35,7 +35,7 @@ def result_of(first="the quick red fox", second="the quick brown fox", items=40)
     pool_items = tuple(Item(f"q{number}", f"prompt {number} {first}") for number in range(100))
     pool = Pool(pool_items, ("small", "large"), ((first,) * 100, (second,) * 100))
     found = tuple(Label(Choice(n, 0.01), Verdict(n % 3 / 2, f"reason {n} {first}", both=True)) for n in range(items))
-    lead = Course("large", "lead", tuple((n, n / 2) for n in range(items)))
+    lead = Curve("large", "lead", tuple((n, n / 2) for n in range(items)))
     result = replace(make_result(labels=found, groups=(f"g0{first}", f"g1{first}")), texts=Texts(pool), course=(lead,))
     return replace(result, page=text_of(result))
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.report.pictures import Bar, Chart, Line, Row, Scale
+from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Scale
 from judgeloop.report.svg import Drawing, draw, spread, ticks
 
-LEAD = Line("+2", "lead", ((0, 0), (1, 1), (2, 2)))
-BOUND = Line("", "bound", ((1, 2), (2, 2)))
+LEAD = Curve("+2", "lead", ((0, 0), (1, 1), (2, 2)))
+BOUND = Curve("", "bound", ((1, 2), (2, 2)))
 CHART = Chart("Lead", "It rises to 2.", "judgments", (LEAD, BOUND), above="a", below="b", stop=(2, 2))
 BAR = Bar("Votes", "3 to 1", (("a", 3, "won"), ("none", 0, "tie"), ("b", 1, "lost")))
-ROW = Row("large", "+0.50", 0.5, (0.25, 0.75))
+ROW = IntervalRow("large", "+0.50", 0.5, (0.25, 0.75))
 SCALE = Scale("Gap", "It is 0.5.", -1, 1, (ROW,), ((0.0, "level"),))
 
 
@@ -42,7 +42,7 @@ def test_a_lead_meets_its_boundary_where_the_run_stopped():
 
 
 def test_a_side_of_zero_that_no_line_is_on_is_not_named():
-    below = replace(CHART, lines=(LEAD, Line("", "dots", ((0, -2), (2, -2)))))
+    below = replace(CHART, lines=(LEAD, Curve("", "dots", ((0, -2), (2, -2)))))
     assert [one.text for one in parts(CHART, "jl-soft") if one.text in {"a", "b"}] == ["a"]
     assert [one.text for one in parts(below, "jl-soft") if one.text in {"a", "b"}] == ["a", "b"]
 
@@ -61,7 +61,7 @@ def test_an_interval_lies_around_its_value():
 
 
 def test_a_name_stands_whole_and_figures_are_left_out_without_room():
-    long = Row("a-name-of-forty-letters-which-some-have-x", "0.25 to 0.75", None, (0.25, 0.75))
+    long = IntervalRow("a-name-of-forty-letters-which-some-have-x", "0.25 to 0.75", None, (0.25, 0.75))
     drawn = draw(replace(SCALE, rows=(ROW, long)))
     assert long.name in drawn
     assert ROW.said not in drawn
@@ -69,7 +69,7 @@ def test_a_name_stands_whole_and_figures_are_left_out_without_room():
 
 
 def test_names_beside_a_chart_stand_outside_of_it_and_are_led_to_their_lines():
-    short, other = (Line("early", "first", ((0, 2), (1, 2))), Line("late", "lead", ((0, 0), (2, 1.9))))
+    short, other = (Curve("early", "first", ((0, 2), (1, 2))), Curve("late", "lead", ((0, 0), (2, 1.9))))
     chart = replace(CHART, lines=(short, other), stop=None)
     (edge,) = {float(re.search(r"H([\d.]+)", one.get("d"))[1]) for one in parts(chart, "jl-grid")}
     names = {one.text: float(one.get("x")) for one in parts(chart, "jl-name")}
@@ -80,7 +80,7 @@ def test_names_beside_a_chart_stand_outside_of_it_and_are_led_to_their_lines():
 
 
 def test_what_is_out_of_view_is_cut_and_the_axis_has_what_is_in_it():
-    chart = replace(CHART, below="", unit=" %", view=(10, 20), lines=(Line("a", "lead", ((0, 100), (9, 12))),))
+    chart = replace(CHART, below="", unit=" %", view=(10, 20), lines=(Curve("a", "lead", ((0, 100), (9, 12))),))
     levels = [one.text for one in parts(chart, "jl-soft") if one.text.endswith("%")]
     assert levels == ["10 %", "12 %", "14 %", "16 %", "18 %", "20 %"]
     (inner,) = ET.fromstring(draw(chart)).findall("{http://www.w3.org/2000/svg}svg")

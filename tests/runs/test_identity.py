@@ -16,20 +16,20 @@ from judgeloop.core.records import Call, Item
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
-from judgeloop.questions.compare.question import Compare
+from judgeloop.questions.compare.question import CompareQuestion
 from judgeloop.questions.compare.settings import CompareSettings
-from judgeloop.questions.estimate.question import Estimate
+from judgeloop.questions.estimate.question import EstimateQuestion
 from judgeloop.questions.estimate.settings import EstimateSettings
-from judgeloop.questions.select.question import Select
+from judgeloop.questions.select.question import SelectQuestion
 from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.replay.settings import CONFIGS
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Role, declared
 
 QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {
-    CompareSettings: Compare().prepare,
-    SelectSettings: Select().prepare,
-    EstimateSettings: Estimate().prepare,
+    CompareSettings: CompareQuestion().prepare,
+    SelectSettings: SelectQuestion().prepare,
+    EstimateSettings: EstimateQuestion().prepare,
 }
 IN_THE_ID = {Role.RUN, Role.CONTENT, Role.KEY}
 ENVIRONMENT = {"OPENAI_API_KEY": "none"}

@@ -11,11 +11,11 @@ from support.code import command, function
 from support.live import ITEMS, write_items, write_outputs
 
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.question import Compare
+from judgeloop.questions.compare.question import CompareQuestion
 from judgeloop.questions.compare.settings import CompareSettings
-from judgeloop.questions.estimate.question import Estimate
+from judgeloop.questions.estimate.question import EstimateQuestion
 from judgeloop.questions.estimate.settings import EstimateSettings
-from judgeloop.questions.select.question import Select
+from judgeloop.questions.select.question import SelectQuestion
 from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.runs.inputs import live_systems
 
@@ -43,7 +43,7 @@ def prepared(second=LIVE, *system, first="old.jsonl", **more):
     """A comparison that is ready; `system` are options of the second system, without its name."""
     entries = [f"{second}.{one}" for one in system]
     given = GIVEN | {"system": entries, "judge_base_url": URL, "allow_plugins": True} | more
-    return Compare().prepare(CompareSettings.of(first=first, second=second, **given), ENVIRONMENT)
+    return CompareQuestion().prepare(CompareSettings.of(first=first, second=second, **given), ENVIRONMENT)
 
 
 def refused(said, *given, **more):
@@ -246,11 +246,11 @@ def test_selecting_by_all_outputs_is_refused_and_names_generate():
         system=[f"{name}.price=1,1" for name in (LIVE, "openai/plain")],
     )  # fmt: skip
     with pytest.raises(InputError, match=f"`selector=llm-selector` .* and {LIVE} answers live.*gener"):
-        Select().prepare(config, ENVIRONMENT)
+        SelectQuestion().prepare(config, ENVIRONMENT)
 
 
 @pytest.mark.parametrize("more", [{"proxy": "metric:rouge2"}, {"selector": "stratified"}])
 def test_an_estimate_by_all_outputs_is_refused(more):
     config = EstimateSettings.of(outputs=LIVE, judge_base_url=URL, system=[f"{LIVE}.price=1,1"], **GIVEN, **more)
     with pytest.raises(InputError, match="looks at the outputs of all items"):
-        Estimate().prepare(config, ENVIRONMENT)
+        EstimateQuestion().prepare(config, ENVIRONMENT)

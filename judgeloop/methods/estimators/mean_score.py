@@ -121,7 +121,7 @@ class MeanScore:
         )
 
     def exhausted(self, tally: Ratings) -> StopReason:
-        """Return why a run ends when no further item is to be asked about."""
+        """Why a run ends when no further item is to be asked about."""
         if tally.asked < tally.items:
             return NOTHING_FURTHER
         if tally.abstentions:

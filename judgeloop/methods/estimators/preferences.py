@@ -64,7 +64,7 @@ class Preferences:
         )
 
     def exhausted(self, tally: Tally) -> StopReason:
-        """Return why a run ends when no further item is to be asked about."""
+        """Why a run ends when no further item is to be asked about."""
         margin = abs(tally.wins[0] - tally.wins[1])
         if tally.judged + tally.abstentions < tally.items:
             return NOTHING_FURTHER
@@ -81,7 +81,7 @@ class Preferences:
 
 
 def whole(items: int) -> StopReason:
-    """Return the reason that all of a pool is judged."""
+    """The reason that all of a pool is judged."""
     return StopReason(StopKind.ALL_JUDGED, f"{every_one(items)} is judged, so nothing is left to chance")
 
 
@@ -118,7 +118,7 @@ def weighted_gap(tally: Tally) -> WeightedGap | None:
 
 
 def _propensities(tally: Tally, labels: Sequence[Label]) -> Sequence[float]:
-    """Return the propensities of the tally and of further labels.
+    """The propensities of the tally and of further labels.
 
     Empty if an item was picked, or if all draws were even.
     """
@@ -136,7 +136,7 @@ def _propensities(tally: Tally, labels: Sequence[Label]) -> Sequence[float]:
 
 
 def _even(items: int, asked: int) -> float:
-    """Return the propensity of a draw that prefers none of the items not asked about before."""
+    """The propensity of a draw that prefers none of the items not asked about before."""
     return 1 / max(1, items - asked)
 
 
@@ -152,7 +152,7 @@ class _Sample(NamedTuple):
 
 
 def chances_to_be_drawn(propensities: Floats) -> Floats:
-    """Return for each of the n items drawn its chance to be among n drawn: shape (n,), in (0, 1].
+    """For each of the n items drawn its chance to be among n drawn: shape (n,), in (0, 1].
 
     `propensities`, shape (n,), are in the order drawn, and so is the result. Successive draws are a
     race of exponential waiting times whose rates are the weights. So an item of weight w is drawn
@@ -194,7 +194,7 @@ def weighted_moments(scores: Floats, propensities: Floats) -> Moments:
 
 
 def weighted_interval(scores: Floats, propensities: Floats, items: int, risk: float) -> Interval | None:
-    """Return an interval that misses the mean of all `items` with probability about `risk`.
+    """An interval that misses the mean of all `items` with probability about `risk`.
 
     None with fewer than two draws. The interval is that of `interval_at_once`, with the variance
     that `UNSEEN` more scores of 0 and as many of 1 would add: draws that prefer some items may well
@@ -227,7 +227,7 @@ def _sample(scores: Floats, propensities: Floats) -> _Sample:
 
 
 def _variance(sample: _Sample, mean: float) -> float:
-    """Return the variance of the mean from each score's weighted distance from it.
+    """The variance of the mean from each score's weighted distance from it.
 
     The distances are centred on a mean to which items that were certain to be drawn do not
     contribute.
@@ -249,7 +249,7 @@ def _freedom(sample: _Sample) -> float:
 
 
 def _unseen(sample: _Sample, mean: float) -> float:
-    """Return what unseen scores of 0 and of 1 would add to the variance.
+    """What unseen scores of 0 and of 1 would add to the variance.
 
     Each has the mean weight of a draw. For even draws this is nearly
     `intervals.unseen_variance`. There it is a lower limit; here it is added, because measured

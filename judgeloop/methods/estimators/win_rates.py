@@ -107,7 +107,7 @@ class Standings:
 
 
 def scouted_items(systems: int, baseline: int | str | None, items: int) -> int:
-    """Return the number of items that choose the baseline: 0 if it is given, or of two systems.
+    """The number of items that choose the baseline: 0 if it is given, or of two systems.
 
     In a very small pool, the first system is the baseline.
     """
@@ -116,7 +116,7 @@ def scouted_items(systems: int, baseline: int | str | None, items: int) -> int:
 
 
 def score_of(label: Label) -> float:
-    """Return the score of a label's system: 1 if it was preferred, ½ for a tie, 0 if the baseline was.
+    """The score of a label's system: 1 if it was preferred, ½ for a tie, 0 if the baseline was.
 
     It is NaN for an abstention.
     """
@@ -184,7 +184,7 @@ class WinRates:
         )
 
     def exhausted(self, tally: Standings) -> StopReason:
-        """Return why a run ends when no further query is to be asked."""
+        """Why a run ends when no further query is to be asked."""
         asked = np.delete(tally.asked, tally.baseline)
         if self.sampled and tally.queries == tally.items:
             return SAMPLE_JUDGED

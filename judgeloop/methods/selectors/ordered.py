@@ -27,7 +27,7 @@ class LazyOrder:
         self._known: list[int] = []
 
     def at(self, place: int) -> int | None:
-        """Return the position at a place of the order; None after its end."""
+        """The position at a place of the order; None after its end."""
         while len(self._known) <= place:
             position = next(self._further, None)
             if position is None:
@@ -48,7 +48,7 @@ class Unmoved:
     """A selector whose choices do not depend on the answers."""
 
     def tell(self, state: S, labels: Sequence[Label]) -> S:
-        """Return the state unchanged."""
+        """The state unchanged."""
         del labels
         return state
 
@@ -58,22 +58,22 @@ class Ordered(Unmoved, ABC):
 
     @abstractmethod
     def positions(self, items: int, rng: np.random.Generator) -> Picks:
-        """Return all positions in the order picked; what is random is drawn at once.
+        """All positions in the order picked; what is random is drawn at once.
 
         Raises:
             ValueError: the selector was made for another number of items.
         """
 
     def step(self, position: int) -> Step:
-        """Return the step that judges an item: a rating, if the selector says nothing else."""
+        """The step that judges an item: a rating, if the selector says nothing else."""
         return Step((Choice(position, None, ONE_SYSTEM),))
 
     def init(self, items: int, rng: np.random.Generator) -> OrderState:
-        """Return the state before the first step; raises ValueError as `positions` does."""
+        """The state before the first step; raises ValueError as `positions` does."""
         return OrderState(LazyOrder(self.positions(items, rng)))
 
     def ask(self, state: OrderState, rng: np.random.Generator) -> tuple[Step | None, OrderState]:
-        """Return the next item of the order; None once all are picked."""
+        """The next item of the order; None once all are picked."""
         del rng  # all randomness is in the order
         position = state.order.at(state.picked)
         if position is None:

@@ -63,7 +63,7 @@ class Racing:
         return RaceState(order, self._levels(self.baseline or 0, items))
 
     def ask(self, state: RaceState, rng: np.random.Generator) -> tuple[Step | None, RaceState]:
-        """Return the next round; None while answers are awaited, or if nobody needs to be asked."""
+        """The next round; None while answers are awaited, or if nobody needs to be asked."""
         del rng  # all randomness is in the shuffle
         if state.levels is None:
             return self._scout(state)
@@ -95,7 +95,7 @@ class Racing:
         return start(self.systems, baseline, self.risk, population, items, gap=self.gap)
 
     def _scout(self, state: RaceState) -> tuple[Step | None, RaceState]:
-        """Return the comparisons of all systems with one of them; None while they are awaited.
+        """The comparisons of all systems with one of them; None while they are awaited.
 
         They count as picked: no rule concludes from them.
         """
@@ -112,7 +112,7 @@ class Racing:
 
 
 def likely_best(scores: Floats) -> int:
-    """Return the system with the most wins less losses against all others.
+    """The system with the most wins less losses against all others.
 
     `scores`, shape (systems, items), are against any one of them. On an item, a system is taken to win
     against all with lower scores. A good baseline saves most calls (docs/results): its own level is

@@ -36,7 +36,7 @@ class Random(Unmoved):
         return RandomState(rng.permutation(items))
 
     def ask(self, state: RandomState, rng: np.random.Generator) -> tuple[Step | None, RandomState]:
-        """Return the next item, with propensity 1 / (items left); None once all are drawn."""
+        """The next item, with propensity 1 / (items left); None once all are drawn."""
         del rng  # all randomness is in the shuffle
         left = len(state.order) - state.drawn
         if not left:

@@ -34,7 +34,7 @@ ROUND = 0.1
 
 
 def wasserstein_with_each(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
-    """Return the Wasserstein distance of sample and all values, after adding each value in turn.
+    """The Wasserstein distance of sample and all values, after adding each value in turn.
 
     `values`, shape (n,), are sorted; `chosen`, shape (n,), says which are in the sample. The result
     has shape (n,): one distance for each candidate. It is the integral of the difference of both
@@ -50,7 +50,7 @@ def wasserstein_with_each(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
 
 
 def kolmogorov_smirnov_with_each(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
-    """Return the two-sample Kolmogorov-Smirnov statistic after adding each value in turn.
+    """The two-sample Kolmogorov-Smirnov statistic after adding each value in turn.
 
     The two samples are the chosen values and all values. Arguments and shapes are those of
     `wasserstein_with_each`.
@@ -67,7 +67,7 @@ DISTANCES: dict[str, Distances] = {"wasserstein": wasserstein_with_each, "ks": k
 
 
 def next_to_resemble(values: Floats, chosen: NDArray[np.bool_], distances: Distances) -> int:
-    """Return the place, in the sorted `values`, of the value to add to the sample.
+    """The place, in the sorted `values`, of the value to add to the sample.
 
     Of several equally good values the first is taken. Huang et al. (2024), algorithm 1, line 20.
     """
@@ -76,7 +76,7 @@ def next_to_resemble(values: Floats, chosen: NDArray[np.bool_], distances: Dista
 
 
 def _apart(chosen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return the distances of both distribution functions between neighbouring values.
+    """The distances of both distribution functions between neighbouring values.
 
     Both results have shape (n - 1,). The first is for gaps below the added value, the second for
     gaps above it.
@@ -161,7 +161,7 @@ class Stratified:
         )
 
     def ask(self, state: StratifiedState, rng: np.random.Generator) -> tuple[Step | None, StratifiedState]:
-        """Return the next item; None while the next stratum depends on answers that are out.
+        """The next item; None while the next stratum depends on answers that are out.
 
         It is also None once every item is asked.
         """
@@ -193,7 +193,7 @@ class Stratified:
         return replace(state, deviations=np.sqrt(np.maximum(variances, 0.0)), left_in_round=size)
 
     def _to_begin_with(self, state: StratifiedState) -> NDArray[np.bool_]:
-        """Return which strata have not had their first draws."""
+        """Which strata have not had their first draws."""
         few: NDArray[np.bool_] = state.drawn < np.minimum(FIRST_DRAWS, self.strata.sizes)
         return few
 
@@ -224,7 +224,7 @@ class Stratified:
         return step, replace(state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left)
 
     def _pick(self, members: Counts, state: StratifiedState) -> tuple[int, float | None]:
-        """Return an item of the stratum not asked yet, and its propensity if it was drawn."""
+        """An item of the stratum not asked yet, and its propensity if it was drawn."""
         if self.confidence is None:
             left = members[~state.asked[members]]
             return int(left[np.argmin(state.priority[left])]), 1 / len(left)

@@ -18,7 +18,7 @@ BOUNDARY = 2.0  # of a sequential test at its limit, in standard deviations, at 
 
 
 def kappa(votes: Sequence[Sequence[int]]) -> tuple[str, float] | None:
-    """Return the name and value of the kappa that fits the number of judges.
+    """The name and value of the kappa that fits the number of judges.
 
     `votes` has one row per subject and one column per judge; its entries are categories. The kappa
     is Cohen's (1960) for two judges and Fleiss' (1971) for more. The result is None where kappa is
@@ -59,7 +59,7 @@ def fleiss(votes: Sequence[Sequence[int]]) -> float:
 
 
 def calls_of_one_order(decisive: float, flipped: float) -> float | None:
-    """Return the calls to a decision in one order, as a multiple of those in both orders.
+    """The calls to a decision in one order, as a multiple of those in both orders.
 
     `decisive` is the share of first calls that prefer a system, `flipped` the share of these that
     the other order contradicts. Where flips are the judge's preference for a position, they fall to
@@ -76,7 +76,7 @@ def calls_of_one_order(decisive: float, flipped: float) -> float | None:
 
 
 def chance_in_one_order(wins: tuple[int, int], flips: int, judged: int, most: int, boundary: float = BOUNDARY) -> float:
-    """Return about how probable a decision in one order is within `most` judgments.
+    """About how probable a decision in one order is within `most` judgments.
 
     After `judged` verdicts in both orders, of which `flips` are ties because the orders disagree. Then
     a share d = (wins + flips) / judged of single verdicts is decisive, and both ways see the same

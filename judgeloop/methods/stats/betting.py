@@ -113,7 +113,7 @@ class Bettor:
     sure: bool = False
 
     def after(self, score: float) -> Bettor:
-        """Return the bettor after one more draw with this score."""
+        """The bettor after one more draw with this score."""
         remaining_mean = (self.items * self.mean - self.total) / (self.items - self.drawn)
         largest_loss = 1 + remaining_mean
         gain = (score - remaining_mean) / largest_loss if largest_loss > 0 else 0.0

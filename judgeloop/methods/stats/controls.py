@@ -46,7 +46,7 @@ NO_CONTROLS = ControlTally()
 
 
 def end_of(right: int, tied: int, wrong: int, abstained: int = 0) -> Control | None:
-    """Return how the test has ended after these results; None if it goes on.
+    """How the test has ended after these results; None if it goes on.
 
     It also ends once so many verdicts are missing that right answers to all other controls would not pass.
 
@@ -73,7 +73,7 @@ def counted(results: Sequence[int | None]) -> ControlTally:
 
 
 def fewest_left(tally: ControlTally) -> int:
-    """Return how many controls may be asked at once, so that no judge that passes is asked too many.
+    """How many controls may be asked at once, so that no judge that passes is asked too many.
 
     These are the fewest right answers after which the test ends; 0 if it has ended.
 

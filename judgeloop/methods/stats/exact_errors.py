@@ -39,14 +39,14 @@ class Stops(NamedTuple):
         return self.wins + self.losses + self.ties
 
     def chances(self, win: float, loss: float) -> Floats:
-        """Return the probability of each state for independent draws, shape (states,)."""
+        """The probability of each state for independent draws, shape (states,)."""
         shares = win, loss, 1 - win - loss
         logs = [math.log(share) if share > TINY else NOTHING for share in shares]
         by_kind = self.wins * logs[0] + self.losses * logs[1] + self.ties * logs[2]
         return np.asarray(np.exp(self.orders + by_kind), dtype=np.float64)
 
     def chances_among(self, wins: int, losses: int, items: int) -> Floats:
-        """Return the probability of each state for draws without replacement, shape (states,).
+        """The probability of each state for draws without replacement, shape (states,).
 
         The draws are from `items` items, of which the side of the answer wins and loses so many.
         """
@@ -96,7 +96,7 @@ def stops_of(leads: Ints) -> tuple[Stops, Stops]:
 
 
 def _reached(leads: Ints) -> tuple[Ints, Ints]:
-    """Return the largest lead of each side that a walk reaches, and with which it goes on.
+    """The largest lead of each side that a walk reaches, and with which it goes on.
 
     The first has the shape (2, n, m), the second (2, n): the largest of all m.
     """
@@ -121,12 +121,12 @@ class _Ends(NamedTuple):
     begins: Ints  # where the states after each number of judgments begin
 
     def after(self, n: int) -> tuple[Ints, Ints]:
-        """Return the decisive draws and the leads of those after n judgments."""
+        """The decisive draws and the leads of those after n judgments."""
         part = slice(self.begins[n], self.begins[n + 1])
         return self.m[part], self.lead[part]
 
     def counted(self, chances: Floats) -> Stops:
-        """Return those with a chance, with the logarithm of the number of orders."""
+        """Those with a chance, with the logarithm of the number of orders."""
         some = chances > 0
         n, m, lead = self.n[some], self.m[some], self.lead[some]
         orders = np.log(chances[some]) + m * math.log(4) + (n - m) * math.log(2)
@@ -134,7 +134,7 @@ class _Ends(NamedTuple):
 
 
 def _ends(leads: Ints, reached: Ints, lowest: Ints) -> _Ends:
-    """Return the states of one side in which a walk may end, by the leads that it can have."""
+    """The states of one side in which a walk may end, by the leads that it can have."""
     least = np.maximum(leads, lowest)
     least += (least + np.arange(len(leads))) % 2  # a lead is even where the decisive draws are
     n, m = np.nonzero(least <= reached)
@@ -146,7 +146,7 @@ def _ends(leads: Ints, reached: Ints, lowest: Ints) -> _Ends:
 
 
 def largest_error(stops: Stops, null: float, limit: int, items: int | None, coarse: int | None = None) -> float:
-    """Return the largest chance of an answer at the gap `null`: proved, or at a few shares."""
+    """The largest chance of an answer at the gap `null`: proved, or at a few shares."""
     if not len(stops.orders):
         return 0.0
     if items is not None:
@@ -168,12 +168,12 @@ def _wins(most: int, coarse: int | None) -> Iterable[int]:
 
 
 def _sines(points: int) -> Floats:
-    """Return numbers from 0 to 1 that are close to each other at the ends."""
+    """Numbers from 0 to 1 that are close to each other at the ends."""
     return np.asarray(np.sin(np.linspace(0, np.pi, points) / 2) ** 2, dtype=np.float64)
 
 
 def _certified(error: Callable[[float], float], limit: int) -> float:
-    """Return an upper bound of a polynomial on [0, 1] (`ExactTable`, all shares of ties).
+    """An upper bound of a polynomial on [0, 1] (`ExactTable`, all shares of ties).
 
     It is bounded between points of a grid. Between two that are far apart the points in between are
     added, unless the bound there is already below the largest that is needed anyway.
@@ -200,5 +200,5 @@ def _certified(error: Callable[[float], float], limit: int) -> float:
 
 
 def behind(null: float, items: int) -> int:
-    """Return by how many of `items` an answer's side is behind at least where it is wrong."""
+    """By how many of `items` an answer's side is behind at least where it is wrong."""
     return math.ceil(-null * items - ROUNDING)

@@ -51,12 +51,12 @@ class Zone(NamedTuple):
 
 
 def within(gap: float) -> Zone:
-    """Return the zone of "this system is better, or the two differ by less than `gap`"."""
+    """The zone of "this system is better, or the two differ by less than `gap`"."""
     return Zone((-gap, -gap), (1, 1))
 
 
 def not_worse(margin: float) -> Zone:
-    """Return the zone of "not worse by `margin` or more" (side 0) and of "worse" (side 1)."""
+    """The zone of "not worse by `margin` or more" (side 0) and of "worse" (side 1)."""
     return Zone((-margin, 0.0), (-NEVER, 1))
 
 
@@ -119,11 +119,11 @@ class ExactTable:
         return stops_of(self.leads)
 
     def error(self, side: int) -> float:
-        """Return a proved upper bound of the chance that this answer is given wrongly."""
+        """A proved upper bound of the chance that this answer is given wrongly."""
         return largest_error(self.stops[side], self.zone.nulls[side], self.limit, self.items)
 
     def outlook(self, gap: float, decisive: float) -> Outlook:
-        """Return what a run does at a gap, seen from side 0, and a share of decisive items."""
+        """What a run does at a gap, seen from side 0, and a share of decisive items."""
         answers, judgments = [], 0.0
         for stops, own in zip(self.stops, (gap, -gap), strict=True):
             chances = self._chances(stops, (decisive + own) / 2, (decisive - own) / 2)
@@ -140,7 +140,7 @@ class ExactTable:
         return stops.chances_among(wins, losses, self.items)
 
     def stated(self, side: int, judged: int, decisive: int, lead: int) -> float:
-        """Return the stated risk of an answer that is given in this state.
+        """The stated risk of an answer that is given in this state.
 
         It is the error of the widest table that gives the answer there: only the side of the answer
         is moved out. A run has not left this wider table before, so it gives the answer there, too.
@@ -153,7 +153,7 @@ class ExactTable:
         return min(self.error(side), _error_moved_out(self, side, float(room / half)))
 
     def stated_now(self, side: int, judged: int, lead: int) -> float:
-        """Return the risk of giving an answer now, which the table does not give.
+        """The risk of giving an answer now, which the table does not give.
 
         It is the error of the table that gives the answer at this lead after `judged` judgments,
         and is unchanged before and after. So it holds whether or not the run ends now.
@@ -163,21 +163,21 @@ class ExactTable:
         return self.with_leads(side, lowered).error(side)
 
     def with_leads(self, side: int, leads: Ints) -> ExactTable:
-        """Return the table with other leads for a side."""
+        """The table with other leads for a side."""
         other = np.maximum(self.leads[1 - side], 1 - leads)
         return replace(self, leads=np.stack([leads, other] if side == 0 else [other, leads]))
 
 
 @lru_cache(maxsize=4)
 def _error_moved_out(table: ExactTable, side: int, scale: float) -> float:
-    """Return the error of an answer whose side of the table is at a larger scale."""
+    """The error of an answer whose side of the table is at a larger scale."""
     leads = _leads(scale, table.half, table.zone, table.items)[side]
     return table.with_leads(side, leads).error(side)
 
 
 @lru_cache(maxsize=4)
 def calibrated(zone: Zone, risk: float, limit: int, items: int | None = None) -> ExactTable:
-    """Return the table with the least scale found whose errors are proved to be at most `risk`.
+    """The table with the least scale found whose errors are proved to be at most `risk`.
 
     If no scale keeps the risk (very few judgments at a tiny risk), the table gives no answer, but
     for one that is certain. Takes a fifth of a second for 200 judgments, and three seconds for 805.
@@ -225,7 +225,7 @@ def _least(zone: Zone, risk: float, limit: int, items: int | None, half: Floats)
 
 
 def _bracket(keeps: Callable[[float], bool], usual: float) -> tuple[float, float] | None:
-    """Return the last of `SCALES` that keeps the risk no longer and the first that does; None if none does.
+    """The last of `SCALES` that keeps the risk no longer and the first that does; None if none does.
 
     The search begins at the `usual` scale. Where the least of them keeps it, both are that.
     """
@@ -244,7 +244,7 @@ def _made(scale: float, zone: Zone, limit: int, items: int | None, half: Floats)
 
 
 def _half(zone: Zone, risk: float, limit: int, items: int | None, more: float) -> Floats:
-    """Return the distances from the centre of the zone at a scale of 1, by n and m.
+    """The distances from the centre of the zone at a scale of 1, by n and m.
 
     Only the number of judgments rests on this shape; the errors are exact for any. The distance is
     that at which the likelihood ratio of the zone's two ends is constant, at the share of decisive
@@ -275,7 +275,7 @@ def _half(zone: Zone, risk: float, limit: int, items: int | None, more: float) -
 
 
 def _leads(scale: float, half: Floats, zone: Zone, items: int | None) -> Ints:
-    """Return the leads at a scale: whole numbers that keep the condition of `ExactTable`'s proof."""
+    """The leads at a scale: whole numbers that keep the condition of `ExactTable`'s proof."""
     limit = len(half) - 1
     n, m = np.arange(limit + 1)[:, None], np.arange(limit + 1)
     leads = []
@@ -301,7 +301,7 @@ def _leads(scale: float, half: Floats, zone: Zone, items: int | None) -> Ints:
 
 
 def _gentle(lead: Floats) -> Floats:
-    """Return the largest table below `lead` that changes by at most 1 from m to m + 1."""
+    """The largest table below `lead` that changes by at most 1 from m to m + 1."""
     m = np.arange(lead.shape[1])
     rising = np.minimum.accumulate(lead - m, axis=1) + m
     return np.minimum.accumulate((rising + m)[:, ::-1], axis=1)[:, ::-1] - m

@@ -20,7 +20,7 @@ OVER_ONE_NAME = 1.1
 
 
 def size(risk: float) -> float:
-    """Return the x from which on an equal system passes in 80 % of the runs.
+    """The x from which on an equal system passes in 80 % of the runs.
 
     >>> size(0.1), round(size(0.05), 1)
     (6.6, 8.2)
@@ -30,7 +30,7 @@ def size(risk: float) -> float:
 
 
 def limit_to_pass(margin: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf) -> int:
-    """Return the limit of judgments from which on an equal system passes in 80 % of the runs.
+    """The limit of judgments from which on an equal system passes in 80 % of the runs.
 
     n judgments without replacement from `items` count as n / (1 - n / items) independent ones.
 
@@ -44,7 +44,7 @@ def limit_to_pass(margin: float, risk: float, decisive: float = USUAL_DECISIVE, 
 
 
 def limit_to_name(gap: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf) -> int:
-    """Return the limit of judgments from which on one of two level systems is named in 80 % of the runs.
+    """The limit of judgments from which on one of two level systems is named in 80 % of the runs.
 
     It is named as one that is at worst less than the gap behind.
 
@@ -56,7 +56,7 @@ def limit_to_name(gap: float, risk: float, decisive: float = USUAL_DECISIVE, ite
 
 
 def margin_passed(limit: int, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf) -> float:
-    """Return the margin that an equal system passes in 80 % of the runs with this limit.
+    """The margin that an equal system passes in 80 % of the runs with this limit.
 
     It is 0 where all items are judged.
 
@@ -67,7 +67,7 @@ def margin_passed(limit: int, risk: float, decisive: float = USUAL_DECISIVE, ite
 
 
 def usual_limit(margin: float, risk: float) -> int:
-    """Return the default limit of judgments, for a usual share of ties.
+    """The default limit of judgments, for a usual share of ties.
 
     >>> usual_limit(0.1, 0.1), usual_limit(0.05, 0.1)
     (462, 805)

@@ -31,7 +31,7 @@ class ItemsToDecide(NamedTuple):
 
 
 def items_to_decide(items: int, lead: float, boundary: float) -> ItemsToDecide | None:
-    """Return how many further items would bring a decision about items like these.
+    """How many further items would bring a decision about items like these.
 
     `lead` z and `boundary` c are in standard deviations: divided by the root of the number of decisive
     verdicts. With a flat prior for the gap, the lead after r times as many items is normal with mean
@@ -66,7 +66,7 @@ def _rounded_up(number: float) -> int:
 
 
 def further_decisive(decisive: int, judged: int, unknown: int) -> int:
-    """Return how many of `unknown` further verdicts are expected to be decisive.
+    """How many of `unknown` further verdicts are expected to be decisive.
 
     After d `decisive` of n `judged` verdicts the expected share is (d + 1) / (n + 2) (Laplace
     1774).
@@ -75,7 +75,7 @@ def further_decisive(decisive: int, judged: int, unknown: int) -> int:
 
 
 def _chances_of(won: Counts, ours: Counts, theirs: Counts, further: Counts) -> NDArray[np.float64]:
-    """Return the beta-binomial probabilities of `won` wins among `further` verdicts, shape (states,)."""
+    """The beta-binomial probabilities of `won` wins among `further` verdicts, shape (states,)."""
     table = _log_gammas(1 << int((ours + theirs + further).max(initial=1)).bit_length())
 
     def log_ways(among: Counts, chosen: Counts) -> NDArray[np.float64]:
@@ -93,13 +93,13 @@ def _chances_of(won: Counts, ours: Counts, theirs: Counts, further: Counts) -> N
 
 @lru_cache(maxsize=8)
 def _log_gammas(below: int) -> NDArray[np.float64]:
-    """Return the logarithms of 0!, 1!, … (`below` - 1)!"""
+    """The logarithms of 0!, 1!, … (`below` - 1)!"""
     return np.array([math.lgamma(number + 1) for number in range(below)])
 
 
 @lru_cache(maxsize=1 << 16)
 def chance_of_lead(wins: int, losses: int, further: int, least_lead: int) -> float:
-    """Return the probability that |wins - losses| is at least `least_lead` in the end.
+    """The probability that |wins - losses| is at least `least_lead` in the end.
 
     The end comes after `further` more verdicts, each a win or a loss. The predictive power of
     Spiegelhalter, Freedman & Blackburn (1986), "Monitoring clinical trials: conditional or
@@ -120,7 +120,7 @@ def chance_of_lead(wins: int, losses: int, further: int, least_lead: int) -> flo
 
 
 def _led_by(wins: int, losses: int, further: int, least_lead: int) -> float:
-    """Return the probability that wins exceed losses by at least `least_lead` in the end."""
+    """The probability that wins exceed losses by at least `least_lead` in the end."""
     fewest = math.ceil((least_lead - wins + losses + further) / 2)  # further wins
     won = np.arange(max(0, fewest), further + 1)
     ours, theirs, all_ = (np.full_like(won, count) for count in (wins + 1, losses + 1, further))

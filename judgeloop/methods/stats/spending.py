@@ -31,7 +31,7 @@ class WalkStep(NamedTuple):
     barrier: NDArray[np.int32]
 
     def chances_beyond(self, distance: int) -> NDArray[np.float64]:
-        """Return what is spent, and what is left at `distance` or farther; shape (..., levels)."""
+        """What is spent, and what is left at `distance` or farther; shape (..., levels)."""
         beyond: NDArray[np.float64] = self.spent + self.alive[..., distance:].sum(axis=-1)
         return beyond
 
@@ -76,7 +76,7 @@ class Spending:
     shape: float = SHAPE
 
     def barriers(self, decisive: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Return the least distance that counts as crossing, shape (..., draws, levels).
+        """The least distance that counts as crossing, shape (..., draws, levels).
 
         `decisive`, shape (..., draws), says which draws of each sequence were decisive. All sequences
         go on side by side.
@@ -87,7 +87,7 @@ class Spending:
         return found
 
     def chances_beyond(self, decisive: NDArray[np.bool_], distance: int) -> NDArray[np.float64]:
-        """Return the chance of a level walk to cross, or to end at `distance` or farther.
+        """The chance of a level walk to cross, or to end at `distance` or farther.
 
         `decisive` are all draws up to the limit, none of which crossed. Shape (levels,).
         """
@@ -101,12 +101,12 @@ class Spending:
             yield step
 
     def start(self, *sequences: int) -> WalkStep:
-        """Return the state of so many sequences before the first draw."""
+        """The state of so many sequences before the first draw."""
         alive = np.ones((*sequences, len(self.levels), 1))
         return WalkStep(alive, np.zeros(alive.shape[:-1]), np.zeros(alive.shape[:-1], dtype=np.int32))
 
     def after(self, step: WalkStep, drawn: int, *, decisive: NDArray[np.bool_] | bool) -> WalkStep:
-        """Return the state after the draw that follows `drawn`; `decisive` says whether it is so."""
+        """The state after the draw that follows `drawn`; `decisive` says whether it is so."""
         known = step.alive.shape[-1]
         alive = np.zeros((*step.alive.shape[:-1], min(known + 1, self._distances)))
         alive[..., :known] = step.alive
@@ -118,7 +118,7 @@ class Spending:
         return min(self.limit, FARTHEST * math.isqrt(self.limit)) + 2
 
     def _cut(self, alive: NDArray[np.float64], spent: NDArray[np.float64], drawn: int) -> WalkStep:
-        """Return what stays of `alive` uncrossed, what is then spent, and the boundary."""
+        """What stays of `alive` uncrossed, what is then spent, and the boundary."""
         allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** self.shape) - spent
         # The probability of each distance or a larger one.
         beyond = np.cumsum(alive[..., ::-1], axis=-1)[..., ::-1]
@@ -132,7 +132,7 @@ class Spending:
         return WalkStep(left, spent + crossed.sum(axis=-1), barrier.astype(np.int32))
 
     def _moved(self, alive: NDArray[np.float64], drawn: int) -> NDArray[np.float64]:
-        """Return the probabilities of all distances after a decisive draw that follows `drawn`."""
+        """The probabilities of all distances after a decisive draw that follows `drawn`."""
         # All items less the ties seen can be decisive; of these the decisive draws are gone.
         left = max(1, self.items - drawn)
         distance = np.arange(alive.shape[-1])
@@ -178,7 +178,7 @@ class Course:
             self.sides[side, crosses] = 1 if lead > 0 else -1
 
     def sides_with(self, side: int, winner: int, wins: int) -> NDArray[np.int64]:
-        """Return `sides[side]` as it would be after `wins` more verdicts for `winner`."""
+        """`sides[side]` as it would be after `wins` more verdicts for `winner`."""
         so_far: NDArray[np.int64] = self.sides[side]
         if not wins:
             return so_far
@@ -193,5 +193,5 @@ class Course:
         return np.where(so_far != 0, so_far, further)
 
     def chances_beyond(self, side: int) -> NDArray[np.float64]:
-        """Return `Spending.chances_beyond` for the lead of `side`."""
+        """`Spending.chances_beyond` for the lead of `side`."""
         return self._step.chances_beyond(max(0, self.sums[side]))

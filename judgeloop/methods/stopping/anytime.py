@@ -20,7 +20,7 @@ from judgeloop.methods.stopping.rule import Rule, at_most, in_order, scores_for
 
 
 def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | None:
-    """Return bounds for the gap over all `items`, first minus second, whatever rule ended the run.
+    """Bounds for the gap over all `items`, first minus second, whatever rule ended the run.
 
     Each bound is ever wrong, at any number of looks, with probability at most `risk`: it rules out
     the gaps against which bets have reached 1/risk, and against the true gap they ever do so with at
@@ -80,7 +80,7 @@ class Anytime(Rule):
         )
 
     def risk(self, tally: Tally) -> float:
-        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
+        """The stated risk of naming the leader of `tally`; 1 without a leader."""
         if tally.leader is None:
             return 1.0
         bets = followed(tally, self._on_the_lead)
@@ -122,7 +122,7 @@ class Anytime(Rule):
         return near is not None and max(level_after(near, lead, unknown)) <= self.threshold
 
     def _names_after(self, bets: BetPair, lead: int, sign: int, wins: int) -> bool:
-        """Return whether a leader is named once `wins` verdicts, 1 or -1, led to `lead`."""
+        """Whether a leader is named once `wins` verdicts, 1 or -1, led to `lead`."""
         if not lead:
             return False
         side, score = (0, sign) if lead > 0 else (1, -sign)
@@ -164,11 +164,11 @@ class BetPair:
         self._ahead.clear()
 
     def risk(self, side: int) -> float:
-        """Return the stated risk that the mean score of `side` is not above `mean`."""
+        """The stated risk that the mean score of `side` is not above `mean`."""
         return self._bettors[side].risk
 
     def risk_after(self, side: int, score: int, scored: int, ties: int = 0) -> float:
-        """Return `risk` after further verdicts: `scored` with this score of `side`, then ties."""
+        """`risk` after further verdicts: `scored` with this score of `side`, then ties."""
         before = self._further(self._bettors[side], (side, score, -1), score, scored)
         return self._further(before, (side, score, scored), 0, ties).risk
 
@@ -180,7 +180,7 @@ class BetPair:
 
 
 def followed(tally: Tally, following: IncrementalState[int | None, BetPair]) -> BetPair | None:
-    """Return the bets on a tally that grows; None for a tally with a tuple or only counts."""
+    """The bets on a tally that grows; None for a tally with a tuple or only counts."""
     preferences = tally.preferences
     if not isinstance(preferences, Growing) or not in_order(tally):
         return None
@@ -188,7 +188,7 @@ def followed(tally: Tally, following: IncrementalState[int | None, BetPair]) -> 
 
 
 def level_after(bets: BetPair, lead: int, unknown: int) -> Sequence[float]:
-    """Return both risks after `unknown` verdicts that close a `lead` of the first, then ties."""
+    """Both risks after `unknown` verdicts that close a `lead` of the first, then ties."""
     closing = min(abs(lead), unknown)
     score = -1 if lead > 0 else 1
     return [bets.risk_after(side, sign * score, closing, unknown - closing) for side, sign in enumerate((1, -1))]

@@ -53,7 +53,7 @@ class Separated:
         return self.threshold
 
     def risk(self, tally: Standings) -> float:
-        """Return the risk of the bounds, 0 if every system is judged whole; 1 without a leader."""
+        """The risk of the bounds, 0 if every system is judged whole; 1 without a leader."""
         levels = tally.levels
         if levels is None or tally.leader is None:
             return 1.0
@@ -64,18 +64,18 @@ class Separated:
         return tally.levels is not None and tally.levels.within(self.gap)
 
     def can_be_met(self, tally: Standings, unknown: int) -> bool:
-        """Return True if there are bounds: then the rule is looked at after every step."""
+        """True if there are bounds: then the rule is looked at after every step."""
         del unknown
         return tally.levels is not None
 
     def interval(self, tally: Standings) -> tuple[float, float] | None:
-        """Return bounds for how much better than the leader the best is; None without bounds."""
+        """Bounds for how much better than the leader the best is; None without bounds."""
         if tally.levels is None or tally.leader is None:
             return None
         return 0.0, tally.levels.gap_of(tally.leader)
 
     def reason_to_stop(self, tally: Standings) -> StopReason | None:
-        """Return that no system can be much better than the leader; None if one can."""
+        """That no system can be much better than the leader; None if one can."""
         return none_better(self.gap, self.risk(tally)) if self.is_met(tally) else None
 
 
@@ -98,19 +98,19 @@ class FixedBudget:
     )
 
     def risk(self, tally: Standings) -> float:
-        """Return NaN: the risk is unknown."""
+        """NaN: the risk is unknown."""
         del tally
         return math.nan
 
     def can_be_met(self, tally: Standings, unknown: int) -> bool:
-        """Return False: the rule never stops a run."""
+        """False: the rule never stops a run."""
         del tally, unknown
         return False
 
     def interval(self, tally: Standings) -> None:
-        """Return None: no bounds are computed for win rates."""
+        """None: no bounds are computed for win rates."""
         del tally
 
     def reason_to_stop(self, tally: Standings) -> None:
-        """Return None: the rule never stops a run."""
+        """None: the rule never stops a run."""
         del tally

@@ -49,11 +49,11 @@ class Walk:
         self._course.follow(preference)
 
     def risk(self, side: int) -> float:
-        """Return the p-value of the null that `side` is not the better system."""
+        """The p-value of the null that `side` is not the better system."""
         return self._risk(self._course.sides[side])
 
     def risk_after(self, side: int, score: int, scored: int) -> float:
-        """Return `risk` after so many further verdicts with this score of `side`."""
+        """`risk` after so many further verdicts with this score of `side`."""
         winner = side if score > 0 else 1 - side
         return self._risk(self._course.sides_with(side, winner, scored))
 
@@ -140,7 +140,7 @@ class ByGroup(Generic[G]):
         self._followed = len(labels)
 
     def rejected(self) -> set[Null[G]]:
-        """Return the nulls that Holm's procedure rejects now."""
+        """The nulls that Holm's procedure rejects now."""
         risks = [
             (found.risk(side), number, side) for number, found in enumerate(self._evidence.values()) for side in (0, 1)
         ]
@@ -152,7 +152,7 @@ class ByGroup(Generic[G]):
         return rejected
 
     def ask(self, left: Iterable[Choice]) -> tuple[Choice, ...]:
-        """Return the next choices of the open group that is nearest to a name; () without one.
+        """The next choices of the open group that is nearest to a name; () without one.
 
         They are as many as could name a system. `left` are all choices not asked yet, in the order
         drawn.
@@ -170,7 +170,7 @@ class ByGroup(Generic[G]):
         return sum(self.sizes[group] - len(self._preferences[group]) for group in self._open())
 
     def _open(self) -> dict[G, int]:
-        """Return the fewest further verdicts that could name a system, of each open group with any."""
+        """The fewest further verdicts that could name a system, of each open group with any."""
         rejected = self.rejected()
         level, named = float(self.levels[min(len(rejected), len(self.levels) - 1)]), dict(rejected)
         return {
@@ -180,7 +180,7 @@ class ByGroup(Generic[G]):
         }
 
     def _needed(self, group: G, level: float) -> int | None:
-        """Return the fewest further verdicts that could name a system; None if none could."""
+        """The fewest further verdicts that could name a system; None if none could."""
         found, left = self._evidence[group], self.sizes[group] - len(self._preferences[group])
         for wins in range(1, left + 1):
             if any(found.risk_after(side, 1, wins) <= level for side in (0, 1)):
@@ -188,7 +188,7 @@ class ByGroup(Generic[G]):
         return None
 
     def gap_found(self, items: int, decisive: float) -> float | None:
-        """Return the smallest gap that a group of like items shows in 90 % of the runs, roughly.
+        """The smallest gap that a group of like items shows in 90 % of the runs, roughly.
 
         After all `items`, of which a share `decisive` are no ties, the lead is about normal with a
         variance of that number; the boundary of the first level is its quantile, and SLACK of it what
@@ -200,7 +200,7 @@ class ByGroup(Generic[G]):
         return min(1.0, found * math.sqrt(decisive / items))
 
     def findings(self) -> dict[G, GroupFinding]:
-        """Return what is shown of each group.
+        """What is shown of each group.
 
         All intervals hold at once with a chance of at least 1 - `risk`. A group with both systems
         rejected is open, and the interval of an open group reaches 0.
@@ -235,7 +235,7 @@ class ByGroup(Generic[G]):
 
 
 def _more(tally: Tally, level: float) -> ItemsToDecide | None:
-    """Return how many further items of a group would name its leader at `level`, roughly."""
+    """How many further items of a group would name its leader at `level`, roughly."""
     decisive = sum(tally.wins)
     if not decisive:
         return None

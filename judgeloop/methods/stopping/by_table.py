@@ -67,7 +67,7 @@ class ByTable(Rule):
         return Sequential(self.threshold, self.items, self.table.limit)
 
     def for_limit(self, limit: int) -> Self:
-        """Return this rule: the limit is part of the test."""
+        """This rule: the limit is part of the test."""
         del limit
         return self
 
@@ -83,10 +83,10 @@ class ByTable(Rule):
 
     @abstractmethod
     def risk_beyond(self, tally: Tally) -> float | None:
-        """Return the stated risk of a stronger sentence than the answer; None if it is not shown."""
+        """The stated risk of a stronger sentence than the answer; None if it is not shown."""
 
     def _of_better(self, tally: Tally, system: int) -> float | None:
-        """Return the stated risk that this system is not better, if `Sequential` beside the table names it.
+        """The stated risk that this system is not better, if `Sequential` beside the table names it.
 
         The table alone ends the run; another rule that is looked at where it ended errs no more.
         """
@@ -97,7 +97,7 @@ class ByTable(Rule):
         return self.beside.risk(tally) if self.beside.is_met(tally) else None
 
     def _stated(self, tally: Tally, side: int) -> float:
-        """Return the stated risk of an answer, given already or given now."""
+        """The stated risk of an answer, given already or given now."""
         if tally.judged == self.items:
             return 0.0
         judged, decisive, lead, given = self._view(tally, side)
@@ -170,18 +170,18 @@ class WithinGap(ByTable):
         return tally.leader is not None and self._gives(tally, tally.leader)
 
     def risk(self, tally: Tally) -> float:
-        """Return the stated risk of naming the leader, if it is behind by the gap or more."""
+        """The stated risk of naming the leader, if it is behind by the gap or more."""
         return 1.0 if tally.leader is None else self._stated(tally, tally.leader)
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
-        """Return why to stop: the leader is named."""
+        """Why to stop: the leader is named."""
         if not self.is_met(tally):
             return None
         of = f"naming a system that is behind by {points(self.gap)} or more"
         return risk_met(self.risk(tally), self.threshold, of)
 
     def risk_beyond(self, tally: Tally) -> float | None:
-        """Return the stated risk that the leader is not better, if `sequential` names it."""
+        """The stated risk that the leader is not better, if `sequential` names it."""
         return None if tally.leader is None else self._of_better(tally, tally.leader)
 
 
@@ -225,7 +225,7 @@ class NotWorse(ByTable):
         )
 
     def risk(self, tally: Tally) -> float:
-        """Return the stated risk of the answer; without one, that of "not worse" given now."""
+        """The stated risk of the answer; without one, that of "not worse" given now."""
         return self._stated(tally, 1 if self.is_met(tally) else 0)
 
     def is_met(self, tally: Tally) -> bool:
@@ -233,7 +233,7 @@ class NotWorse(ByTable):
         return tally.leader == 0 and self._gives(tally, 1)
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
-        """Return why to stop: either answer is shown."""
+        """Why to stop: either answer is shown."""
         if self.is_met(tally):
             return risk_met(self.risk(tally), self.threshold, "failing a system that is not worse")
         if not self._gives(tally, 0):
@@ -243,7 +243,7 @@ class NotWorse(ByTable):
         return replace(met, kind=StopKind.NOT_WORSE)
 
     def risk_beyond(self, tally: Tally) -> float | None:
-        """Return the stated risk of "better", or of "worse by more than the gap", if that is shown.
+        """The stated risk of "better", or of "worse by more than the gap", if that is shown.
 
         The first by the rule `sequential`, the second by bets that reach 1/risk (Ville 1939).
         """

@@ -42,14 +42,14 @@ class GivingUp:
         return drawn % LOOK_EVERY == 0 and drawn < self.limit and not certain
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
-        """Return that a decision is unlikely; None if it is not, or no look is due."""
+        """That a decision is unlikely; None if it is not, or no look is due."""
         if not self.looks(tally):
             return None
         likely = self.chance_to_decide(tally)
         return given_up(likely, self.chance, self.limit) if likely < self.chance else None
 
     def chance_to_decide(self, tally: Tally) -> float:
-        """Return the predictive chance that the lead at the limit decides the run.
+        """The predictive chance that the lead at the limit decides the run.
 
         Small leads decide if the rule then claims no difference, large leads if it names the
         leader. The leads between leave the run undecided.

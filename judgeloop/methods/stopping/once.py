@@ -38,7 +38,7 @@ class Once(Rule):
         return frozenset({StopKind.RISK_MET})
 
     def risk(self, tally: Tally) -> float:
-        """Return the p-value; 1 before all items are judged."""
+        """The p-value; 1 before all items are judged."""
         return p_value(*tally.wins) if asked(tally) == tally.items else 1.0
 
     def is_met(self, tally: Tally) -> bool:
@@ -50,7 +50,7 @@ class Once(Rule):
         return asked(tally) + unknown >= tally.items
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
-        """Return what the test says; None before all items are judged."""
+        """What the test says; None before all items are judged."""
         if asked(tally) < tally.items:
             return None
         if tally.leader is None:

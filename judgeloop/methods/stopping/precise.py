@@ -83,11 +83,11 @@ class Precise:
         return enough if self.half_width is not None else enough | AT_THE_END
 
     def risk(self, tally: Ratings) -> float:
-        """Return the stated risk that the interval misses; 1 without an interval."""
+        """The stated risk that the interval misses; 1 without an interval."""
         return 1.0 if self.interval(tally) is None else self.threshold
 
     def interval(self, tally: Ratings) -> intervals.Interval | None:
-        """Return bounds for the mean over all items.
+        """Bounds for the mean over all items.
 
         None if items were picked and not drawn, or if too few scores are known.
         """
@@ -102,7 +102,7 @@ class Precise:
         return ends[0][0], ends[1][1]
 
     def _by_betting(self, tally: Ratings) -> intervals.Interval:
-        """Return the interval of Waudby-Smith & Ramdas (2024), with half of the risk on each side.
+        """The interval of Waudby-Smith & Ramdas (2024), with half of the risk on each side.
 
         The bounds are computed for scores scaled to [-1, 1].
         """
@@ -119,7 +119,7 @@ class Precise:
         return found is not None and intervals.reach(tally.moments.mean, found) <= self.half_width * (1 + 1e-12)
 
     def reason_to_stop(self, tally: Ratings) -> StopReason | None:
-        """Return that the interval is narrow enough; None if it is not."""
+        """That the interval is narrow enough; None if it is not."""
         if not self.is_met(tally):
             return None
         return StopReason(

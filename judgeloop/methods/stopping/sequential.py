@@ -36,7 +36,7 @@ class _Walk:
                 self.at_crossing[side] = self.half_beyond(side) if crossed > 0 else 1.0
 
     def half_beyond(self, side: int) -> float:
-        """Return half of the chance that a level walk crossed by now, or is as far away as this one."""
+        """Half of the chance that a level walk crossed by now, or is as far away as this one."""
         return float(self.course.chances_beyond(side)[0]) / 2
 
 
@@ -85,7 +85,7 @@ class Sequential(Rule):
         )
 
     def for_limit(self, limit: int) -> Self:
-        """Return the rule for another limit of judgments."""
+        """The rule for another limit of judgments."""
         return replace(self, limit=limit)
 
     def is_met(self, tally: Tally) -> bool:
@@ -96,7 +96,7 @@ class Sequential(Rule):
         return crossing is not None and crossing < 1
 
     def risk(self, tally: Tally) -> float:
-        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
+        """The stated risk of naming the leader of `tally`; 1 without a leader."""
         drawn = asked(tally)
         if tally.leader is None or drawn > self._spending.limit:
             return 1.0
@@ -136,7 +136,7 @@ class Sequential(Rule):
         return any(self._names_after(tally, course, winner, unknown) for winner in (0, 1))
 
     def _names_after(self, tally: Tally, course: Course, winner: int, wins: int) -> bool:
-        """Return whether a leader is named after `wins` more verdicts for `winner`."""
+        """Whether a leader is named after `wins` more verdicts for `winner`."""
         lead = tally.wins[0] - tally.wins[1] + (wins if winner == 0 else -wins)
         if not lead:
             return False
@@ -159,7 +159,7 @@ class Sequential(Rule):
         return met
 
     def _chances(self, tally: Tally, side: int) -> tuple[float | None, float]:
-        """Return `_Walk.at_crossing` and `_Walk.half_beyond` of a side, of any tally."""
+        """`_Walk.at_crossing` and `_Walk.half_beyond` of a side, of any tally."""
         walk = self._walk(tally)
         if walk is None:
             walk = _Walk(Course(self._spending))
@@ -168,7 +168,7 @@ class Sequential(Rule):
         return walk.at_crossing[side], walk.half_beyond(side)
 
     def _walk(self, tally: Tally) -> _Walk | None:
-        """Return the walk of a tally that grows; None for a tally with a tuple or only counts."""
+        """The walk of a tally that grows; None for a tally with a tuple or only counts."""
         preferences = tally.preferences
         if not isinstance(preferences, Growing) or not in_order(tally):
             return None

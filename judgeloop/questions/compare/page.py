@@ -18,8 +18,8 @@ from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE
 from judgeloop.report.groups import group_table
-from judgeloop.report.page import Fact, Page, Section, Table, told
-from judgeloop.report.pictures import Bar, Chart, Line, Picture, Row, Scale
+from judgeloop.report.page import Fact, Page, PageTable, Section, told
+from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.words import count, ends, one_in, per_cent, places, sentence, shortened, signed, stopped, visible
 
 FEWEST_LOOKS, MOST_DOTS = 2, 400
@@ -33,7 +33,7 @@ WHAT_P_MEANS = (
 
 
 def page(result: Comparison) -> Page:
-    """Return what a comparison says."""
+    """What a comparison says."""
     gates = result.options.not_worse is not None
     return Page(
         tuple(facts(result)),
@@ -44,7 +44,7 @@ def page(result: Comparison) -> Page:
 
 
 def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
-    """Return who leads during a run, with at most `most` characters of the name."""
+    """Who leads during a run, with at most `most` characters of the name."""
     more, fewer = max(tally.wins), min(tally.wins)
     if tally.leader is None:
         return f"level, {more:,} to {fewer:,}" if tally.judged else ""
@@ -52,7 +52,7 @@ def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
 
 
 def facts(result: Comparison) -> list[Fact]:
-    """Return all facts, the decision first; the figures behind them are seen from the second system."""
+    """All facts, the decision first; the figures behind them are seen from the second system."""
     first, second = result.setup.systems
     gap, won, judged = result.of_second[0], result.wins, result.judged
     alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
@@ -112,7 +112,7 @@ def facts(result: Comparison) -> list[Fact]:
 
 
 def decision(result: Comparison) -> str:
-    """Return the decision in a sentence that needs no statistics, with the groups in which it is otherwise."""
+    """The decision in a sentence that needs no statistics, with the groups in which it is otherwise."""
     line = said.headline(result, _answer(result))
     claim = "better" if result.winner == result.setup.systems[0] else "worse"
     groups = [group.name for group in result.groups if group.claim == claim]
@@ -141,7 +141,7 @@ def _answer(result: Comparison) -> str:
 
 
 def _no_winner(result: Comparison, where: str) -> str:
-    """Return that the question is open, and why."""
+    """That the question is open, and why."""
     first, second = map(visible, result.setup.systems)
     if result.recorded is not None:
         lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
@@ -154,12 +154,12 @@ def _no_winner(result: Comparison, where: str) -> str:
 
 
 def _ahead(result: Comparison) -> str:
-    """Return who is ahead on the items of the set, all of which are judged."""
+    """Who is ahead on the items of the set, all of which are judged."""
     return f"{visible(result.leader or '')} is ahead on these {result.items:,} items"
 
 
 def _on_worse(result: Comparison, where: str, margin: float) -> str:
-    """Return whether the second system is not worse than the first, or worse, or neither."""
+    """Whether the second system is not worse than the first, or worse, or neither."""
     first, second = map(visible, result.setup.systems)
     by = f"by {points(margin)} or more"
     if result.stop_reason is StopKind.NOT_WORSE:
@@ -214,7 +214,7 @@ def _bounds_of_second(result: Comparison) -> str:
 
 
 def _among_decisive(result: Comparison) -> str:
-    """Return what the gap asked about is among the items that are no ties."""
+    """What the gap asked about is among the items that are no ties."""
     asked, decisive = result.options.gap_asked, sum(result.wins.values())
     if asked is None or not result.ties or not decisive:
         return ""
@@ -241,7 +241,7 @@ def _estimated(gap: float, result: Comparison) -> str:
 
 
 def _between(result: Comparison) -> str:
-    """Return the bounds in words; of a winner whose lower one is 0, that its name rules this out.
+    """The bounds in words; of a winner whose lower one is 0, that its name rules this out.
 
     A bound is the gap of these verdicts where the earlier of them had excluded that.
     """
@@ -278,7 +278,7 @@ def _rule(result: Comparison) -> str:
 
 
 def _scores(result: Comparison, scores: ScoreFigures) -> tuple[str, str]:
-    """Return what the test of recorded scores is, and their means."""
+    """What the test of recorded scores is, and their means."""
     first, second = result.setup.systems
     test = "exact sign test, two-sided (McNemar's exact test for scores of 0 and 1), made once"
     if scores.win_share is not None:
@@ -294,7 +294,7 @@ def _scores(result: Comparison, scores: ScoreFigures) -> tuple[str, str]:
 
 
 def _earlier(result: Comparison) -> str:
-    """Return how many comparisons came before, and what the risks add up to; empty for the first."""
+    """How many comparisons came before, and what the risks add up to; empty for the first."""
     if result.comparison == 1 or result.wrong_expected is None:
         return ""
     before = count(result.comparison - 1, "comparison")
@@ -309,7 +309,7 @@ def _earlier(result: Comparison) -> str:
 
 
 def _other_way(result: Comparison) -> str:
-    """Return what the other order of presentation would cost, if it would be clearly cheaper."""
+    """What the other order of presentation would cost, if it would be clearly cheaper."""
     multiple, order = result.calls_of_one_order, result.setup.order
     if multiple is None or result.options.max_flips is not None:  # which needs both orders
         return ""
@@ -321,7 +321,7 @@ def _other_way(result: Comparison) -> str:
 
 
 def risk(result: Comparison) -> str:
-    """Return how likely the answer is wrong: the figure, then what it means, for what was asked for; "" if unknown."""
+    """How likely the answer is wrong: the figure, then what it means, for what was asked for; "" if unknown."""
     often, shown = one_in(result.setup.risk_threshold), show_risk(result.risk)
     if result.recorded is not None:
         if result.winner is None:
@@ -346,7 +346,7 @@ def risk(result: Comparison) -> str:
 
 
 def _risk_now(result: Comparison, shown: str) -> str:
-    """Return the risk of an answer given now, where none is given."""
+    """The risk of an answer given now, where none is given."""
     if not result.judged or shown == show_risk(1):
         return ""
     plan = ""
@@ -362,7 +362,7 @@ def _risk_now(result: Comparison, shown: str) -> str:
 
 
 def _wrongly(result: Comparison) -> tuple[str, str]:
-    """Return what an answer about a gap does, given or given now, and where that is wrong."""
+    """What an answer about a gap does, given or given now, and where that is wrong."""
     first, second = map(visible, result.setup.systems)
     gap = points(result.options.gap_asked or 0.0)
     if result.options.not_worse is None:
@@ -374,7 +374,7 @@ def _wrongly(result: Comparison) -> tuple[str, str]:
 
 
 def _beyond(result: Comparison) -> str:
-    """Return the stated risk of what is said beyond "not worse" or "worse"; empty if nothing is."""
+    """The stated risk of what is said beyond "not worse" or "worse"; empty if nothing is."""
     if result.risk_beyond is None or result.options.not_worse is None:
         return ""
     what = "better" if result.better else f"worse by more than {points(result.options.not_worse)}"
@@ -382,12 +382,12 @@ def _beyond(result: Comparison) -> str:
 
 
 def _unless(result: Comparison) -> str:
-    """Return the condition of all promises, where a search came before; else empty."""
+    """The condition of all promises, where a search came before; else empty."""
     return SEARCHED if result.searched else ""
 
 
 def _means(result: Comparison) -> str:
-    """Return what is proved about the risk, and what it does not say."""
+    """What is proved about the risk, and what it does not say."""
     setup, most = result.setup, rule_row("compare", result.setup.rule).for_both
     if result.recorded is not None:
         return WHAT_P_MEANS
@@ -408,8 +408,8 @@ def _means(result: Comparison) -> str:
     return f"{promise} {THESE_TOO}" if both else promise
 
 
-def _groups(result: Comparison) -> tuple[Table, ...]:
-    """Return the table of the groups, if there are several."""
+def _groups(result: Comparison) -> tuple[PageTable, ...]:
+    """The table of the groups, if there are several."""
     second = visible(result.setup.systems[1])
     if result.options.by_group is None:
         return group_table(result.groups, f"By group, for {second}: counts, without a claim")
@@ -417,7 +417,7 @@ def _groups(result: Comparison) -> tuple[Table, ...]:
 
 
 def _groups_mean(result: Comparison) -> str:
-    """Return what the risk of the groups means."""
+    """What the risk of the groups means."""
     if not result.verdicts:
         return ""
     chance, more = result.setup.risk_threshold, count(result.counts.further, "further judgment")
@@ -433,12 +433,12 @@ def _groups_mean(result: Comparison) -> str:
 
 
 def pictures(result: Comparison) -> tuple[tuple[Picture, ...], ...]:
-    """Return the evidence as pictures: the lead and its boundary; the verdicts and the gap."""
+    """The evidence as pictures: the lead and its boundary; the verdicts and the gap."""
     return _lead(result), (*_verdicts(result), *_gap_drawn(result))
 
 
 def _lead(result: Comparison) -> tuple[Chart, ...]:
-    """Return the lead by judgment, unless the order of the verdicts is not known."""
+    """The lead by judgment, unless the order of the verdicts is not known."""
     if not result.course:
         return ()
     lead, bounds = result.course[0], result.course[1:]
@@ -456,7 +456,7 @@ def _lead(result: Comparison) -> tuple[Chart, ...]:
         note = dots if seen else f"The run stopped at a lead that decides, at a risk of {risk}."
     elif bounds:
         note = f"Dots: the leads that would decide, at a risk of {risk}."
-    shown = (Line(f"{last:+,}".replace("-", MINUS), "lead", lead.points), *bounds)
+    shown = (Curve(f"{last:+,}".replace("-", MINUS), "lead", lead.points), *bounds)
     return (
         Chart(
             f"How the evidence grew: the lead of {name}",
@@ -472,7 +472,7 @@ def _lead(result: Comparison) -> tuple[Chart, ...]:
 
 
 def _silent(result: Comparison, name: str) -> str:
-    """Return which items count against the lead of `name` though neither won them; empty without any."""
+    """Which items count against the lead of `name` though neither won them; empty without any."""
     silent, votes = result.counts.abstentions, sorted(result.wins.values(), reverse=True)
     if not silent:
         return ""
@@ -483,7 +483,7 @@ def _silent(result: Comparison, name: str) -> str:
 
 
 def _verdicts(result: Comparison) -> tuple[Bar, ...]:
-    """Return wins, ties and losses, the leader's first."""
+    """Wins, ties and losses, the leader's first."""
     first, second = result.setup.systems
     own = result.leader or second
     other = second if own == first else first
@@ -502,7 +502,7 @@ def _verdicts(result: Comparison) -> tuple[Bar, ...]:
 
 
 def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
-    """Return the gap with its interval, if the judged items stand for others."""
+    """The gap with its interval, if the judged items stand for others."""
     if result.gap is None or result.gap_biased:
         return ()
     low, high = result.gap_interval or (result.gap, result.gap)
@@ -514,7 +514,7 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
     )
     shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
     figures = f"{result.gap:+.2f} ({' to '.join(shown)})".replace("-", MINUS)
-    row = Row(name, figures, result.gap, result.gap_interval)
+    row = IntervalRow(name, figures, result.gap, result.gap_interval)
     margin = result.options.not_worse
     asked = 0.0 if margin is None else -margin if name == visible(result.setup.systems[1]) else margin
     marks = ((asked, "level" if margin is None else f"margin {_signed(asked)}"), (-1.0, _signed(-1)), (1.0, _signed(1)))
@@ -525,8 +525,8 @@ def _signed(gap: float) -> str:
     return f"{gap:+.2f}".replace("-", MINUS)
 
 
-def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, ...]:
-    """Return the lead of the leader after each verdict, and the leads that are an answer for each side.
+def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Curve, ...]:
+    """The lead of the leader after each verdict, and the leads that are an answer for each side.
 
     Leads are numbers of items, seen from the leader, or from the second system if both are level; an
     abstention counts against it. Without the order of the verdicts there are no lines.
@@ -536,7 +536,7 @@ def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, .
     leads, decisive = np.cumsum(scores, dtype=np.int64), np.cumsum(scores != 0)
     if len(leads) < FEWEST_LOOKS or not tally.preferences or not tally.judged:
         return ()
-    found = [Line(names[side], "lead", ((0.0, 0.0), *enumerate(leads.tolist(), start=1)))]
+    found = [Curve(names[side], "lead", ((0.0, 0.0), *enumerate(leads.tolist(), start=1)))]
     for at, sign in ((side, 1), (1 - side, -1)):
         bound = rule.boundary(tally, at)
         if bound is not None:
@@ -544,7 +544,7 @@ def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, .
     return tuple(found)
 
 
-def _dots(bound: NDArray[np.int64], decisive: NDArray[np.int64], sign: int) -> Iterator[Line]:
+def _dots(bound: NDArray[np.int64], decisive: NDArray[np.int64], sign: int) -> Iterator[Curve]:
     """Yield the least leads that decide, where one can: after so many `decisive` verdicts.
 
     A lead is even or odd as their number is, and at most their number.
@@ -554,4 +554,4 @@ def _dots(bound: NDArray[np.int64], decisive: NDArray[np.int64], sign: int) -> I
     shown = reached[:: -(-len(reached) // MOST_DOTS) or 1]
     if len(shown):
         points = zip((shown + 1.0).tolist(), (sign * least[shown]).tolist(), strict=True)
-        yield Line("", "dots", tuple(points))
+        yield Curve("", "dots", tuple(points))

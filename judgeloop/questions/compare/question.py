@@ -64,7 +64,7 @@ TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 BEYOND = 100  # times the items of a set
 
 
-class Compare(Question[CompareSettings, Tally, Comparison]):
+class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     """Which of two systems is better?"""
 
     name, result = QUESTION, Comparison

@@ -304,7 +304,7 @@ class Comparison(RunResult):
         return None if more is None else self._cost_of(max(0, more - beyond))
 
     def stands(self) -> Outcome:
-        """Return how the answer stands: a named winner fails `not_worse`, and is short if it is perhaps not better."""
+        """How the answer stands: a named winner fails `not_worse`, and is short if it is perhaps not better."""
         required = self.setup.required_winner
         return outcome_of(
             self.stop_reason,
@@ -344,7 +344,7 @@ class Comparison(RunResult):
         yield from each
 
     def _together(self, each: Sequence[Condition]) -> Condition:
-        """Return how all required groups stand together, also where their tests were cut off."""
+        """How all required groups stand together, also where their tests were cut off."""
         found = [Outcome.PASSED, *(one.outcome for one in each)]
         found += [self.answer] if self.answer.broke_off else []
         if self._cut_groups:
@@ -368,7 +368,7 @@ class Comparison(RunResult):
         return f"{many} are open, as their tests were cut off: {ended(self)}"
 
     def halted(self) -> StopReason:
-        """Return why no more was asked: after an answer, what cut the tests of groups off."""
+        """Why no more was asked: after an answer, what cut the tests of groups off."""
         if self.groups_cut and (self._cut_groups or self.groups_cut is StopKind.ABSTENTIONS):
             return StopReason(self.groups_cut, self.groups_cut_sentence)
         return StopReason(self.stop_reason, self.stop_sentence)
@@ -380,7 +380,7 @@ class Comparison(RunResult):
         return sum(each) or self.more_judgments
 
     def favoured(self, label: LabelRow) -> str:
-        """Return the leader, or the second system if both are level."""
+        """The leader, or the second system if both are level."""
         del label
         return self.leader or self.setup.systems[1]
 
@@ -389,7 +389,7 @@ class Comparison(RunResult):
         return label.winner == self.setup.systems[0]
 
     def doubts(self) -> tuple[Note, ...]:
-        """Return warnings: of a search that chose the two, of another draw that ended otherwise, of ties alone."""
+        """Warnings: of a search that chose the two, of another draw that ended otherwise, of ties alone."""
         found = [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
         found += [note(NoteCode.REDRAWN, said=self.redrawn, judged=self.judged)] if self.redrawn else []
         if self._cut_groups and self.options.by_group == Groups.REPORT:
@@ -404,7 +404,7 @@ class Comparison(RunResult):
         return (*found, note(same, judged=len(rows)))
 
     def to_decide(self) -> tuple[Note, ...]:
-        """Return what would decide, after an end that did not cut the run short."""
+        """What would decide, after an end that did not cut the run short."""
         more = self.more_judgments
         if self.recorded is not None:
             return ()
@@ -425,7 +425,7 @@ class Comparison(RunResult):
         return (about, *self._further_test(more))
 
     def _further_test(self, more: int) -> tuple[Note, ...]:
-        """Return whether so many more judgments belong to this test; () for a rule that promises nothing."""
+        """Whether so many more judgments belong to this test; () for a rule that promises nothing."""
         if self.stop_reason is StopKind.FUTILITY:
             return (note(NoteCode.RAISE_LIMIT),)
         if self.setup.guarantee is None:
@@ -434,14 +434,14 @@ class Comparison(RunResult):
         return (note(NoteCode.SAME_TEST if within else NoteCode.SECOND_TEST),)
 
     def to_claim_more(self) -> tuple[Note, ...]:
-        """Return how many judgments would show that a system named within the gap is better."""
+        """How many judgments would show that a system named within the gap is better."""
         if self.claim != "better_or_within" or self.more_judgments is None:
             return ()
         more, usd = self.more_judgments, self.more_usd
         return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
 
     def _more_items(self) -> tuple[Note, ...]:
-        """Return how many further items would decide about items like these."""
+        """How many further items would decide about items like these."""
         even, likely = self.more_items, self.more_items_likely
         if even is not None and likely is not None:
             return (note(NoteCode.MORE_ITEMS, even=even, likely=likely),)
@@ -453,7 +453,7 @@ class Comparison(RunResult):
         return (wanted, note(NoteCode.SECOND_TEST))
 
     def _another_run(self) -> tuple[Note, ...]:
-        """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
+        """Which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
         used_up = self.judged + self.counts.abstentions == self.items
         again = note(NoteCode.MORE_ITEMS_ANEW if used_up else NoteCode.ANOTHER_RUN)
         gap = self.options.gap_asked

@@ -154,7 +154,7 @@ class CompareSettings(DiffUseSettings, ContestSettings):
 
 
 def _is_even(selector: str) -> bool:
-    """Return whether each item not drawn yet is equally likely to be next."""
+    """Whether each item not drawn yet is equally likely to be next."""
     return selector_row(QUESTION, selector).draws is Draws.EVEN
 
 
@@ -174,5 +174,5 @@ def _with_limit(values: dict[str, object]) -> dict[str, object]:
 
 
 def has_recorded(judges: object) -> bool:
-    """Return whether recorded scores are among `judges`, which may be unchecked."""
+    """Whether recorded scores are among `judges`, which may be unchecked."""
     return any(map(is_recorded, judges if isinstance(judges, Sequence) else ()))

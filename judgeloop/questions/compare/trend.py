@@ -13,8 +13,8 @@ from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.questions.compare.result import Comparison
-from judgeloop.report.page import Fact, Page, Section, Table, decided
-from judgeloop.report.pictures import Row, Scale
+from judgeloop.report.page import Fact, Page, PageTable, Section, decided
+from judgeloop.report.pictures import IntervalRow, Scale
 from judgeloop.report.words import count, ends, shortened, visible
 
 DRIFT_RISK = 0.05
@@ -81,7 +81,7 @@ class Run(NamedTuple):
 
 
 def trend_of(runs: Sequence[Run]) -> Trend:
-    """Return the trend of one or more runs, the oldest first."""
+    """The trend of one or more runs, the oldest first."""
     why = left_out([run.result for run in runs])
     before = [runs[0], *runs]
     points = tuple(
@@ -98,7 +98,7 @@ def _others(last: Run, run: Run) -> tuple[str, ...]:
 
 
 def left_out(results: Sequence[Comparison]) -> list[str]:
-    """Return for each result why the test of drift may not count it; empty if it may.
+    """For each result why the test of drift may not count it; empty if it may.
 
     Those that count are by the judges of the last, about as many items and the same population, and their
     draws are uniform. Of several with one seed only the first counts: the others drew the same items in
@@ -143,14 +143,14 @@ def drift(results: Sequence[Comparison], risk: float = DRIFT_RISK) -> Drift | No
 
 
 def _preferences(one: Comparison) -> dict[str, int | None]:
-    """Return 1 for each item that the second system won, -1 where the first did; None without a verdict."""
+    """1 for each item that the second system won, -1 where the first did; None without a verdict."""
     sides = {None: 0, one.setup.systems[1]: 1, one.setup.systems[0]: -1}
     labels = (label for label in one.labels if label.in_decision)
     return {label.item_id: None if label.score is None else sides[label.winner] for label in labels}
 
 
 def _bounds(runs: Sequence[Mapping[str, int | None]], risk: float) -> tuple[float, float]:
-    """Return bounds of the gap from the first verdict on each item; each is wrong with half of the risk."""
+    """Bounds of the gap from the first verdict on each item; each is wrong with half of the risk."""
     first: dict[str, int | None] = {}
     for run in runs:
         first = first | {item: verdict for item, verdict in run.items() if item not in first}
@@ -174,12 +174,12 @@ def _point(name: str, one: Comparison, reason: str) -> Point:
 
 
 def said(trend: Trend) -> str:
-    """Return in words whether the gap drifts, and what that means."""
+    """In words, whether the gap drifts, and what that means."""
     return f"{_answer(trend)} {meaning([trend])}".strip()
 
 
 def meaning(trends: Sequence[Trend]) -> str:
-    """Return the null hypothesis of the test, and at which risks it and the bounds of runs are; empty for none."""
+    """The null hypothesis of the test, and at which risks it and the bounds of runs are; empty for none."""
     tested = any(trend.drift for trend in trends)
     found = [TESTED] if tested else []
     if risks := sorted({one.risk for trend in trends for one in trend.points if one.interval}):
@@ -190,7 +190,7 @@ def meaning(trends: Sequence[Trend]) -> str:
 
 
 def _answer(trend: Trend) -> str:
-    """Return whether the gap drifts, or why that cannot be asked, and what the test leaves out."""
+    """Whether the gap drifts, or why that cannot be asked, and what the test leaves out."""
     if trend.drift is None:
         found = f"Is it drifting? That cannot be asked of these runs. {NEEDS}."
     else:
@@ -207,7 +207,7 @@ def _answer(trend: Trend) -> str:
 
 
 def page_of(trend: Trend) -> Page:
-    """Return the trend as a table, and whether it drifts; `meaning` says what that means."""
+    """The trend as a table, and whether it drifts; `meaning` says what that means."""
     first, second = _names(trend.points)
     others = any(one.others for one in trend.points)
     last = ("other outputs",) if others else ()
@@ -227,11 +227,11 @@ def page_of(trend: Trend) -> Page:
     runs = count(len(rows), "run")
     head = f"The gap of {second} over {first}: the share won less the share lost, in {runs}"
     answer = Fact("drift", Section.DECISION, "", _answer(trend), first=True)
-    return Page((decided(head), answer), (Table("", columns, rows),))
+    return Page((decided(head), answer), (PageTable("", columns, rows),))
 
 
 def _names(points: Sequence[Point]) -> list[str]:
-    """Return who is first and who is second: of many systems that a pattern names, the oldest and the latest."""
+    """Who is first and who is second: of many systems that a pattern names, the oldest and the latest."""
     found = []
     for place in (0, 1):
         names = [visible(name) for name in dict.fromkeys(one.systems[place] for one in points)]
@@ -241,7 +241,7 @@ def _names(points: Sequence[Point]) -> list[str]:
 
 
 def picture(trends: Sequence[Trend]) -> Scale:
-    """Return the gap of each run with its interval, beside its night or date, by pair and the oldest first."""
+    """The gap of each run with its interval, beside its night or date, by pair and the oldest first."""
     known = [[point for point in one.points if point.gap is not None] for one in trends]
     most_each = max(1, MOST_SHOWN // len(trends))
     shown = [point for points in known for point in points[-most_each:]]
@@ -264,22 +264,22 @@ def picture(trends: Sequence[Trend]) -> Scale:
 
 
 def _end(points: Sequence[Point], place: int) -> str:
-    """Return which system is ahead at an end of the scale; of several, by its place."""
+    """Which system is ahead at an end of the scale; of several, by its place."""
     names = {one.systems[place] for one in points}
     name = visible(names.pop()) if len(names) == 1 else ("first", "second")[place]
     return shortened(name, LONGEST_AHEAD)
 
 
-def _row(one: Point, *, many: bool) -> Row:
-    """Return a run; its second system is named where there are many."""
+def _row(one: Point, *, many: bool) -> IntervalRow:
+    """A run; its second system is named where there are many."""
     gap, interval = _figures(one)
     name = f"{one.name}, {one.systems[1]}" if many else one.name
     figures = f"{gap} ({interval})" if interval else gap
-    return Row(visible(name), figures, one.gap, one.interval, "other" if one.left_out else "lead")
+    return IntervalRow(visible(name), figures, one.gap, one.interval, "other" if one.left_out else "lead")
 
 
 def _figures(one: Point) -> tuple[str, str]:
-    """Return the gap and its interval as they are shown; empty where they are not known."""
+    """The gap and its interval as they are shown; empty where they are not known."""
     gap = "" if one.gap is None else f"{round(one.gap, 2) + 0.0:+.2f}"
     interval = () if one.interval is None else ends(one.interval, out=one.out)
     return gap, " to ".join(interval)

@@ -10,17 +10,17 @@ from judgeloop.questions.estimate.result import Estimation
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE
 from judgeloop.report.page import Fact, Page, Section, told
-from judgeloop.report.pictures import Picture, Row, Scale
+from judgeloop.report.pictures import IntervalRow, Picture, Scale
 from judgeloop.report.words import count, one_in, stopped, visible
 
 
 def page(result: Estimation) -> Page:
-    """Return what an estimate says."""
+    """What an estimate says."""
     return Page(tuple(facts(result)), pictures=pictures(result), asks="How good is this system?")
 
 
 def so_far(tally: Ratings, systems: tuple[str, ...], most: int) -> str:
-    """Return the mean during a run; the name of the only system is left out."""
+    """The mean during a run; the name of the only system is left out."""
     del systems, most
     if not tally.judged:
         return ""
@@ -28,7 +28,7 @@ def so_far(tally: Ratings, systems: tuple[str, ...], most: int) -> str:
 
 
 def facts(result: Estimation) -> list[Fact]:
-    """Return all facts, the score first."""
+    """All facts, the score first."""
     items, judged = count(result.items, "item"), result.judged
     exact = judged == result.items and not result.setup.sampled
     of = f"all {items}, so the score is exact" if exact else f"{judged:,} of {items}"
@@ -57,7 +57,7 @@ def facts(result: Estimation) -> list[Fact]:
 
 
 def decision(result: Estimation) -> str:
-    """Return the score in a sentence, and whether the required score is reached."""
+    """The score in a sentence, and whether the required score is reached."""
     required, score = result.options.required_score, _score_known(result)
     words = {
         None: _answer(result),
@@ -79,7 +79,7 @@ def _answer(result: Estimation) -> str:
 
 
 def _score_known(result: Estimation) -> str:
-    """Return the score, what it is about, and how exact it is."""
+    """The score, what it is about, and how exact it is."""
     name, where = visible(result.setup.systems[0]), said.on_items(result.about, result.items)
     if result.mean is None:
         return f"nothing is known of {name} {where}"
@@ -104,7 +104,7 @@ def _score(result: Estimation) -> str:
 
 
 def _interval(result: Estimation) -> str:
-    """Return the interval, its kind and how often one like it misses; or why there is none."""
+    """The interval, its kind and how often one like it misses; or why there is none."""
     options, setup = result.options, result.setup
     if result.whole:
         return "a point, as all items are judged"
@@ -125,7 +125,7 @@ def _interval(result: Estimation) -> str:
 
 
 def _means(result: Estimation) -> str:
-    """Return what the interval says, and what it does not say."""
+    """What the interval says, and what it does not say."""
     if result.whole:
         return f"{DRAWN_WHOLE} {said.about_the_judge(result)}"
     if result.setup.guarantee:
@@ -138,7 +138,7 @@ def _means(result: Estimation) -> str:
 
 
 def _proxy(result: Estimation) -> str:
-    """Return the proxy and its mean; empty without one."""
+    """The proxy and its mean; empty without one."""
     name = result.options.proxy
     if name is None:
         return ""
@@ -159,7 +159,7 @@ def _selector(result: Estimation) -> str:
 
 
 def pictures(result: Estimation) -> tuple[tuple[Picture, ...], ...]:
-    """Return the mean with its interval, and the score that is required."""
+    """The mean with its interval, and the score that is required."""
     if result.mean is None:
         return ()
     name, required = visible(result.setup.systems[0]), result.options.required_score
@@ -174,5 +174,5 @@ def pictures(result: Estimation) -> tuple[tuple[Picture, ...], ...]:
         note = f"The interval misses the mean of all items with a probability of {misses}."
         figures += f" ({low:.3f} to {high:.3f})"
     bound = None if required is None else (required, "required")
-    row = Row(name, figures, result.mean, interval)
+    row = IntervalRow(name, figures, result.mean, interval)
     return ((Scale("Mean score", words, 0, 1, (row,), ((0.0, "0"), (1.0, "1")), bound, note),),)

@@ -51,7 +51,7 @@ LUCKY = 0.1  # the chance that the variance is as small as the low case takes it
 ASSUMED_MEAN = 0.5  # an interval is widest there
 
 
-class Estimate(Question[EstimateSettings, Ratings, Estimation]):
+class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
     """How good is this system?"""
 
     name, result = QUESTION, Estimation

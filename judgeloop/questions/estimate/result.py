@@ -93,7 +93,7 @@ class Estimation(RunResult):
         return label.score is not None and label.score < TIE
 
     def to_decide(self) -> tuple[Note, ...]:
-        """Return what would do, after an end that did not cut the run short."""
+        """What would do, after an end that did not cut the run short."""
         more = (self.more_judgments or 0) - (self.items - self.asked)
         if self.setup.sampled and more > 0:
             return (note(NoteCode.ITEMS_WANTED, items=more),)
@@ -122,7 +122,7 @@ class Estimation(RunResult):
         return "" if least is None else f"the score is at least {least:g}"
 
     def stands(self) -> Outcome:
-        """Return how the run ended; where a score is required, whether it is reached."""
+        """How the run ended; where a score is required, whether it is reached."""
         ended = outcome_of(self.stop_reason, self.winner, None, lost=self.lost_to_failures)
         if self.shown is None or ended.broke_off:
             return ended
@@ -179,7 +179,7 @@ def estimated_of(
 
 
 def _cut_too_short(outcome: Ending[Ratings], least: int) -> bool:
-    """Return whether money or time ended the run before the minimum, or without an interval."""
+    """Whether money or time ended the run before the minimum, or without an interval."""
     tally = outcome.estimate.tally
     cut = outcome.stop.kind in {StopKind.BUDGET, StopKind.DEADLINE}
     return cut and (tally.judged < least or (tally.drawn and outcome.estimate.interval is None))

@@ -14,11 +14,11 @@ from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.stopping.rule import points as show_points
 from judgeloop.methods.stopping.rule import show_gap
-from judgeloop.questions.select.result import Selection, SystemRow
+from judgeloop.questions.select.result import Selection, Standing
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE
-from judgeloop.report.page import Fact, Page, Section, Table, told
-from judgeloop.report.pictures import Chart, Line, Picture, Point, Role, Row, Scale
+from judgeloop.report.page import Fact, Page, PageTable, Section, told
+from judgeloop.report.pictures import Chart, Curve, IntervalRow, Picture, Point, Role, Scale
 from judgeloop.report.words import count, one_in, shortened, stopped, visible
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
@@ -33,12 +33,12 @@ DIRECTLY = "To compare two of them directly is another question, best asked on o
 
 
 def page(result: Selection) -> Page:
-    """Return what a search says."""
+    """What a search says."""
     return Page(tuple(facts(result)), (standings(result),), pictures(result), "Which of many systems is the best?")
 
 
 def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
-    """Return who leads during a run, with at most `most` characters of the name."""
+    """Who leads during a run, with at most `most` characters of the name."""
     if not tally.queries:
         return ""
     leads = "level" if tally.levels is None else "no leader yet"
@@ -49,7 +49,7 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 
 
 def facts(result: Selection) -> list[Fact]:
-    """Return all facts, the decision first."""
+    """All facts, the decision first."""
     on = f"on {result.queries:,} of {count(result.items, 'item')}{result.also_judged}"
     epsilon = result.options.epsilon
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
@@ -93,7 +93,7 @@ def _decision(result: Selection) -> str:
 
 
 def _against(result: Selection) -> str:
-    """Return what the systems are compared with, which may decide who is the best; empty of two systems."""
+    """What the systems are compared with, which may decide who is the best; empty of two systems."""
     baseline = result.options.baseline
     if baseline is None or not result.many:
         return ""
@@ -101,7 +101,7 @@ def _against(result: Selection) -> str:
 
 
 def _level_with(result: Selection) -> str:
-    """Return the systems that are judged on all items, and have the winner's win rate."""
+    """The systems that are judged on all items, and have the winner's win rate."""
     won = next(row for row in result.standings if row.system == result.winner)
     level = [
         visible(row.system) for row in result.standings if row is not won and row.known and row.win_rate == won.win_rate
@@ -110,7 +110,7 @@ def _level_with(result: Selection) -> str:
 
 
 def _begun(result: Selection) -> str:
-    """Return which judgments of a run that was cut off do not count; empty for none."""
+    """Which judgments of a run that was cut off do not count; empty for none."""
     counts, chosen = result.counts, result.options.chosen_by
     begun = counts.asked - counts.judged - counts.abstentions - counts.ahead - chosen
     if result.stop_reason in {StopKind.RISK_MET, StopKind.ALL_JUDGED} or not begun:
@@ -120,7 +120,7 @@ def _begun(result: Selection) -> str:
 
 
 def _risk(result: Selection) -> str:
-    """Return how likely the decision is wrong: the figure, then what it means, for what was asked for."""
+    """How likely the decision is wrong: the figure, then what it means, for what was asked for."""
     if result.winner is None or not result.judged:
         return ""
     if result.whole:
@@ -135,7 +135,7 @@ def _risk(result: Selection) -> str:
 
 
 def _leads(result: Selection) -> str:
-    """Return, without a winner, who leads and by how much another may be better."""
+    """Without a winner: who leads and by how much another may be better."""
     if not result.judged or result.winner is not None:
         return ""
     if result.near_best is None:
@@ -146,7 +146,7 @@ def _leads(result: Selection) -> str:
 
 
 def _means(result: Selection) -> str:
-    """Return what is proved about the risk, and what it does not say."""
+    """What is proved about the risk, and what it does not say."""
     alone = ""
     if result.many and result.options.baseline is not None:
         alone = f" All are compared with {_baseline(result)}: with another baseline another may be the best. {DIRECTLY}"
@@ -158,7 +158,7 @@ def _means(result: Selection) -> str:
 
 
 def _chosen(result: Selection) -> str:
-    """Return how the baseline was chosen; empty if it was given."""
+    """How the baseline was chosen; empty if it was given."""
     options = result.options
     if options.chosen_on is None:
         return ""
@@ -191,7 +191,7 @@ def _rule(result: Selection) -> str:
 
 
 def _level(result: Selection) -> str:
-    """Return from where on the queries were level; empty if they were not.
+    """From where on the queries were level; empty if they were not.
 
     A run that ended with the query after which the others were level has nothing to say.
     """
@@ -202,17 +202,17 @@ def _level(result: Selection) -> str:
 
 
 def pictures(result: Selection) -> tuple[tuple[Picture, ...], ...]:
-    """Return the evidence as pictures: bounds as they narrow, and where they end."""
+    """The evidence as pictures: bounds as they narrow, and where they end."""
     return (*_narrowed(result), *_behind(result)), _intervals(result)
 
 
 def on(result: Selection) -> str:
-    """Return which items the decision is about: those that did not choose the baseline."""
+    """Which items the decision is about: those that did not choose the baseline."""
     return said.on_items(result.about, result.items, beside(result))
 
 
 def beside(result: Selection) -> int:
-    """Return how many of these items the decision is not about, as they chose the baseline."""
+    """How many of these items the decision is not about, as they chose the baseline."""
     sampled, options = result.setup.sampled, result.options
     return 0 if sampled or options.baseline is None else options.chosen_on or 0
 
@@ -222,7 +222,7 @@ def _baseline(result: Selection) -> str:
 
 
 def _narrowed(result: Selection) -> tuple[Chart, ...]:
-    """Return the bounds of the systems that matter as they narrow, if there are any."""
+    """The bounds of the systems that matter as they narrow, if there are any."""
     if not result.course:
         return ()
     *others, lower, upper = result.course
@@ -239,11 +239,11 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
     level = [line.name for line in others if line.name in (result.near_best or ())]
     if named:
         others = [line if line.name in level else _ruled_out(line, high) for line in others]
-    lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
+    lines = [*_rivals(others), Curve(leader, "lead", upper.points[own:])]
     if not own:
-        lines.append(Line("", "lead", lower.points))
+        lines.append(Curve("", "lead", lower.points))
     if gap:
-        lines.append(Line("", "bound", tuple((x, y + PER_CENT * gap / 2) for x, y in lower.points)))
+        lines.append(Curve("", "bound", tuple((x, y + PER_CENT * gap / 2) for x, y in lower.points)))
     return (
         Chart(
             "How the bounds of the win rates narrowed",
@@ -258,8 +258,8 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
     )
 
 
-def _ruled_out(line: Line, best: float) -> Line:
-    """Return the line of a system down to the bound of the best, whose level its own does not exceed.
+def _ruled_out(line: Curve, best: float) -> Curve:
+    """The line of a system down to the bound of the best, whose level its own does not exceed.
 
     The bounds and the comparisons of two systems that end a search hold together.
     """
@@ -267,21 +267,21 @@ def _ruled_out(line: Line, best: float) -> Line:
     return replace(line, points=(*line.points, (x, best))) if y > best else line
 
 
-def _rivals(others: Sequence[Line]) -> Iterator[Line]:
+def _rivals(others: Sequence[Curve]) -> Iterator[Curve]:
     """Yield the lines of other systems. Those longest in question have a colour; of many, only they have a name."""
     order = sorted(others, key=lambda line: line.points[-1], reverse=True)
     for line, role in zip_longest(order, RIVALS[: len(order)]):
         named = role or len(order) <= MOST_NAMED
-        yield Line(visible(line.name) if named else "", role or "other", line.points)
+        yield Curve(visible(line.name) if named else "", role or "other", line.points)
 
 
 def _not_ruled_out(level: Sequence[str], may: str) -> str:
-    """Return which others were not ruled out; empty if none or all were."""
+    """Which others were not ruled out; empty if none or all were."""
     return f" Not ruled out: {some(map(visible, level))}, which {may}." if level else ""
 
 
 def _reading(leader: str, baseline: str, gap: float | None, *, named: bool) -> str:
-    """Return how the lines are to be read."""
+    """How the lines are to be read."""
     blue = (
         f"{leader}, the baseline, which all others are compared with"
         if leader == baseline
@@ -306,15 +306,15 @@ def _reading(leader: str, baseline: str, gap: float | None, *, named: bool) -> s
     )
 
 
-def _view(lines: Sequence[Line]) -> tuple[float, float]:
-    """Return the lowest and the highest win rate worth showing: what bounds say once some is judged."""
+def _view(lines: Sequence[Curve]) -> tuple[float, float]:
+    """The lowest and the highest win rate worth showing: what bounds say once some is judged."""
     begin = UNSURE * max(line.points[-1][0] for line in lines)
     ys = [y for line in lines for x, y in (*line.points, (begin, line.points[-1][1])) if x >= begin]
     return max(0.0, min(ys) - MARGIN), min(PER_CENT, max(ys) + MARGIN)
 
 
 def _intervals(result: Selection) -> tuple[Scale, ...]:
-    """Return the bounds of the systems at the end, the named one first, the others by win rate."""
+    """The bounds of the systems at the end, the named one first, the others by win rate."""
     known = [row for row in _in_order(result) if row.at_most is not None]
     if not known:
         return ()
@@ -331,22 +331,22 @@ def _intervals(result: Selection) -> tuple[Scale, ...]:
     return (Scale("Where the win rates lie", words, 0, PER_CENT, rows, marks, note=note),)
 
 
-def _interval(row: SystemRow, result: Selection) -> Row:
+def _interval(row: Standing, result: Selection) -> IntervalRow:
     low, high = PER_CENT * (row.at_least or 0.0), PER_CENT * (row.at_most or 0.0)
     own = row.system == result.options.baseline
     words = "50 %, the baseline" if own else f"{low:.1f} to {high:.1f} %"
     role: Role = "lead" if row.system == (result.winner or result.leader) else "other"
     value = None if row.win_rate is None else PER_CENT * row.win_rate
-    return Row(visible(row.system), words, value, (low, high), role)
+    return IntervalRow(visible(row.system), words, value, (low, high), role)
 
 
 def _behind(result: Selection) -> tuple[Scale, ...]:
-    """Return by how much the best may be ahead of the system named, if it may be and that is known."""
+    """By how much the best may be ahead of the system named, if it may be and that is known."""
     named, gap, asked = result.winner or result.leader, result.gap, result.options.min_gap
     if named is None or not gap or not result.course:
         return ()
     most = math.ceil(TWICE * max(LEAST, gap, asked or 0.0)) / 10
-    row = Row(show_gap(gap), "", gap, (0.0, gap))
+    row = IntervalRow(show_gap(gap), "", gap, (0.0, gap))
     marks = ((0.0, "0"), (most, show_points(most)))
     return (
         Scale(
@@ -362,24 +362,24 @@ def _behind(result: Selection) -> tuple[Scale, ...]:
     )
 
 
-def standings(result: Selection) -> Table:
-    """Return the standings: the winner, then by win rate, and last what is not judged."""
+def standings(result: Selection) -> PageTable:
+    """The standings: the winner, then by win rate, and last what is not judged."""
     rows = [_cells(row, result) for row in _in_order(result)]
     # A column that nothing stands in says nothing.
     told = [name for name in rows[0] if any(row[name] for row in rows)]
     cells = tuple(tuple(row[name] for name in told) for row in rows)
-    return Table(_heading(result), tuple(told), cells, " ".join(filter(None, (_one_by_one(result), *_odd(result)))))
+    return PageTable(_heading(result), tuple(told), cells, " ".join(filter(None, (_one_by_one(result), *_odd(result)))))
 
 
 def _one_by_one(result: Selection) -> str:
-    """Return why a system whose bound says no may be the best; empty if one is left, or no bounds."""
+    """Why a system whose bound says no may be the best; empty if one is left, or no bounds."""
     if len(result.near_best or ()) <= 1 or all(row.known for row in result.standings):
         return ""
     return "These bounds hold one by one. Near best and gap hold jointly, so they are wider."
 
 
 def _apart(result: Selection) -> str:
-    """Return why a line may end above the bound beside it; empty without lines or bounds."""
+    """Why a line may end above the bound beside it; empty without lines or bounds."""
     if not result.course or all(row.known for row in result.standings):
         return ""
     return "These bounds hold one by one. Those of the first picture hold all together, so they are wider."
@@ -415,18 +415,18 @@ def _heading(result: Selection) -> str:
     return heading
 
 
-def _in_order(result: Selection) -> list[SystemRow]:
-    """Return the standings: the winner first, then by win rate."""
+def _in_order(result: Selection) -> list[Standing]:
+    """The standings: the winner first, then by win rate."""
 
-    def place(row: SystemRow) -> tuple[bool, float]:
+    def place(row: Standing) -> tuple[bool, float]:
         rate = -math.inf if row.win_rate is None else row.win_rate
         return row.system != result.winner, -(TIE if row.system == result.options.baseline else rate)
 
     return sorted(result.standings, key=place)
 
 
-def _cells(row: SystemRow, result: Selection) -> dict[str, str]:
-    """Return the cells of a system by column; the baseline's level is known, and it has no verdicts."""
+def _cells(row: Standing, result: Selection) -> dict[str, str]:
+    """The cells of a system by column; the baseline's level is known, and it has no verdicts."""
     base = row.system == result.options.baseline
     bounds = (None, None) if base or row.known else (row.at_least, row.at_most)
     counts = (row.wins, row.ties, row.losses, row.abstentions, row.queries)
@@ -450,7 +450,7 @@ def _share(share: float | None) -> str:
 
 
 def show_belief(probability: float) -> str:
-    """Return a selector's probability that a system is the best, in per cent.
+    """A selector's probability that a system is the best, in per cent.
 
     It is never shown as 0 or 100 per cent: a belief is not certain, though it may be rounded so.
     """
@@ -463,8 +463,8 @@ def show_belief(probability: float) -> str:
 
 def course_of(
     labels: Sequence[Label], estimator: WinRates, tally: Standings, names: Sequence[str], items: int
-) -> tuple[Line, ...]:
-    """Return the bounds of the systems' win rates, in per cent, after numbers of judgments.
+) -> tuple[Curve, ...]:
+    """The bounds of the systems' win rates, in per cent, after numbers of judgments.
 
     `labels` are those of the decision in the order asked, and `items` are those of the pool. There is a
     line of the upper bound for each system, up to where it is ruled out. That of the leader at the end
@@ -488,14 +488,14 @@ def course_of(
         least = levels.each[leader].lower(levels.lower_risk)
         lower.append((judged, PER_CENT * least / levels.items))
     lines = [
-        Line(name, "other", tuple(points[: end + 1])) for name, points, end in zip(names, uppers, ends, strict=True)
+        Curve(name, "other", tuple(points[: end + 1])) for name, points, end in zip(names, uppers, ends, strict=True)
     ]
     led = lines.pop(leader)
-    return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
+    return (*lines, Curve("", "lead", tuple(lower)), Curve(led.name, "lead", led.points))
 
 
 def _looks(labels: Sequence[Label]) -> list[list[Label]]:
-    """Return the labels in parts of about the same size, each of whole items."""
+    """The labels in parts of about the same size, each of whole items."""
     looks: list[list[Label]] = [[]]
     for _, item in groupby(labels, key=lambda label: label.choice.position):
         if len(looks[-1]) * MOST_LOOKS >= len(labels):

@@ -68,7 +68,7 @@ ASSUMED = (
 USUAL_GAP, OPEN_GAP, VERY_MANY = LEVELS_FROM, 0.05, 24
 
 
-class Select(Question[SelectSettings, Standings, Selection]):
+class SelectQuestion(Question[SelectSettings, Standings, Selection]):
     """Which of many systems is best?"""
 
     name, result = QUESTION, Selection

@@ -45,7 +45,7 @@ class SelectOptions(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class SystemRow:
+class Standing:
     """One system's verdicts against the baseline on the `queries` that it was asked for.
 
     `at_least` and `at_most` bound its win rate over all items, or over items like these. Each is wrong,
@@ -95,7 +95,7 @@ class Selection(RunResult):
 
     options: SelectOptions
     queries: int
-    standings: tuple[SystemRow, ...]
+    standings: tuple[Standing, ...]
     gap: float | None
     near_best: tuple[str, ...] | None
     win_rates_biased: bool
@@ -124,7 +124,7 @@ class Selection(RunResult):
         return label.in_decision and RunResult.lost(self, label)
 
     def standings_frame(self, library: str = "pandas") -> Any:
-        """Return the standings as a data frame of pandas, polars or pyarrow, a row for each system.
+        """The standings as a data frame of pandas, polars or pyarrow, a row for each system.
 
         The columns have the names of the table; `belief` is there if the selector has one.
 
@@ -132,19 +132,19 @@ class Selection(RunResult):
             InputError: the library is another one, or it is not installed.
         """
         rows = [plain(row) for row in self.standings]
-        columns = {IN_TABLE.get(one.name, one.name): [row[one.name] for row in rows] for one in fields(SystemRow)}
+        columns = {IN_TABLE.get(one.name, one.name): [row[one.name] for row in rows] for one in fields(Standing)}
         if not any(columns["belief"]):
             del columns["belief"]
         return frame_of(columns, library)
 
     def doubts(self) -> tuple[Note, ...]:
-        """Return warnings of a search with another draw or baseline that ended otherwise, and of a thin lead."""
+        """Warnings of a search with another draw or baseline that ended otherwise, and of a thin lead."""
         found = {NoteCode.REDRAWN: self.redrawn, NoteCode.REBASED: self.rebased}
         others = [note(code, said=said, judged=self.judged) for code, said in found.items() if said]
         return (*others, *self._thin())
 
     def _thin(self) -> list[Note]:
-        """Return a warning if the lead over a rival decides about these items, and may be chance on others.
+        """A warning if the lead over a rival decides about these items, and may be chance on others.
 
         The closest rival is looked at, by the one-sided sign test of the items that tell it from the best (Dixon & Mood
         1946, "The statistical sign test"). It warns, and promises nothing: the verdicts chose the rival and the end.
@@ -166,7 +166,7 @@ class Selection(RunResult):
         return [note(NoteCode.THIN_LEAD, best=best, rival=rival, won=won, lost=lost)]
 
     def _scores(self) -> dict[str | None, dict[str, float]]:
-        """Return the scores in the decision by system and item, against the baseline, which is level with itself."""
+        """The scores in the decision by system and item, against the baseline, which is level with itself."""
         found: dict[str | None, dict[str, float]] = {}
         for row in self.labels:
             if row.in_decision and row.score is not None:
@@ -178,7 +178,7 @@ class Selection(RunResult):
         return found
 
     def to_decide(self) -> tuple[Note, ...]:
-        """Return what would decide, after an end that did not cut the run short."""
+        """What would decide, after an end that did not cut the run short."""
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
         if self.more_judgments is None:
@@ -230,7 +230,7 @@ def selected_of(
 
 
 def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float | None]]:
-    """Return the lowest and highest win rate of each system, each at the `risk`; None without levels or answers."""
+    """The lowest and highest win rate of each system, each at the `risk`; None without levels or answers."""
     levels = tally.levels
     if levels is None or not tally.queries:
         return [(None, None)] * len(tally.wins)
@@ -241,8 +241,8 @@ def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float |
     ]
 
 
-def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[SystemRow, ...]:
-    """Return a row for every system: the winner, then systems that may be the best, then the others.
+def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[Standing, ...]:
+    """A row for every system: the winner, then systems that may be the best, then the others.
 
     Within these groups the order is by win rate. `risk` is that of each bound.
     """
@@ -256,7 +256,7 @@ def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) 
         key=lambda number: (number != outcome.winner, not near[number], -np.nan_to_num(rates[number])),
     )
     return tuple(
-        SystemRow(
+        Standing(
             system=systems[number],
             win_rate=None if np.isnan(rates[number]) else float(rates[number]),
             wins=int(tally.wins[number]),

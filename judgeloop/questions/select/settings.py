@@ -96,7 +96,7 @@ class SelectSettings(LLMSelectorSettings, ContestSettings):
         return rule_row(QUESTION, self.rule)
 
     def against(self, systems: tuple[str, ...]) -> str | None:
-        """Return the baseline's name; None if it is not given.
+        """The baseline's name; None if it is not given.
 
         Raises:
             InputError: the baseline is not among the systems, or two of them have a file of this name.
@@ -126,7 +126,7 @@ class SelectSettings(LLMSelectorSettings, ContestSettings):
         return self.outputs
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return the pairs that can be compared: each other system with the baseline, if it is given.
+        """The pairs that can be compared: each other system with the baseline, if it is given.
 
         Raises:
             InputError: the baseline is not among the systems.
