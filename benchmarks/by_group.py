@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.core.records import UNLIMITED, Choice, Label, Verdict
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.spending import Spending
 from judgeloop.methods.stopping.by_group import SHAPE, ByGroup

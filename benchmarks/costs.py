@@ -26,12 +26,10 @@ import numpy as np
 from throughput import make_pool
 
 from judgeloop.__main__ import NEW_OBJECTS
-from judgeloop.core.choices import Order
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.records import Call, JudgeIdentity, Order, Pool, Quote, Reply, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.base import BaseJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences

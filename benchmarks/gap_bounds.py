@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from score_tables import TABLES, score_table
 from what_each_question_costs import RISK, pairs_of
 
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.betting import interval_of_bounds, risk_by_bets
 from judgeloop.methods.stats.intervals import interval_at_once
 from judgeloop.methods.stats.strata import Moments

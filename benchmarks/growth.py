@@ -30,14 +30,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from judgeloop.ledger.charges import charge_run, run_row, summed
-from judgeloop.ledger.rows import NUMBER, AttemptRow, SumRow, TextRow, VerdictRow, insert, next_number
 
-from judgeloop.core.ledger import End
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item, JudgeIdentity
-from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text, digest
-from judgeloop.ledger.merging import Believing, merge
-from judgeloop.ledger.sqlite import SqliteConnection, connect
+from judgeloop.ledger.ledger import checksum
+from judgeloop.ledger.merging import merge
+from judgeloop.ledger.records import End
+from judgeloop.ledger.sqlite import connect
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -137,7 +136,7 @@ def on_server(file: Path) -> Iterator[str]:
     """Yield the address of a ledger on a server that has taken a file's."""
     with running() as server:
         address = server.ledger()
-        apart(merge, address, [file], Believing(as_they_are=frozenset([file])))
+        apart(merge, address, [file])
         yield address
 
 
@@ -155,25 +154,49 @@ def by_verdicts(numbers: Sequence[int], *, server: bool) -> None:
     for number in numbers:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            apart(write_ledger, file := folder / "ledger.sqlite", number, server)
+            apart(write_ledger, file := folder / "ledger.sqlite", number)
             with on_server(file) if server else nullcontext(str(file)) as address:
                 for what, found in of_ledger(folder, address, number):
                     first = smallest.setdefault(what, found)
                     line(f"verdicts{where}: {what}", number, numbers[0], found, first)
 
 
-def write_ledger(path: Path, verdicts: int, notes: bool = False) -> None:  # noqa: FBT001, FBT002 - by position to another process
+ATTEMPT = """INSERT INTO attempts (run, opener, key, item_id, judge, note, state, ended, reserved_p, charged_p, rehearsed,
+    outcome, model, request_id, began_at, ended_at, charge_to)
+    VALUES (?, 'opener', ?, ?, ?, ?, 'settled', ?, 1000000, 1000000, 0, 'verdict', '', '', ?, ?, '')"""
+VERDICT = "INSERT INTO verdicts (attempt, key, score, reason, crc) VALUES (?, ?, ?, 'why', ?)"
+
+
+def write_ledger(path: Path, verdicts: int) -> None:
     """Write a ledger of comparisons in both orders, of a baseline with one system after another.
 
-    Each system is a run. Only a merge reads the notes of attempts.
+    Each system is a run; the triggers keep the sums.
     """
+    number = 0
     with closing(connect(path)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        written = Written(connection, notes=notes)
+        connection.raw("PRAGMA synchronous = OFF")
         for candidate, of_run in groupby(past_calls(verdicts), lambda call: call.candidate):
-            connection.execute("BEGIN")
-            written.run(f"{candidate:016x}", list(of_run))
-            connection.execute("COMMIT")
+            run, attempts, found = f"{candidate:016x}", [], []
+            for call in of_run:
+                number += 1
+                key = f"{number:064x}"
+                attempts.append((run, key, f"i{call.at}", JUDGE.name, note(call), End.VERDICT.value, WHEN, WHEN))
+                found.append((number, key, call.score, checksum(key, call.score, "why", None)))
+            connection.raw("BEGIN")
+            connection.raw("INSERT INTO runs (id, created_at) VALUES (?, ?)", (run, WHEN))
+            connection.file.executemany(ATTEMPT, attempts)
+            connection.file.executemany(VERDICT, found)
+            connection.raw("COMMIT")
+
+
+def note(call: PastCall) -> str:
+    """Return what the key of a call is made of, as an attempt notes it."""
+    other = f"system{call.candidate}"
+    shown = [("base", f"text {call.at}"), (other, f"text {call.at} of {call.candidate}")]
+    (first, one), (second, two) = shown[::-1] if call.turned else shown
+    item = Item(f"i{call.at}", f"prompt {call.at}", "yes")
+    ingredients = KeyIngredients.of(JUDGE, Call(item, (first, second), (one, two)), blind=True)
+    return json.dumps({"ingredients": ingredients.to_note(), "systems": (first, second)})
 
 
 class PastCall(NamedTuple):
@@ -194,77 +217,6 @@ def past_calls(verdicts: int) -> Iterator[PastCall]:
         candidate, at = divmod(number, items)
         yield PastCall(candidate, at, turned=False, score=score)
         yield PastCall(candidate, at, turned=True, score=1 - score)
-
-
-class Written:
-    """Writes rows in batches, with numbers for the texts that they name."""
-
-    def __init__(self, connection: SqliteConnection, *, notes: bool) -> None:
-        self._connection, self._notes = connection, notes
-        self._texts: dict[str, int] = {}
-        self._new: list[TextRow] = []
-        self._attempts = 0
-
-    def run(self, run: str, calls: Sequence[PastCall]) -> None:
-        """Write the calls of a run, and what they were charged."""
-        run_row(self._connection, run)
-        judge = KeyedJudge.of(JUDGE)
-        attempts, verdicts = [], []
-        for call in calls:
-            self._attempts += 1
-            number, key = self._attempts, f"{self._attempts:064x}"
-            item, other = f"i{call.at}", f"system{call.candidate}"
-            shown = [("base", f"text {call.at}"), (other, f"text {call.at} of {call.candidate}")]
-            (first, one), (second, two) = shown[::-1] if call.turned else shown
-            place = item, digest(f"prompt {call.at}"), digest("yes")
-            named = run, judge, place, first, second, digest(one), digest(two)
-            numbers = np.array([self._number(as_text(text)) for text in named], NUMBER)
-            attempts.append(attempt_of(number, run, key, item, self._note(call.at, first, second, one, two)))
-            verdicts.append(VerdictRow(number, number, 10**6, call.score, key, "why", numbers.tobytes()))
-        for row in (*self._new, *attempts, *verdicts):
-            insert(self._connection, row)
-        self._new = []
-        for row in summed(attempts).values():
-            insert(self._connection, row._replace(seq=next_number(self._connection, SumRow)))
-        charge_run(self._connection, run, 10**6 * len(attempts))
-
-    def _note(self, at: int, first: str, second: str, one: str, two: str) -> str:
-        if not self._notes:
-            return "{}"
-        item, systems = Item(f"i{at}", f"prompt {at}", "yes"), (first, second)
-        ingredients = KeyIngredients.of(JUDGE, Call(item, systems, (one, two)), blind=True)
-        return json.dumps({"ingredients": ingredients.to_note(), "systems": systems})
-
-    def _number(self, text: str) -> int:
-        known = self._texts.get(text)
-        if known is None:
-            known = self._texts[text] = len(self._texts) + 1
-            self._new.append(TextRow(known, text))
-        return known
-
-
-def attempt_of(number: int, run: str, key: str, item: str, note: str) -> AttemptRow:
-    """Return a settled attempt by the judge of the new comparison."""
-    return AttemptRow(
-        id=number,
-        run=run,
-        opener="opener",
-        key=key,
-        item_id=item,
-        judge=JUDGE.name,
-        note=note,
-        state="settled",
-        ended=End.VERDICT.value,
-        reserved_p=10**6,
-        charged_p=10**6,
-        rehearsed=0,
-        outcome="verdict",
-        usage=None,
-        model="",
-        request_id="",
-        began_at=WHEN,
-        ended_at=WHEN,
-    )
 
 
 def show(name: str, numbers: Sequence[int], measure: Callable[[Path, int], Figure]) -> None:

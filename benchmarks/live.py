@@ -36,11 +36,10 @@ from one_order import Signs, recorded
 
 from judgeloop.core.money import PICO_PER_DOLLAR
 from judgeloop.core.outcomes import Finished, Tally
-from judgeloop.core.pool import UNLIMITED, Pool
-from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply, Verdict
+from judgeloop.core.records import UNLIMITED, Call, Item, JudgeIdentity, Output, Pool, Quote, Reply, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.base import BaseJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences

@@ -26,8 +26,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import preference
+from judgeloop.core.records import UNLIMITED, preference
 from judgeloop.methods.stopping.sequential import Sequential
 
 RISK = 0.1

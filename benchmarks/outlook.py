@@ -15,7 +15,7 @@ from collections import Counter
 import numpy as np
 
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.by_table import NotWorse
 from judgeloop.methods.stopping.rule import Rule

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from score_tables import TABLES, score_table
 from what_each_question_costs import RISK, pairs_of
 
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stopping.sequential import Sequential
 
 LIMIT = 200

@@ -26,8 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.browser import DESK, PHONE, Browser, browser
 from support.results import make_result
 
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Choice, Item, Label, Verdict
+from judgeloop.core.records import Choice, Item, Label, Pool, Verdict
 from judgeloop.report.labels import Texts, label_rows
 
 REPEATS = 5

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
 from judgeloop.core.outcomes import Control, Tally
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.controls import MOST, counted
 from judgeloop.methods.stats.exact_tables import ExactTable, Zone, calibrated, not_worse, within

@@ -24,11 +24,10 @@ import numpy as np
 
 from judgeloop.core.money import PICO_PER_DOLLAR, cost, show_usd, to_pico
 from judgeloop.core.outcomes import Finished
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Item, Usage
+from judgeloop.core.records import Item, Pool, Usage
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.prompt import shipped_template

@@ -26,12 +26,10 @@ import httpx
 import numpy as np
 import openai
 
-from judgeloop.core.choices import Order
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Call, Item
+from judgeloop.core.records import Call, Item, Order, Pool
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.chat import ChatJudge, form_of
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.opening import open_ledger

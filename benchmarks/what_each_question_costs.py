@@ -21,9 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from score_tables import TABLES, score_table
 
-from judgeloop.core.choices import Population
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import preference
+from judgeloop.core.records import UNLIMITED, Population, preference
 from judgeloop.methods.stats.betting import log_wealth_path
 from judgeloop.methods.stats.exact_tables import Zone, calibrated, not_worse, within
 from judgeloop.methods.stopping.sequential import Sequential

@@ -14,8 +14,8 @@ from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter
 
-from judgeloop.core.part import Part
-from judgeloop.core.spend import Spend
+from judgeloop.core.jsonable import Part
+from judgeloop.core.outcomes import Spend
 from judgeloop.questions.compare.result import Comparison
 from judgeloop.questions.estimate.result import Estimation
 from judgeloop.questions.select.result import Selection

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from judgeloop.core.catalogue import find
-from judgeloop.core.choices import Draws
+from judgeloop.core.records import Draws
 from judgeloop.methods.rows import Draft, RuleRow, SelectorRow
 from judgeloop.papers import rows as papers
 

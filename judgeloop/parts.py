@@ -4,14 +4,12 @@ These names are public, and docs/how-to/parts.md shows how they fit together. No
 here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`.
 """
 
-from judgeloop.core.choices import Draws as Draws
 from judgeloop.core.outcomes import Ending as Ending
 from judgeloop.core.outcomes import Estimate as Estimate
 from judgeloop.core.outcomes import Finished as Finished
 from judgeloop.core.outcomes import StopKind as StopKind
 from judgeloop.core.outcomes import StopReason as StopReason
 from judgeloop.core.outcomes import Tally as Tally
-from judgeloop.core.pool import Pool as Pool
 from judgeloop.core.protocols import Estimator as Estimator
 from judgeloop.core.protocols import Judge as Judge
 from judgeloop.core.protocols import Selector as Selector
@@ -19,9 +17,11 @@ from judgeloop.core.protocols import StoppingRule as StoppingRule
 from judgeloop.core.records import Abstention as Abstention
 from judgeloop.core.records import Call as Call
 from judgeloop.core.records import Choice as Choice
+from judgeloop.core.records import Draws as Draws
 from judgeloop.core.records import Item as Item
 from judgeloop.core.records import JudgeIdentity as JudgeIdentity
 from judgeloop.core.records import Label as Label
+from judgeloop.core.records import Pool as Pool
 from judgeloop.core.records import Query as Query
 from judgeloop.core.records import Quote as Quote
 from judgeloop.core.records import Reply as Reply
@@ -33,7 +33,7 @@ from judgeloop.engine.session import Limits as Limits
 from judgeloop.engine.session import Session as Session
 from judgeloop.engine.state import Interruption as Interruption
 from judgeloop.engine.state import Progress as Progress
-from judgeloop.engine.terms import Terms as Terms
+from judgeloop.engine.state import Terms as Terms
 from judgeloop.judges.base import BaseJudge as BaseJudge
 from judgeloop.judges.function import function_judge as function_judge
 from judgeloop.ledger.ledger import Ledger as Ledger

@@ -19,10 +19,8 @@ from judgeloop.catalogue import (
     selector_row,
     selectors_of,
 )
-from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Item
+from judgeloop.core.records import Draws, Item, Pool
 from judgeloop.methods.rows import Draft
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.estimate.settings import EstimateSettings

@@ -25,7 +25,7 @@ SELECTOR = '''
 from dataclasses import dataclass
 
 from judgeloop.core.records import Choice, Step
-from judgeloop.core.choices import Draws
+from judgeloop.core.records import Draws
 
 
 @dataclass(frozen=True)
@@ -175,6 +175,7 @@ QUESTION = {
 
 from dataclasses import dataclass
 
+from judgeloop.questions.estimate.settings import EstimateSettings
 from judgeloop.questions.estimate.settings import EstimateSettings
 
 

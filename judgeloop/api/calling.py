@@ -26,7 +26,7 @@ from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.catalogue import QuestionRow
 from judgeloop.questions.kept import keep
 from judgeloop.questions.question import Question
-from judgeloop.report.naming import as_python
+from judgeloop.report.words import as_python
 from judgeloop.runs.drive import called, masked, opened, repeatable
 from judgeloop.runs.forecast import Forecast
 from judgeloop.settings.setting import declared

@@ -14,7 +14,7 @@ from judgeloop.cli.options import CONTEXT, JSON, DefaultGroup, settings_command
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd, to_pico, to_usd
 from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS
-from judgeloop.report.escaping import visible
+from judgeloop.report.words import visible
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import LedgerSettings
 from judgeloop.settings.setting import DOLLARS_FORM, Parse, like, one_of
@@ -23,7 +23,7 @@ from judgeloop.settings.values import amount
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from judgeloop.core.ledger import Balance
+    from judgeloop.ledger.records import Balance
 
 EVERY_RUN = "every run"  # in the place of the name of the budget of all
 

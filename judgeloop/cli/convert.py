@@ -30,8 +30,7 @@ from judgeloop.formats.own_files import write_whole
 from judgeloop.formats.recorded import scores_of
 from judgeloop.formats.rows import read_items, read_outputs
 from judgeloop.formats.tables import Row, Table
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import count
+from judgeloop.report.words import count, visible
 from judgeloop.settings import fields
 from judgeloop.settings.checking import Configuration
 from judgeloop.settings.setting import anybody

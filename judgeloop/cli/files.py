@@ -15,12 +15,12 @@ import click
 from judgeloop.cli.output import as_flags, keyless
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Page, decided
 from judgeloop.report.forms import MARK, NOT_FINISHED, render_junit, render_latex, render_markdown, render_unfinished
 from judgeloop.report.html import render_index
+from judgeloop.report.page import Page, decided
 from judgeloop.report.result import RunResult
 from judgeloop.report.terminal import render
+from judgeloop.report.words import visible
 
 JUNIT = ".xml"
 OF_MARKDOWN = "<!-- judgeloop -->\n\n"

@@ -16,8 +16,7 @@ from judgeloop.cli.options import CONTEXT, JSON, PanelArgument, settings_command
 from judgeloop.cli.output import as_flags
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd, to_pico, to_usd
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import count
+from judgeloop.report.words import count, visible
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import LedgerSettings
 from judgeloop.settings.setting import DOLLARS_FORM, Parse
@@ -26,9 +25,9 @@ from judgeloop.settings.values import amount
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from judgeloop.core.ledger import Charged, RecordedRun
     from judgeloop.diagnostics.settling import Settled
     from judgeloop.ledger.merging import Merged
+    from judgeloop.ledger.records import Charged, RecordedRun
 
 EXIT_DAMAGED = 1
 HEADINGS = {"judge": "judge or system asked"}
@@ -213,8 +212,8 @@ def _export(**given: Any) -> None:
 
     Columns: time, run, judge, model, request id, item, tokens, dollars, night, systems.
     """
-    from judgeloop.core.ledger import Request, RunNote
     from judgeloop.ledger.opening import open_reader
+    from judgeloop.ledger.records import Request, RunNote
     from judgeloop.report.labels import csv_line
 
     with open_reader(LedgerSettings.of(**given).ledger) as reader:
@@ -239,7 +238,7 @@ def _spent(found: dict[str, dict[str, Charged]], names: dict[str, str]) -> list[
 
     `names` says more of runs and of who was asked.
     """
-    from judgeloop.core.ledger import Charged
+    from judgeloop.ledger.records import Charged
 
     by_state = found["state"]
     if not any(found.values()):

@@ -5,7 +5,7 @@ result that cannot be written has its own exit code. No text on either holds a k
 
 The other folders put the name of a setting between backticks, alone or with a value, as in `selector=random`. On the
 command line it becomes a flag, or its variable if it has none, as in JUDGELOOP_RPM=60. What a file or a variable gave
-is named as it was given. Users of the Python API see what Python writes (`report/naming.py`).
+is named as it was given. Users of the Python API see what Python writes (`report/words.py`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast, final
 import click
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
-from judgeloop.report.escaping import visible
-from judgeloop.report.naming import NAMED
-from judgeloop.report.words import WIDTH
+from judgeloop.report.words import NAMED, WIDTH, visible
 from judgeloop.settings.setting import COMMAND_LINE, Declared
 
 if TYPE_CHECKING:

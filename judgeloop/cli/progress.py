@@ -20,7 +20,7 @@ import click
 from judgeloop.cli.output import PLAIN_TERMINALS, Guarded, logged, logs_json, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError, NoFileError
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.report.escaping import visible
+from judgeloop.report.words import visible
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Progress

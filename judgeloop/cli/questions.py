@@ -21,10 +21,9 @@ from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, 
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Section
+from judgeloop.report.page import Fact, Section
 from judgeloop.report.terminal import render
-from judgeloop.report.words import count, shortened
+from judgeloop.report.words import count, shortened, visible
 from judgeloop.settings.setting import COMMAND_LINE
 from judgeloop.settings.sources import RESULT_FILE
 

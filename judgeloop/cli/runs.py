@@ -12,11 +12,11 @@ import click
 
 from judgeloop.cli.options import CONTEXT, JSON, QUIET, RESULT_FILES, DefaultGroup, PanelArgument, settings_command
 from judgeloop.cli.output import as_flags, columns
-from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
-from judgeloop.report.escaping import visible_lines
-from judgeloop.report.facts import Page, decided
+from judgeloop.core.records import Shown
+from judgeloop.report.page import Page, decided
 from judgeloop.report.terminal import render, wrapped
+from judgeloop.report.words import visible_lines
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import LedgerSettings
 from judgeloop.settings.setting import declared, one_of

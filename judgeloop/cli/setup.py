@@ -21,9 +21,8 @@ from judgeloop.cli.output import as_flags, columns, paint, say, say_settings, sh
 from judgeloop.cli.progress import explained
 from judgeloop.core.errors import EXIT_JUDGE, InputError
 from judgeloop.core.money import show_usd
-from judgeloop.report.escaping import visible
 from judgeloop.report.terminal import render, wrapped
-from judgeloop.report.words import count, per_cent
+from judgeloop.report.words import count, per_cent, visible
 from judgeloop.settings import fields
 from judgeloop.settings.setting import declared
 

@@ -16,10 +16,9 @@ from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Page, Section, Table, decided, named
+from judgeloop.report.page import Fact, Page, Section, Table, decided, named
 from judgeloop.report.terminal import WARNING, render
-from judgeloop.report.words import per_cent
+from judgeloop.report.words import per_cent, visible
 from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
 
 if TYPE_CHECKING:

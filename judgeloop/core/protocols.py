@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # `--help` must not wait for them
     import numpy as np
 
     from judgeloop.core import records
-    from judgeloop.core.choices import Draws
     from judgeloop.core.outcomes import Belief, Counted, StopKind, StopReason
+    from judgeloop.core.records import Draws
 
 Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
 

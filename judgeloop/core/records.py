@@ -1,20 +1,73 @@
-"""The frozen records that the folders pass to each other: items, queries, answers, labels.
+"""The frozen records that the folders pass to each other: items, the pool of them, queries, answers, labels.
 
-They hold and validate values. They do no I/O and compute nothing beyond simple properties, and what a win and a
-tie are (`preference`, `as_score`): no other module says that. Units
-are in the field names or docstrings. Money is in integer picodollars (`core/money.py`). What a run
-finds is in `outcomes.py`.
+They hold and validate values. What a win and a tie are (`preference`, `as_score`) is said here and nowhere else. Units
+are in the field names or docstrings. Money is in integer picodollars (`core/money.py`). The choices by name, which
+settings, catalogues and the engine share, stand first. What a run finds is in `outcomes.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import enum
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+class Order(enum.StrEnum):
+    """How a comparison is shown to a judge."""
+
+    BOTH = "both"  # a call in each order, the second if it matters; a tie if they disagree
+    RANDOM = "random"  # one call; the order depends on the seed and the item's id
+    FIXED = "fixed"  # one call, in the order given
+
+    @property
+    def draws_order(self) -> bool:
+        """Whether the verdict is that of one order, drawn for each item."""
+        return self is Order.RANDOM
+
+
+class Vote(enum.StrEnum):
+    """How a panel decides."""
+
+    MAJORITY = "majority"  # the preference of more than half of the verdicts, else a tie
+    MEAN = "mean"  # the mean of the scores
+    UNANIMOUS = "unanimous"  # the preference of all verdicts, else a tie
+
+
+class Population(enum.StrEnum):
+    """The items that a decision is about."""
+
+    THESE_ITEMS = "items"  # the items of the set, judged or not; nothing beyond them
+    ITEMS_LIKE_THESE = "like-these"  # what the set is a random sample of
+
+
+class Groups(enum.StrEnum):
+    """What is done with the groups of items, each tested by itself."""
+
+    REPORT = "report"
+    REQUIRE = "require"  # in none may the second system be shown to be worse
+
+
+class Draws(enum.IntEnum):
+    """How a selector makes its choices, from the least to the most useful for statistics."""
+
+    PICKED = 0  # without propensities: deterministic, so samples are biased
+    KNOWN = 1  # at random, each choice with a known propensity
+    EVEN = 2  # at random, all items not drawn yet with the same propensity
+
+
+class Shown(enum.StrEnum):
+    """Of which judged items a report shows prompt, outputs and reason."""
+
+    ALL = "all"
+    LOST = "lost"  # those that the candidate lost
+    NONE = "none"
+
 
 NOBODY = -1  # in the place of the number of a judge
 TIE = 0.5  # the score of a verdict that prefers neither system
@@ -300,3 +353,68 @@ class Label:
 
     choice: Choice
     answer: Answer
+
+
+# The number of items that stands for a population without end, from which the pool was drawn.
+UNLIMITED = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Items, and each system's output on each item: `outputs[system][position]`.
+
+    `live` holds the systems that answer when they are asked. The outputs that they have not given
+    are empty, and `known` holds the positions of those that they have, by system.
+    """
+
+    items: tuple[Item, ...]
+    systems: tuple[str, ...]
+    outputs: tuple[tuple[str, ...], ...]
+    live: tuple[int, ...] = ()
+    known: Mapping[int, frozenset[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.systems) != len(self.outputs):
+            raise ValueError(f"{len(self.systems)} systems but {len(self.outputs)} sets of outputs")
+        if any(len(texts) != len(self.items) for texts in self.outputs):
+            raise ValueError("every system needs one output for each item")
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def only(self, ids: Collection[str]) -> Pool:
+        """Return the part with these items, as if all outputs were given."""
+        places = [place for place, item in enumerate(self.items) if item.id in ids]
+        return Pool(
+            tuple(self.items[place] for place in places),
+            self.systems,
+            tuple(tuple(texts[place] for place in places) for texts in self.outputs),
+        )
+
+    def most_repeated(self, system: int) -> int:
+        """Return on how many items a system gave its most frequent output."""
+        return max(Counter(self._given(system)).values(), default=0)
+
+    def count_empty(self, system: int) -> int:
+        """Return on how many items the output of a system has no text."""
+        return sum(not output.strip() for output in self._given(system))
+
+    def query(self, position: int, systems: tuple[int, ...] = (0, 1)) -> Query:
+        """Return the query on the item at `position`: compares two `systems`, or rates one."""
+        return Query(
+            item=self.items[position],
+            systems=tuple(self.systems[system] for system in systems),
+            outputs=tuple(self.outputs[system][position] for system in systems),
+            missing=tuple(
+                place
+                for place, system in enumerate(systems)
+                if system in self.live and position not in self.known.get(system, ())
+            ),
+        )
+
+    def _given(self, system: int) -> Sequence[str]:
+        """Return the outputs of a system that are known."""
+        outputs = self.outputs[system]
+        if system not in self.live:
+            return outputs
+        return [outputs[position] for position in sorted(self.known.get(system, ()))]

@@ -11,25 +11,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
-from judgeloop.core.ledger import Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Abstention, Answer, Call, Item, Output
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.attempts import Asked, Attempts, NotAskedError, Reserve
-from judgeloop.engine.pace import Pace
-from judgeloop.engine.retrying import RetryPolicy
-from judgeloop.engine.state import RunState
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.pace import Pace, RetryPolicy
+from judgeloop.engine.state import RunState, Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger, place_of
+from judgeloop.ledger.records import Reservation, Ticket
 from judgeloop.providers.catalogue import likely_model
 from judgeloop.providers.pricing import Metered, age_sentence, old_prices, today
-from judgeloop.report.escaping import visible
 from judgeloop.report.facts import tokens
 from judgeloop.report.terminal import wrapped
-from judgeloop.report.words import WIDTH
+from judgeloop.report.words import WIDTH, visible
 from judgeloop.runs.inputs import check_ledger, judge_options
 from judgeloop.settings.run_settings import DoctorSettings, JudgeSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS, make_system, source

@@ -10,12 +10,11 @@ from enum import StrEnum
 from typing import Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import ORIGIN, RecordedRun
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.ledger.opening import Address, open_reader
+from judgeloop.ledger.records import ORIGIN, RecordedRun
 from judgeloop.ledger.upkeep import day_before
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import shortened
+from judgeloop.report.words import shortened, visible
 
 MINUTE = 16  # characters of a time in ISO 8601 up to its minutes
 LONGEST_NAMES = 48  # characters of the names of systems or judges in a list

@@ -11,10 +11,10 @@ from decimal import Decimal
 from pathlib import Path
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.core.ledger import RecordedAttempt, Settlement
 from judgeloop.core.money import show_usd, to_pico
 from judgeloop.formats.tables import Row, read_rows
 from judgeloop.ledger.opening import Address, open_ledger, open_reader
+from judgeloop.ledger.records import RecordedAttempt, Settlement
 
 NUMBER, REQUEST, COST = "attempt", "request_id", "cost"
 MOST_DIGITS = 18

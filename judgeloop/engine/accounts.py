@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar, final
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Balance, Clearance, End, Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge
@@ -26,6 +25,7 @@ from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import RunState, Waiting, first_of
 from judgeloop.ledger.ledger import Ledger
+from judgeloop.ledger.records import Balance, Clearance, End, Reservation, Ticket
 
 T = TypeVar("T")
 # Calls admitted for each call that may be in flight. It is above 1, so that the next calls are

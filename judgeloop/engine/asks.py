@@ -7,13 +7,12 @@ Pure. Does not look up verdicts in the ledger (`batch.py`) and does not reserve 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from judgeloop.core.choices import Order, Vote
-from judgeloop.core.ledger import Reservation
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import IDENTICAL, TIE, Abstention, Answer, Call, Query, Verdict
-from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.core.records import IDENTICAL, TIE, Abstention, Answer, Call, Order, Query, Verdict, Vote
 from judgeloop.engine.presentation import calls_for, combine, decide, settles
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
+from judgeloop.ledger.records import Reservation
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,15 +37,14 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeGuard, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
-from judgeloop.core.ledger import End, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Readied, System
 from judgeloop.core.records import Abstention, Answer, Call, Output, Quote, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
-from judgeloop.engine.pace import Pace
-from judgeloop.engine.retrying import Retries, time_limit
+from judgeloop.engine.pace import Pace, Retries, time_limit
 from judgeloop.engine.state import RunState, Waiting
+from judgeloop.ledger.records import End, Ticket
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5

@@ -13,15 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason
-from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import NOBODY, Abstention, Answer, Item, JudgeIdentity, Query, Verdict
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.records import NOBODY, Abstention, Answer, Item, JudgeIdentity, Pool, Query, Verdict
 from judgeloop.engine.asks import size_of
-from judgeloop.engine.batch import answers
-from judgeloop.engine.oracle import Oracle
-from judgeloop.engine.terms import Recipe
+from judgeloop.engine.batch import Oracle, answers
+from judgeloop.engine.state import Recipe
 from judgeloop.methods.stats.controls import MOST, NO_CONTROLS, counted, fewest_left
 
 NAME = "judgeloop's control"  # the system that the answer to another question is from

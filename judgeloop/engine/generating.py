@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import final
 
-from judgeloop.core.ledger import Reservation
+from judgeloop.core.keys import digest, output_note
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, StopKind, StopReason
-from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import NOBODY, TIE, Abstention, Answer, Call, Label, Output, Query, Quote, Verdict
-from judgeloop.core.verdict_key import digest, output_note
+from judgeloop.core.records import NOBODY, TIE, Abstention, Answer, Call, Label, Output, Pool, Query, Quote, Verdict
 from judgeloop.engine.asks import OutputAsk, Planned, asks_for, longest_in, plan_for
 from judgeloop.engine.session import ABSTENTION_GRACE
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.ledger.ledger import Ledger
+from judgeloop.ledger.records import Reservation
 from judgeloop.providers.redaction import MASK
 
 TWICE = 2  # the earmark reckons with outputs of twice the longest so far

@@ -2,22 +2,22 @@
 
 It hands each batch of queries from the session to `batch.py` and tells the session the answers,
 until the session is over. The session decides what to ask and when to stop.
+
+Before it asks a system whose outputs last for others, one fresh output shows which model answers now: that of the
+first item that lacks one. If it is another model, the outputs of earlier runs are left out. A run that goes on has
+outputs of its own, which show it. Where no item lacks an output, nothing is asked, and all of them count.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
-from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System, T
-from judgeloop.core.records import Answer
-from judgeloop.engine.batch import answers
+from judgeloop.core.records import NOBODY, Answer, Output, Pool, Query
+from judgeloop.engine.batch import NO_SYSTEMS, Oracle, answers
 from judgeloop.engine.controls import made_of_first, shown
-from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
-from judgeloop.engine.probing import check_outputs
 from judgeloop.engine.session import Session
-from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Interruption, Observe, RunState, Terms, unobserved
 from judgeloop.ledger.ledger import Ledger
 
 # Ends after which the same command goes on with the run.
@@ -131,3 +131,37 @@ async def _controls(oracle: Oracle, pool: Pool, session: Session[T]) -> tuple[Co
     if reason is not None and reason.kind is StopKind.CONTROLS:
         state.halt(reason)
     return tallies
+
+
+async def check_outputs(oracle: Oracle, pool: Pool, order: Sequence[int]) -> None:
+    """Look up all outputs, and leave out those that do not count.
+
+    Items are asked about in this `order` of positions.
+    """
+    sources = oracle.sources
+    for number in pool.live:
+        name = pool.systems[number]
+        queries = [replace(pool.query(place, (number,)), alone=NOBODY) for place in order]
+        await sources.look_up(queries, oracle.ledger)
+        if sources.systems[name].lasts and not oracle.state.terms.offline:
+            await _check_model(oracle, name, queries)
+    sources.forget_failures()
+
+
+async def _check_model(oracle: Oracle, name: str, queries: Sequence[Query]) -> None:
+    """Leave out what another model gave than the one that answers now."""
+    sources, began = oracle.sources, oracle.ledger.begin(oracle.state.terms.run_id)
+    known = {place: sources.output_of(query) for place, query in enumerate(queries)}
+    old = [output for output in known.values() if output is not None and output.at < began]
+    own = [output for output in known.values() if output is not None and output.at >= began]
+    lacking = [query for place, query in enumerate(queries) if known[place] is None][:1]
+    if old and not own and lacking:
+        await answers(oracle, lacking, counted=False)
+        fresh = sources.output_of(lacking[0])
+        own = [] if fresh is None else [fresh]
+    if _models(old) - _models(own[:1]) and _models(own):
+        sources.leave_out(name, began)
+
+
+def _models(outputs: Iterable[Output]) -> set[str]:
+    return {output.model for output in outputs} - {""}

@@ -20,8 +20,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from judgeloop.core.choices import Order, Vote
-from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict, as_score
+from judgeloop.core.records import TIE, Abstention, Answer, Call, Order, Query, Verdict, Vote, as_score
 
 
 def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:

@@ -31,11 +31,10 @@ from typing import Any, Generic, final
 
 import numpy as np
 
-from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import Belief, Ending, Estimate, StopKind, StopReason
 from judgeloop.core.protocols import Believer, Check, Estimator, Further, Selector, StoppingRule, T
-from judgeloop.core.records import Abstention, Answer, Choice, Key, Label, Step
+from judgeloop.core.records import Abstention, Answer, Choice, Draws, Key, Label, Step
 
 # The keys of the labels in the decision, by position; the positions are in the order entered.
 Active = dict[int, tuple[Key, ...]]

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, fields
 from itertools import chain
 
 from judgeloop.core.errors import MOST_NAMED, DataError, InputError
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Item
+from judgeloop.core.records import Item, Pool
 from judgeloop.formats.columns import ID, PROMPT, candidates_of, found_text, remedy
 from judgeloop.formats.rows import NO_MAP, ItemRow, Located, OutputRow, Outputs, R, at, stem
 from judgeloop.formats.tables import Place

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, final
 
+from judgeloop.core.keys import digest
 from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
-from judgeloop.core.verdict_key import digest
 from judgeloop.judges import parsing
 from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.judges.prompt import Template

@@ -16,9 +16,9 @@ from typing import TextIO, final
 
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.keys import digest
 from judgeloop.judges.base import BaseJudge, JudgeOptions
-from judgeloop.report.escaping import visible_lines
+from judgeloop.report.words import visible_lines
 
 SKIP, BACK, QUIT = "s", "z", "q"
 SECONDS_TO_GATHER = 0.05  # wait before showing a round, because its calls arrive one by one

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import final
 
 from judgeloop.core.errors import InputError, some
+from judgeloop.core.keys import digest
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
     TIE,
@@ -24,7 +25,6 @@ from judgeloop.core.records import (
     as_score,
     preference,
 )
-from judgeloop.core.verdict_key import digest
 from judgeloop.formats.join import Scores
 from judgeloop.formats.verdicts import RecordedScore, VerdictTable
 from judgeloop.judges.base import BaseJudge

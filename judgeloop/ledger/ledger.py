@@ -33,7 +33,11 @@ from itertools import count
 from typing import Any, TypeVar, cast, final
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError
-from judgeloop.core.ledger import (
+from judgeloop.core.keys import KeyIngredients
+from judgeloop.core.outcomes import Spend
+from judgeloop.core.records import Abstention, Output, Reply, Verdict
+from judgeloop.ledger.periods import ends
+from judgeloop.ledger.records import (
     ORIGIN,
     Balance,
     Clearance,
@@ -45,10 +49,6 @@ from judgeloop.core.ledger import (
     Settlement,
     Ticket,
 )
-from judgeloop.core.records import Abstention, Output, Reply, Verdict
-from judgeloop.core.spend import Spend
-from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.ledger.periods import ends
 from judgeloop.ledger.schema import TOKENS
 from judgeloop.ledger.writer import Batch, Connection, Found, Statement, Writer
 

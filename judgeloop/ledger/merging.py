@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
-from judgeloop.core.ledger import ORIGIN
 from judgeloop.ledger.ledger import ROLL
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
+from judgeloop.ledger.records import ORIGIN
 from judgeloop.ledger.schema import TOKENS
 from judgeloop.ledger.sqlite import errors_of_reading
 from judgeloop.ledger.upkeep import TAKEN, inspected, opened_to_read

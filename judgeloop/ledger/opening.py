@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean, install
-from judgeloop.core.ledger import KEY_VARIABLE, NO_KEY, Balance, RecordedRun
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.place import described, refuse_network, warnings_about
 from judgeloop.ledger.postgres_address import SCHEMES, SHAPE, PostgresAddress
 from judgeloop.ledger.reader import LedgerReader
+from judgeloop.ledger.records import KEY_VARIABLE, NO_KEY, Balance, RecordedRun
 from judgeloop.ledger.writer import Connection, Writer
 
 T = TypeVar("T")

@@ -7,12 +7,11 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, final
 
-from judgeloop.core import ledger
-from judgeloop.core.ledger import ORIGIN, End
+from judgeloop.core.keys import KeyedJudge, KeyIngredients
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import JudgeIdentity, Usage
-from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
 from judgeloop.ledger.ledger import balances, note_of, recorded
+from judgeloop.ledger.records import ORIGIN, Balance, Charged, End, KeptResult, RecordedAttempt, RecordedRun, Request
 from judgeloop.ledger.writer import Connection, Values
 
 LATEST = 2_000  # attempts that are looked through for replies, of all judges
@@ -52,10 +51,10 @@ class LedgerReader:
     def _rows(self, statement: str, values: Values | None = None) -> list[Any]:
         return list(self._db.execute(statement, values or {}).rows)
 
-    def runs(self) -> list[ledger.RecordedRun]:
+    def runs(self) -> list[RecordedRun]:
         """Return all runs, the oldest first."""
         return [
-            ledger.RecordedRun(row["id"], row["created_at"], row["charged_p"], bool(row["finished"]), note_of(row))
+            RecordedRun(row["id"], row["created_at"], row["charged_p"], bool(row["finished"]), note_of(row))
             for row in self._rows("SELECT * FROM runs ORDER BY seq")
         ]
 
@@ -67,12 +66,12 @@ class LedgerReader:
         """Return the decisions of all runs that have a result, by run."""
         return dict(self._rows("SELECT run, headline FROM results"))
 
-    def result(self, run: str) -> ledger.KeptResult | None:
+    def result(self, run: str) -> KeptResult | None:
         """Return the result of a run with its texts; None if it has none."""
         for row in self._rows("SELECT * FROM results WHERE run = :run", {"run": run}):
             named = "SELECT digest, text FROM judged WHERE digest = ANY(:keys)"
             texts = dict(self._rows(named, {"keys": json.loads(row["digests"])}))
-            return ledger.KeptResult(row["headline"], row["text"], row["document"], texts, row["created_at"])
+            return KeptResult(row["headline"], row["text"], row["document"], texts, row["created_at"])
         return None
 
     def silent(self, run: str) -> dict[str, str]:
@@ -88,20 +87,20 @@ class LedgerReader:
                 asked.setdefault((item, judge), []).append(made_of)
         return asked
 
-    def balances(self) -> list[ledger.Balance]:
+    def balances(self) -> list[Balance]:
         """Return every budget, that of every run first, then by name."""
         return balances(self._db)
 
-    def spending(self) -> dict[str, dict[str, ledger.Charged]]:
+    def spending(self) -> dict[str, dict[str, Charged]]:
         """Return the charges by day, night, systems, judge, run and state, each in order.
 
         `elsewhere`, if there are any, has those of ledgers that were merged into this one, by their
         ids: they count in no other group. Attempts that were only rehearsed cost nothing and are left out.
         """
-        found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in KINDS}
+        found: dict[str, dict[str, Charged]] = {kind: {} for kind in KINDS}
         noted = {run.id: run.note for run in self.runs()}
         for day, run, judge, state, attempts, charged_p, *tokens in self._rows(SUMS):
-            charged = ledger.Charged(attempts, charged_p, Usage(*tokens))
+            charged = Charged(attempts, charged_p, Usage(*tokens))
             _, mark, origin = run.partition(ORIGIN)
             names = {
                 "day": day,
@@ -114,17 +113,17 @@ class LedgerReader:
             for kind, name in ({ELSEWHERE: origin} if mark else names).items():
                 if kind == "night" and not name:
                     continue
-                found[kind][name] = found[kind].get(name, ledger.Charged()) + charged
+                found[kind][name] = found[kind].get(name, Charged()) + charged
         always = {*KINDS} - {"night", ELSEWHERE}
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items() if groups or kind in always}
 
-    def requests(self) -> Iterator[ledger.Request]:
+    def requests(self) -> Iterator[Request]:
         """Yield every request in the order of the attempts."""
         last = 0
         while rows := self._rows(REQUESTS, {"last": last}):
             last = rows[-1]["id"]
             for row in rows:
-                yield ledger.Request(
+                yield Request(
                     row["began_at"],
                     row["ended_at"],
                     row["run"],
@@ -139,14 +138,12 @@ class LedgerReader:
                     to_usd(row["charged_p"]),
                 )
 
-    def named(self, numbers: Collection[int], requests: Collection[str]) -> dict[int | str, ledger.RecordedAttempt]:
+    def named(self, numbers: Collection[int], requests: Collection[str]) -> dict[int | str, RecordedAttempt]:
         """Return attempts by their numbers, and by the providers' ids of their requests."""
         by_number = "SELECT * FROM attempts WHERE id = :id"
         found = self._db.execute_all([(by_number, {"id": number}) for number in numbers])
         by_request = self._rows("SELECT * FROM attempts WHERE request_id = ANY(:keys)", {"keys": list(requests)})
-        attempts: dict[int | str, ledger.RecordedAttempt] = {
-            row["id"]: recorded(row) for one in found for row in one.rows
-        }
+        attempts: dict[int | str, RecordedAttempt] = {row["id"]: recorded(row) for one in found for row in one.rows}
         return attempts | {row["request_id"]: recorded(row) for row in by_request}
 
     def reply_lengths(self, judge: JudgeIdentity) -> list[int]:

@@ -6,9 +6,9 @@ a reservation need not add up a day's attempts.
 
 from dataclasses import fields
 
-from judgeloop.core.ledger import End
 from judgeloop.core.records import Usage
 from judgeloop.ledger.periods import PERIODS
+from judgeloop.ledger.records import End
 
 VERSION = 2
 STATES = "'reserved', 'sent', 'settled', 'released', 'abandoned'"

@@ -10,9 +10,9 @@ from json import loads
 from pathlib import Path
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import End
 from judgeloop.ledger.ledger import DRAWN, checksum
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
+from judgeloop.ledger.records import End
 from judgeloop.ledger.schema import TOKENS
 from judgeloop.ledger.sqlite import SqliteConnection, check_ledger, connect, errors_of_reading
 from judgeloop.ledger.writer import Connection

@@ -8,9 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from judgeloop.core.choices import Draws
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import ONE_SYSTEM
+from judgeloop.core.records import ONE_SYSTEM, Draws, Pool
 
 T = TypeVar("T")
 # Kinds of interval for a mean (`methods/stopping/precise.py`), and whether they hold at any number of looks.

@@ -7,9 +7,8 @@ imported before a selector is made.
 from collections.abc import Callable
 from typing import Any
 
-from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import ONE_SYSTEM
+from judgeloop.core.records import ONE_SYSTEM, Draws
 from judgeloop.methods.rows import Draft, RuleRow, SelectorRow
 
 _VECTORS = frozenset({"represent"})

@@ -76,7 +76,7 @@ def time_limits(seconds: float) -> httpx2.Timeout:
 
     A host that is down often does not refuse a connection: it says nothing.
 
-    The whole request is limited by `engine/retrying.py`, which does not count the time in which the
+    The whole request is limited by `engine/pace.py`, which does not count the time in which the
     process was stopped. httpx2 counts it, and would drop a reply that has arrived meanwhile.
     """
     connect = min(seconds, CONNECT_S)

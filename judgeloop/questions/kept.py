@@ -11,13 +11,11 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from judgeloop.core.choices import Shown
 from judgeloop.core.errors import DamagedLedgerError
-from judgeloop.core.ledger import KeptResult
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Item
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.keys import digest
+from judgeloop.core.records import Item, Pool, Shown
 from judgeloop.ledger.opening import Address, open_reader
+from judgeloop.ledger.records import KeptResult
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.labels import Texts
 from judgeloop.report.result import RunResult

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 from judgeloop.core.errors import DamagedLedgerError
-from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.core.protocols import T
 from judgeloop.engine.session import check_draws
-from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.engine.terms import Terms
-from judgeloop.report.facts import Page
+from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
+from judgeloop.ledger.records import RecordedRun
 from judgeloop.report.labels import Texts
+from judgeloop.report.page import Page
 from judgeloop.report.result import CUT_SHORT, RunResult
 from judgeloop.runs.drive import asked, opened, terms_of
 from judgeloop.runs.forecast import Forecast, Left, forecast

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.catalogue import rule_row, selector_row
-from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import Choice, Label, Verdict, as_score, preference
+from judgeloop.core.records import Choice, Draws, Label, Verdict, as_score, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences

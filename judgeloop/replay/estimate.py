@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from judgeloop.catalogue import selector_names, selector_row
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Estimator, Selector
-from judgeloop.core.records import Choice, Verdict
+from judgeloop.core.records import Choice, Pool, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.formats.rows import Outputs

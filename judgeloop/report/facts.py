@@ -1,30 +1,19 @@
-"""What a result says, as one list of facts, each with one wording; and the facts that all questions share.
+"""The facts that all questions share: what must hold, the cost, the judge, the data, and how to do it again.
 
-Terminal, browser, Markdown, LaTeX, JUnit and night show the same list. A question's own `page.py` has the facts that
-only it knows. `notes.py` has the sentences of warnings and advice.
+Reads a `RunResult`. These are the only sentences on them: terminal, browser, Markdown, LaTeX, JUnit and a night show
+the same list. `notes.py` has the sentences of warnings and advice.
 """
 
-from __future__ import annotations
-
-import enum
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
-from judgeloop.core.choices import Population
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
-from judgeloop.core.part import Say
-from judgeloop.core.records import NO_TOKENS, Usage
+from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
-from judgeloop.report.escaping import visible
-from judgeloop.report.pictures import Picture
-from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped
-
-if TYPE_CHECKING:
-    from judgeloop.report.result import RunResult
+from judgeloop.report.page import Fact, Section, told
+from judgeloop.report.result import RunResult
+from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
 HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
@@ -68,139 +57,6 @@ ENDED = {
     StopKind.INTERRUPTED: "the run was interrupted",
     StopKind.DRY_RUN: "a dry run does not call the judge",
 }
-_FIGURE = re.compile(r"((under|over) )?[-+$]?\d")  # how a cell begins that is a figure
-
-
-class Section(enum.StrEnum):
-    """What a fact is about; they are shown in this order."""
-
-    DECISION = "decision"
-    GATE = "gate"
-    EVIDENCE = "evidence"
-    RISK = "risk"
-    GROUPS = "groups"
-    NEXT = "next"
-    WARNING = "warning"
-    JUDGE = "judge"
-    COST = "cost"
-    DATA = "data"
-    AGAIN = "again"  # only on a page that travels: a terminal has just had it
-
-
-TITLES = {
-    Section.DECISION: "",
-    Section.GATE: "What must hold",
-    Section.EVIDENCE: "What was found",
-    Section.RISK: "How sure it is",
-    Section.GROUPS: "What the groups mean",
-    Section.NEXT: "What to do next",
-    Section.WARNING: "Warnings",
-    Section.JUDGE: "Can this judge be trusted?",
-    Section.COST: "What it cost",
-    Section.DATA: "The data and the run",
-    Section.AGAIN: "How to do it again",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact: what a result says of one thing.
-
-    - `key`: its stable name; `section`: what it is about
-    - `label`: its name in a column; empty for a paragraph
-    - `text`: the one wording, with unseen characters escaped, and settings between backticks
-    - `first`: whether it is shown without scrolling: by `-q`, and at the top of a page
-    - `value`: the figures behind it, by columns of a table, as a paper or a night shows them
-    """
-
-    key: str
-    section: Section
-    label: str
-    text: str
-    first: bool = False
-    value: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Cells below the names of their columns; the first column holds names; a note below."""
-
-    heading: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    section: Section = Section.EVIDENCE
-
-    @property
-    def figures(self) -> tuple[bool, ...]:
-        """Which columns hold figures, to stand below each other's digits; the others hold words."""
-        later = range(1, len(self.columns))
-        return (False, *(any(_FIGURE.match(row[n]) for row in self.rows) for n in later))
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What a result says, whatever the form.
-
-    - `facts`, `tables`: each has its section
-    - `pictures`: the evidence, the most important first; those that stand together are one tuple
-    - `asks`: the question in words; `written`: when the result was decided
-    """
-
-    facts: tuple[Fact, ...]
-    tables: tuple[Table, ...] = ()
-    pictures: tuple[tuple[Picture, ...], ...] = ()
-    asks: str = ""
-    written: str = ""
-
-    @property
-    def headline(self) -> str:
-        """The decision, in a sentence."""
-        return self.text("decision")
-
-    def text(self, key: str) -> str:
-        """Return the text of a fact; empty without it."""
-        return next((one.text for one in self.facts if one.key == key), "")
-
-    def value(self, key: str, column: str) -> str:
-        """Return a figure behind a fact; empty without it."""
-        return next(((one.value or {}).get(column, "") for one in self.facts if one.key == key), "")
-
-    def parts(self) -> Iterator[tuple[Section, list[Fact], list[Table]]]:
-        """Yield each section with what is not shown first, in their order."""
-        for section in Section:
-            facts = [one for one in self.facts if one.section is section and not one.first]
-            tables = [one for one in self.tables if one.section is section]
-            if facts or tables:
-                yield section, facts, tables
-
-    def said(self, say: Say) -> Page:
-        """Return the page with its texts as `say` says them."""
-        return replace(self, facts=tuple(replace(one, text=say(one.text)) for one in self.facts))
-
-    def with_facts(self, *facts: Fact) -> Page:
-        """Return the page with these facts, each in the place of one with its key, else behind the others."""
-        new = {one.key: one for one in told(*facts)}
-        kept = tuple(new.pop(one.key, one) for one in self.facts)
-        return replace(self, facts=(*kept, *new.values()))
-
-
-NO_PAGE = Page(())
-
-
-def decided(text: str) -> Fact:
-    """Return the decision, or what stands in its place on a page without one."""
-    return Fact("decision", Section.DECISION, "", text, first=True)
-
-
-def told(*facts: Fact) -> list[Fact]:
-    """Return the facts that have a text, with unseen characters escaped."""
-    return [replace(one, text=visible(one.text)) for one in facts if one.text]
-
-
-def named(section: Section, rows: Iterable[tuple[str, str]]) -> list[Fact]:
-    """Return facts that have no key of their own, from names and texts."""
-    return told(*(Fact(f"{section}.{label}", section, label, text) for label, text in rows))
 
 
 def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 from xml.etree import ElementTree as ET
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import TITLES, Fact, Page, Section, Table
+from judgeloop.core.outcomes import Condition
+from judgeloop.report.notes import Note
+from judgeloop.report.page import TITLES, Fact, Page, Section, Table
 from judgeloop.report.terminal import WARNING, render
-
-if TYPE_CHECKING:
-    from judgeloop.report.result import RunResult
+from judgeloop.report.words import visible
 
 # Text that begins a link, a mention or a reference to an issue ("#1", "GH-1"). An empty comment
 # behind it prevents the link, which GitHub makes of the text as it is shown.
@@ -132,7 +131,22 @@ def escaped(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"\\texttt{\1}", shown)
 
 
-def render_junit(result: RunResult) -> str:
+class Tested(Protocol):
+    """What JUnit XML reads of a result."""
+
+    @property
+    def job(self) -> str: ...  # noqa: D102 - as `RunResult` says
+    @property
+    def page(self) -> Page: ...  # noqa: D102
+    @property
+    def conditions(self) -> tuple[Condition, ...]: ...  # noqa: D102
+    @property
+    def exit_code(self) -> int: ...  # noqa: D102
+    @property
+    def warnings(self) -> tuple[Note, ...]: ...  # noqa: D102
+
+
+def render_junit(result: Tested) -> str:
     """Return a test suite: a test named by what is asked of the systems, and one for each condition.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required

@@ -11,8 +11,8 @@ from typing import Literal
 
 from judgeloop.core.records import Item
 from judgeloop.methods.stopping.by_group import GroupFinding
-from judgeloop.report.facts import Section, Table
 from judgeloop.report.labels import LabelRow
+from judgeloop.report.page import Section, Table
 from judgeloop.report.words import count, ends, shortened
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all

@@ -16,21 +16,17 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import TYPE_CHECKING
+from typing import Protocol
 from urllib.parse import quote
 
-from judgeloop.core.choices import Shown
-from judgeloop.core.records import IDENTICAL
-from judgeloop.report.escaping import visible, visible_lines
-from judgeloop.report.facts import TITLES, Fact, Page, Section, Table
-from judgeloop.report.labels import LabelRow
+from judgeloop.core.records import IDENTICAL, Shown
+from judgeloop.report.labels import LabelRow, Texts
+from judgeloop.report.page import TITLES, Fact, Page, Section, Table
 from judgeloop.report.pictures import Bar, Picture
+from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
 from judgeloop.report.terminal import WARNING
-from judgeloop.report.words import count, shortened
-
-if TYPE_CHECKING:
-    from judgeloop.report.result import RunResult
+from judgeloop.report.words import count, shortened, visible, visible_lines
 
 LONGEST_NAME = 40  # characters of a group
 LONGEST_PEEK = 160  # characters of a prompt beside a judged item
@@ -44,7 +40,24 @@ ASIDE = "not counted"  # what is said of an item that is not in the decision
 SCORED = "rated"  # the kind of an item with a score of one output
 
 
-def render_html(result: RunResult, written: str = "") -> str:
+class Shows(Protocol):
+    """What a page reads of a result."""
+
+    @property
+    def job(self) -> str: ...  # noqa: D102 - as `RunResult` says
+    @property
+    def page(self) -> Page: ...  # noqa: D102
+    @property
+    def setup(self) -> Setup: ...  # noqa: D102
+    @property
+    def labels(self) -> tuple[LabelRow, ...]: ...  # noqa: D102
+    @property
+    def texts(self) -> Texts | None: ...  # noqa: D102
+    def favoured(self, label: LabelRow) -> str: ...  # noqa: D102
+    def shows(self, label: LabelRow) -> bool: ...  # noqa: D102
+
+
+def render_html(result: Shows, written: str = "") -> str:
     """Return the page: the decision, the evidence, the judged items, and how to do it again.
 
     `written` is the date that the page names, by default that of the result. Of items whose texts the
@@ -174,7 +187,7 @@ def _toned(cell: str, tones: Mapping[str, str]) -> str:
     return f'<span class="chip {tones[cell]}">{escape(cell)}</span>' if cell in tones else escape(cell)
 
 
-def _filters(result: RunResult) -> Iterable[str]:
+def _filters(result: Shows) -> Iterable[str]:
     """Yield a button for each kind of verdict that there is."""
     kinds = Counter(_kind(label, result) for label in result.labels)
     names = {"won": "won", "tie": "tie", "lost": "lost", "none": "no verdict", "aside": ASIDE}
@@ -192,7 +205,7 @@ def _filters(result: RunResult) -> Iterable[str]:
             yield f'<button type="button" value="{kind}" aria-pressed="false">{said}</button>'
 
 
-def _kind(label: LabelRow, result: RunResult) -> str:
+def _kind(label: LabelRow, result: Shows) -> str:
     if result.job == "select" and not label.in_decision:
         return "aside"  # it may be about another baseline
     if label.score is None:
@@ -204,7 +217,7 @@ def _kind(label: LabelRow, result: RunResult) -> str:
     return "won" if label.winner == result.favoured(label) else "lost"
 
 
-def _verdict(label: LabelRow, result: RunResult) -> str:
+def _verdict(label: LabelRow, result: Shows) -> str:
     """Return what is said of an item; where there are many pairs, of which pair."""
     if label.against is None:
         return "no verdict" if label.score is None else f"{label.score:.3f}"
@@ -218,7 +231,7 @@ def _verdict(label: LabelRow, result: RunResult) -> str:
     return f"{label.winner}{f' beat {loser}' if pair else ''}{changed}"
 
 
-def _about_items(result: RunResult, items: list[str]) -> str:
+def _about_items(result: Shows, items: list[str]) -> str:
     """Return what is to be known of the list of items."""
     texts, said = result.texts, [f"{count(len(items), 'judged item')}, in the order asked."]
     opened = sum(item.startswith("<details") for item in items)
@@ -232,7 +245,7 @@ def _about_items(result: RunResult, items: list[str]) -> str:
     return " ".join(said)
 
 
-def _items(result: RunResult) -> Iterable[str]:
+def _items(result: Shows) -> Iterable[str]:
     """Yield the judged items, which open to their texts while there is room."""
     left = MOST_TEXT
     for label in result.labels:
@@ -244,7 +257,7 @@ def _items(result: RunResult) -> Iterable[str]:
         yield _item(label, result, inside, peek or ("" if hidden else visible(" ".join(label.reason.split()))))
 
 
-def _item(label: LabelRow, result: RunResult, inside: str, peek: str) -> str:
+def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
     """Return an item with what its filters read; all that is not a kind of its own is escaped."""
     kind = _kind(label, result)
     data = f' data-kind="{kind}" data-id="{_attribute(label.item_id)}"'
@@ -265,7 +278,7 @@ def _item(label: LabelRow, result: RunResult, inside: str, peek: str) -> str:
     return f'<details class="item{aside}"{data}><summary>{cells}</summary>\n{inside}</details>'
 
 
-def _texts(label: LabelRow, result: RunResult) -> tuple[str, str]:
+def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
     """Return prompt, outputs and reason of an item, and the beginning of the prompt."""
     assert result.texts is not None, "the caller looks first"
     (_, prompt), *reference = result.texts.of_item(label)
@@ -282,7 +295,7 @@ def _texts(label: LabelRow, result: RunResult) -> tuple[str, str]:
     )
 
 
-def _reasons(label: LabelRow, result: RunResult) -> str:
+def _reasons(label: LabelRow, result: Shows) -> str:
     """Return what the judge wrote, in both orders if they disagreed, and who was A and B for it."""
     swapped = label.shown_first == label.against
     pair = (label.against, label.system) if swapped else (label.system, label.against)
@@ -294,7 +307,7 @@ def _reasons(label: LabelRow, result: RunResult) -> str:
     )
 
 
-def _asked(names: tuple[str | None, ...], label: LabelRow, result: RunResult) -> str:
+def _asked(names: tuple[str | None, ...], label: LabelRow, result: Shows) -> str:
     if label.reason == IDENTICAL:
         return "No judge was asked"
     if not _has_letters(label, result):
@@ -303,12 +316,12 @@ def _asked(names: tuple[str | None, ...], label: LabelRow, result: RunResult) ->
     return f"Judge <small>who saw {' '.join(known)}</small>"
 
 
-def _has_letters(label: LabelRow, result: RunResult) -> bool:
+def _has_letters(label: LabelRow, result: Shows) -> bool:
     """Whether the judge knew the systems by letters: where the order could change the verdict."""
     return None not in {result.setup.order, label.shown_first, label.against}
 
 
-def _letter(system: str, label: LabelRow, result: RunResult) -> str:
+def _letter(system: str, label: LabelRow, result: Shows) -> str:
     """Return which letter the judge knew a system by, unless it knew it by both."""
     if label.flipped or not _has_letters(label, result):
         return ""

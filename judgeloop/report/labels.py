@@ -12,11 +12,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Abstention, Item, Key, Label
-from judgeloop.report.escaping import csv_cell
+from judgeloop.core.records import Abstention, Item, Key, Label, Pool, Shown
+from judgeloop.report.words import csv_cell
 
 
 @dataclass(frozen=True, slots=True)

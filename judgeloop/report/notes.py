@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any
 
-from judgeloop.core.part import Say, plain
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import about, count, dollars, per_cent
+from judgeloop.core.jsonable import Say, plain
+from judgeloop.report.words import about, count, dollars, per_cent, visible
 
 
 class NoteCode(enum.StrEnum):

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeloop.core.choices import Population
+from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import ControlTally, Finished, Generated
-from judgeloop.core.part import Part, Sentence
-from judgeloop.core.records import Abstention, Label, Verdict
+from judgeloop.core.records import Abstention, Label, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
 from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.notes import Note, NoteCode, note

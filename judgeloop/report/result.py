@@ -8,24 +8,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
+from judgeloop.core.jsonable import Part, Say, Sentence, plain
 from judgeloop.core.money import budget_over, to_pico, to_usd
-from judgeloop.core.outcomes import Condition, Control, Outcome, StopKind, StopReason, outcome_of
-from judgeloop.core.part import Part, Say, Sentence, plain
-from judgeloop.core.records import IDENTICAL
-from judgeloop.core.spend import Spend
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import NO_PAGE, Page
+from judgeloop.core.outcomes import Condition, Control, Outcome, Spend, StopKind, StopReason, outcome_of
+from judgeloop.core.records import IDENTICAL, Population, Shown
 from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
-from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note, NoteCode, note
+from judgeloop.report.page import NO_PAGE, Page
 from judgeloop.report.pictures import Line
 from judgeloop.report.records import Counts, DataNotes, Setup
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
+from judgeloop.report.words import as_python, visible
 
 SCHEMA_VERSION = 1
 FEW_ITEMS = 50  # under so many, another set may well turn out differently

@@ -4,7 +4,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 
-from judgeloop.report.facts import TITLES, Fact, Page, Section, Table
+from judgeloop.report.page import TITLES, Fact, Page, Section, Table
 from judgeloop.report.words import WIDTH, shortened
 
 INDENT = 2

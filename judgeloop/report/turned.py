@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Page, Table, decided
 from judgeloop.report.labels import LabelRow, Texts
+from judgeloop.report.page import Page, Table, decided
 from judgeloop.report.result import RunResult
-from judgeloop.report.words import count, shortened
+from judgeloop.report.words import count, shortened, visible
 
 MOVED = 0.5  # a rating that differs by so much has turned
 LONGEST = 60  # characters of a value

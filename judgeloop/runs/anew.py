@@ -5,7 +5,7 @@ Reads the attempts of a run that has ended, and those of earlier runs on the sam
 
 from typing import Any
 
-from judgeloop.core.verdict_key import PARAMETER
+from judgeloop.core.keys import PARAMETER
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.runs.prepared import Prepared
 

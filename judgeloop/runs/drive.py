@@ -14,25 +14,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judgeloop.core.choices import Order, Population
-from judgeloop.core.ledger import KeptResult, RunNote
-from judgeloop.core.outcomes import Control, ControlTally, Finished, StopKind
+from judgeloop.core.keys import digest
+from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import Abstention, Answer, Call, Output
-from judgeloop.core.spend import Spend
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
-from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
+from judgeloop.ledger.records import KeptResult, RunNote
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.providers.redaction import MASK, redact
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Section
+from judgeloop.report.page import Fact, Section
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.report.result import RunResult
+from judgeloop.report.words import visible
 from judgeloop.runs.inputs import required_winner, since_of
 from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.settings.fields import ABSTAIN

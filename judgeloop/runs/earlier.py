@@ -10,9 +10,9 @@ from hashlib import sha256
 from heapq import nsmallest
 from itertools import takewhile
 
-from judgeloop.core.ledger import RecordedRun, RunNote
+from judgeloop.core.keys import KeyedJudge, digest
 from judgeloop.core.records import Item
-from judgeloop.core.verdict_key import KeyedJudge, digest
+from judgeloop.ledger.records import RecordedRun, RunNote
 
 NOTED = 16  # items of which a run notes its questions
 DIGITS = 8  # hexadecimal, of a judge with an item, and of an output

@@ -12,24 +12,22 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
 
+from judgeloop.core.jsonable import Say
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
-from judgeloop.core.part import Say
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.methods.stats.controls import MOST, USUAL
-from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
-from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
-from judgeloop.report.words import WIDTH, count, dollars, per_cent, sentence, shortened
+from judgeloop.report.words import WIDTH, as_python, count, dollars, per_cent, sentence, shortened, visible
 from judgeloop.runs.drive import silent_of, systems_of
 from judgeloop.runs.prepared import Prepared
 

@@ -16,17 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.choices import Population
 from judgeloop.core.errors import InputError, UnpricedError, did_you_mean, some
-from judgeloop.core.garbage import uncollected
+from judgeloop.core.keys import digest, output_note
+from judgeloop.core.memory import uncollected
 from judgeloop.core.money import show_usd
-from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import Item, Query
-from judgeloop.core.verdict_key import digest, output_note
+from judgeloop.core.records import UNLIMITED, Item, Pool, Population, Query
 from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Recipe
+from judgeloop.engine.state import Recipe
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import (
     ID,

@@ -16,12 +16,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from judgeloop.catalogue import rules_of, selectors_of
-from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
-from judgeloop.core.pool import Pool
+from judgeloop.core.keys import KeyedJudge, digest, output_note
+from judgeloop.core.outcomes import Spend
 from judgeloop.core.protocols import Check, Estimator, Further, Judge, Selector, StoppingRule, T
-from judgeloop.core.spend import Spend
-from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
+from judgeloop.core.records import Pool, Population, Shown
 from judgeloop.engine.session import Limits, Session
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, look, runs_of

@@ -14,10 +14,10 @@ from typing import Annotated, TypeVar
 
 from annotated_types import Ge, Gt, Le, MinLen
 
-from judgeloop.core.choices import Order, Population, Shown, Vote
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Order, Population, Shown, Vote
 from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
@@ -353,6 +353,9 @@ class DoctorSettings(JudgeSettings):
 Answerer = Annotated[
     Path | str, Parse(source), Setting(f"The system that answers: {FORMS}.", fields.ITEMS, Role.KEY, argument="SYSTEM")
 ]
+ExportOnly = Annotated[
+    bool, fields.report_setting("Write the outputs that are in the ledger, and ask for none.", fields.MONEY)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,9 +377,7 @@ class GenerateSettings(MoneySettings):
     ).field(None)
     seed: fields.Seed = 0
     max_abstentions: fields.MaxAbstentions = 0.05
-    export_only: bool = fields.report_setting(
-        "Write the outputs that are in the ledger, and ask for none.", fields.MONEY
-    ).field(False)
+    export_only: ExportOnly = False
     deadline: fields.Deadline = None
     concurrency: fields.Concurrency = 8
     rpm: fields.CallsAMinute = None

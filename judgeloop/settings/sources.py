@@ -362,7 +362,7 @@ def _of_variables(
         # Of several values, each is a line, as names may hold spaces.
         yield fields[name], given[name].splitlines() if fields[name].setting.many else given[name]
     if variable("ledger_key") in given:
-        from judgeloop.core.ledger import NO_KEY
+        from judgeloop.ledger.records import NO_KEY
 
         raise InputError(f"{where}: {NO_KEY}")
     unknown = {name for name in given if name.startswith(PREFIX) and not name.startswith(OF_TESTS)}

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from judgeloop.core.errors import some
-from judgeloop.core.ledger import RunNote
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.ledger.opening import Address, open_reader
+from judgeloop.ledger.records import RunNote
 from judgeloop.questions.kept import result_of, stored
-from judgeloop.report.escaping import visible
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
+from judgeloop.report.words import visible
 from judgeloop.suite.summary import DATE, Line, is_doubtful, state_of
 
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."

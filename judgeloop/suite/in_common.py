@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from judgeloop.core.errors import some
-from judgeloop.report.escaping import visible
-from judgeloop.report.words import sentence
+from judgeloop.report.words import sentence, visible
 
 Rows = tuple[tuple[str, str], ...]  # pairs of a name and a text
 FIRST, EACH = "\1", "\0"  # stand in a text for the first and the last system of each pair

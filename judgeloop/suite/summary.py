@@ -12,15 +12,14 @@ from typing import Any
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Outcome
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Page, Section, Table, decided, named
 from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
 from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
+from judgeloop.report.page import Fact, Page, Section, Table, decided, named
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
-from judgeloop.report.words import count, per_cent
+from judgeloop.report.words import count, per_cent, visible
 from judgeloop.suite.in_common import EACH, FIRST, Rows, Said, grouped
 
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a

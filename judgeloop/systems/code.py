@@ -20,7 +20,7 @@ from typing import Any, final
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.money import to_pico
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
-from judgeloop.engine.retrying import time_limit
+from judgeloop.engine.pace import time_limit
 from judgeloop.providers import user_code
 from judgeloop.systems.options import SystemOptions
 

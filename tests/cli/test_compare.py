@@ -21,7 +21,7 @@ from support.commandline import judged_by, judgeloop
 from support.patience import PATIENCE_S
 from support.text import unwrapped
 
-from judgeloop.engine import retrying
+from judgeloop.engine import pace
 from judgeloop.ledger.opening import open_ledger
 
 COMMAND = [sys.executable, "-m", "judgeloop"]
@@ -579,14 +579,14 @@ def test_a_judge_that_never_answers_is_given_up_soon_though_verdicts_are_known(f
     first, second, _ = files
     arguments = ["compare", *live(chat_server, first, second)]
     assert judgeloop(*arguments, "--max-judgments", 12).exit_code in {0, 3}
-    known, begin = list[bool](), retrying.Retries.__init__
+    known, begin = list[bool](), pace.Retries.__init__
 
     def beginning(retries, policy, *, answered):
         known.append(answered)
         begin(retries, policy, answered=answered)
 
-    monkeypatch.setattr(retrying.Retries, "__init__", beginning)
-    monkeypatch.setattr(retrying, "UNREACHED_S", 0.5)
+    monkeypatch.setattr(pace.Retries, "__init__", beginning)
+    monkeypatch.setattr(pace, "UNREACHED_S", 0.5)
     chat_server.close()
     done = judgeloop(*arguments, "--max-judgments", 12, "--seed", 5)
     assert done.exit_code == 4

@@ -15,7 +15,7 @@ from support.live import ITEMS, generated, number_of, of_both, system_flags, sys
 
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import InputError
-from judgeloop.engine import retrying
+from judgeloop.engine import pace
 
 LIVE = "openai/better"
 TWO = (LIVE, "openai/plain")
@@ -300,7 +300,7 @@ def test_an_estimate_generates_only_what_is_judged(server):
 
 @pytest.mark.parametrize("dead", ["judge", "system"])
 def test_a_server_that_is_not_there_is_one_clear_error_after_some_seconds(server, dead, monkeypatch):
-    monkeypatch.setattr(retrying, "UNREACHED_S", 0.5)
+    monkeypatch.setattr(pace, "UNREACHED_S", 0.5)
     nowhere = ChatServer(of_both)
     nowhere.close()
     judge, system = (nowhere, server) if dead == "judge" else (server, nowhere)

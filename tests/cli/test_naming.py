@@ -11,7 +11,7 @@ from support.commandline import in_a_command
 
 from judgeloop.cli.commands import FIELDS
 from judgeloop.cli.output import as_flags
-from judgeloop.report.facts import Fact, Page, Section, decided
+from judgeloop.report.page import Fact, Page, Section, decided
 
 CHANGED_BY_A_SHELL = ["two words", "$HOME", "*.csv", "[ab].csv", "{a,b}", "!1", "a\nb"]
 

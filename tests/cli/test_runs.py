@@ -22,8 +22,8 @@ from support.outputs import write_good_and_poor
 
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import End, KeptResult, Reservation, RunNote
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.records import End, KeptResult, Reservation, RunNote
 from judgeloop.questions.kept import result_of, stored
 
 LEDGER = Path(".judgeloop/ledger.sqlite")

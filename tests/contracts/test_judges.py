@@ -13,8 +13,8 @@ from support.chat_judges import chat_judge
 from support.chat_server import Response, candidates, completion, goodness
 from support.messages_server import message, text
 
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item, Verdict
-from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.formats.verdicts import RecordedScore, VerdictTable
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.records import End, Reservation
 
 pytestmark = [pytest.mark.smoke, pytest.mark.anyio]
 

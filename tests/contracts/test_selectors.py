@@ -14,9 +14,8 @@ from support.selectors import PICKERS, answered, steps_of
 from support.walking import all_steps as all_steps_told
 
 from judgeloop.catalogue import SELECTORS, selector_names, selector_row, selectors_of
-from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Abstention, Verdict
+from judgeloop.core.records import Abstention, Draws, Verdict
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.papers.settings import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES

@@ -14,8 +14,8 @@ from support.live import write_items, write_outputs
 from support.messages_server import message, text
 
 from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.keys import KeyIngredients, digest, output_note
 from judgeloop.core.records import Call, Item, Output
-from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
 from judgeloop.questions.compare.question import Compare
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.core.growing import Growing, grown
+from judgeloop.core.memory import Growing, grown
 
 ENTRIES = st.lists(st.integers(0, 3), max_size=6)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgeloop.core.keys import KEY_VERSION, KeyIngredients, digest
 from judgeloop.core.records import Call, Item, JudgeIdentity
-from judgeloop.core.verdict_key import KEY_VERSION, KeyIngredients, digest
 
 pytestmark = pytest.mark.smoke
 

@@ -10,10 +10,10 @@ from support.commandline import judgeloop
 from support.database import opened
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Reservation, Settlement
 from judgeloop.core.money import to_pico
 from judgeloop.core.records import Abstention, Reply, Verdict
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.records import Reservation, Settlement
 from judgeloop.ledger.upkeep import verify
 
 WORST = "0.01"

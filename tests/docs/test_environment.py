@@ -14,6 +14,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import JUDGES, judge_from_spec
 from judgeloop.judges.prompt import shipped_template
+from judgeloop.ledger.records import KEY_VARIABLE
 from judgeloop.providers.endpoint import JUDGE_KEY
 from judgeloop.settings.run_settings import CEILING, JudgeSettings, within_ceiling
 
@@ -71,10 +72,7 @@ def test_variables_of_the_judges_the_ceiling_and_the_ledger_are_listed():
 
 def test_no_name_in_the_code_is_missing():
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "judgeloop").rglob("*.py"))
-    found = set(VARIABLE.findall(code)) - {
-        "JUDGELOOP_MAX_JUDGMENTS_TEST",
-        "JUDGELOOP_LEDGER_KEY",
-    }  # no setting; refused
+    found = set(VARIABLE.findall(code)) - {"JUDGELOOP_MAX_JUDGMENTS_TEST", KEY_VARIABLE}  # the latter is refused
     assert {"OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "SSL_CERT_FILE", "JUDGELOOP_MAX_USD"} <= found
     assert found <= set(KNOWN)
 

@@ -59,12 +59,13 @@ class Runner:
         monkeypatch.chdir(work)
         before = len(chat_server.requests)
         done = judgeloop(
-            "compare", "a.jsonl", "b.jsonl", *judged_by(chat_server), "--min-judgments", str(ITEMS), "--json",
+            "compare", "a.jsonl", "b.jsonl", *judged_by(chat_server), "--json", JUDGELOOP_MIN_JUDGMENTS=str(ITEMS),
             JUDGELOOP_LEDGER=variables["JUDGELOOP_LEDGER"],
         )  # fmt: skip
         if "push" in cache["policy"]:
             shutil.rmtree(kept, ignore_errors=True)
             shutil.copytree(work / path, kept)
+        assert done.stdout, done.output
         return json.loads(done.stdout), len(chat_server.requests) - before
 
 

@@ -8,17 +8,14 @@ import asyncio
 import pytest
 from support.pools import make_pool
 
-from judgeloop.core.choices import Order
-from judgeloop.core.ledger import Ticket
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Verdict
-from judgeloop.core.spend import Spend
+from judgeloop.core.outcomes import Spend, StopKind
+from judgeloop.core.records import Order, Verdict
 from judgeloop.engine.accounts import FREE_AHEAD, Accounts
 from judgeloop.engine.asks import Planned, asks_for
-from judgeloop.engine.state import Interruption, RunState
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Interruption, RunState, Terms
 from judgeloop.judges.recorded import ScriptedJudge
+from judgeloop.ledger.records import Ticket
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_lost", "without_a_clock")]
 

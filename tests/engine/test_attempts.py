@@ -8,14 +8,12 @@ from collections import Counter
 import pytest
 from support.driving import AT_ONCE, failing, run, script_from
 
-from judgeloop.core.choices import Order
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.core.records import Abstention, Verdict
+from judgeloop.core.records import Abstention, Order, Verdict
 from judgeloop.engine.attempts import FIRST_ITEMS, IN_A_ROW, Refusals
-from judgeloop.engine.retrying import RetryPolicy
+from judgeloop.engine.pace import RetryPolicy
 from judgeloop.engine.session import Limits
-from judgeloop.engine.state import RunState
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import RunState, Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.papers.diffuse.rules import TieAware
 

@@ -11,7 +11,7 @@ from support.pools import make_pool, scores
 from judgeloop.core.outcomes import Control, ControlTally, StopKind
 from judgeloop.core.records import Abstention, Item, JudgeIdentity, Verdict
 from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries, is_short
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.methods.stats.controls import MOST
 

@@ -11,16 +11,14 @@ import pytest
 from support.driving import failing, run, script_from
 from support.pools import make_pool, make_session, scores
 
-from judgeloop.core.choices import Order
 from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Reply, Verdict
+from judgeloop.core.records import Order, Reply, Verdict
 from judgeloop.engine.accounts import AHEAD
 from judgeloop.engine.loop import drive
-from judgeloop.engine.retrying import RetryPolicy
+from judgeloop.engine.pace import RetryPolicy
 from judgeloop.engine.session import Limits
-from judgeloop.engine.state import Interruption
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Interruption, Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.papers.diffuse.rules import TieAware

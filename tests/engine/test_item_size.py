@@ -10,12 +10,11 @@ from support.driving import AT_ONCE, run, script_from
 from support.pools import make_pool
 from support.tables import write
 
-from judgeloop.core.choices import Order
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Item, Query
+from judgeloop.core.records import Abstention, Item, Order, Query
 from judgeloop.engine.asks import plan_for, size_of
 from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.questions.compare.question import Compare
 from judgeloop.questions.compare.settings import CompareSettings

@@ -9,14 +9,12 @@ import pytest
 from support.driving import script_from
 from support.systems import ScriptedSystem, run_live
 
-from judgeloop.core.choices import Order
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Item, Output, Query, Quote
+from judgeloop.core.records import Abstention, Item, Order, Output, Query, Quote
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.session import Limits
-from judgeloop.engine.state import Interruption
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Interruption, Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.providers.redaction import MASK
 

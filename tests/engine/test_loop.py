@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 from support.driving import AT_ONCE, jitter, run, script_from
 from support.pools import make_pool, make_session, scores
 
-from judgeloop.core.choices import Order
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Item, Verdict
+from judgeloop.core.records import Item, Order, Pool, Verdict
 from judgeloop.engine import asks, generating
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.papers.diffuse.rules import TieAware
 

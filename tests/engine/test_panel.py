@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.driving import run, script_from
 
-from judgeloop.core.choices import Order, Vote
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Item, Query, Verdict
+from judgeloop.core.records import Abstention, Item, Order, Query, Verdict, Vote
 from judgeloop.engine.asks import asks_for
 from judgeloop.engine.presentation import decide
 from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.papers.diffuse.rules import TieAware
 

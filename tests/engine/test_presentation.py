@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgeloop.core.choices import Order, Vote
-from judgeloop.core.records import Abstention, Call, Item, Query, Verdict
+from judgeloop.core.records import Abstention, Call, Item, Order, Query, Verdict, Vote
 from judgeloop.engine.presentation import calls_for, combine, decide, settles
 
 QUERY = Query(Item("q1", "p"), ("a", "b"), ("x", "y"))

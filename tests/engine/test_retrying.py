@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.engine import retrying
-from judgeloop.engine.retrying import Retries, RetryPolicy
+from judgeloop.engine import pace
+from judgeloop.engine.pace import Retries, RetryPolicy
 
 
 def attempts(policy, *errors, left_s=None, answered=False):
@@ -75,7 +75,7 @@ def test_a_crowded_server_that_says_when_is_waited_for_as_often_as_the_run_has_t
 
 
 def test_a_server_that_is_gone_is_tried_twice_and_for_longer_once_it_has_answered(monkeypatch):
-    monkeypatch.setattr(retrying, "UNREACHED_S", 0.0)
+    monkeypatch.setattr(pace, "UNREACHED_S", 0.0)
     gone = JudgeError(ErrorKind.UNREACHABLE, "nothing answers", billed=False)
     waits, end = attempts(RetryPolicy(), gone, gone, gone)
     assert (len(waits), end) == (1, gone)

@@ -13,8 +13,7 @@ from judgeloop.core.records import Quote, Reply, Verdict
 from judgeloop.engine import accounts
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
-from judgeloop.engine.state import Interruption
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Interruption, Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.opening import open_ledger

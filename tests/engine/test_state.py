@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from judgeloop.engine.state import RunState, first_of
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import RunState, Terms, first_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_lost")]
 

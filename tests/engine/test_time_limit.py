@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from judgeloop.engine.retrying import TICKS, time_limit
+from judgeloop.engine.pace import TICKS, time_limit
 
 
 def run(story):

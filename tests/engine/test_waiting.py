@@ -16,17 +16,17 @@ from support.driving import script_from
 from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session, scores
 
-from judgeloop.core.ledger import Reservation
 from judgeloop.core.money import to_pico
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.engine import state
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
+from judgeloop.ledger.records import Reservation
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 

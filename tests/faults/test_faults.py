@@ -15,14 +15,13 @@ from support.fault_cases import ABSTAINED, SLOW, STOPPED, VERDICT, cases
 from support.fault_server import FaultServer, whole
 from support.pools import make_pool, make_session
 
-from judgeloop.core.choices import Order
 from judgeloop.core.errors import JudgeError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Verdict
+from judgeloop.core.records import Abstention, Order, Verdict
 from judgeloop.engine.loop import drive
-from judgeloop.engine.retrying import RetryPolicy
+from judgeloop.engine.pace import RetryPolicy
 from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.providers.pricing import price_from_text
 

@@ -18,12 +18,11 @@ from support.outputs import two_files
 from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session
 
-from judgeloop.core.choices import Order
-from judgeloop.core.records import Verdict
+from judgeloop.core.records import Order, Verdict
 from judgeloop.engine.loop import drive
-from judgeloop.engine.retrying import RetryPolicy
+from judgeloop.engine.pace import RetryPolicy
 from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.providers.chat import CALLS_A_POOL
 from judgeloop.providers.openai import OpenAIChat

@@ -16,9 +16,9 @@ from support.results import make_result, undecided
 
 from judgeloop.cli.files import FORMS, OF_MARKDOWN, render_json
 from judgeloop.cli.output import as_flags
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Verdict
-from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.questions.compare.page import page

@@ -10,8 +10,8 @@ import pytest
 from support.endings import ends
 
 from judgeloop.core.errors import ErrorKind, InputError
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
-from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.function import PluginJudge, answer_from, make_judge
 

@@ -9,10 +9,9 @@ import pytest
 from support.endings import ends
 from support.pools import driven
 
-from judgeloop.core.choices import Order
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Call, Item, Verdict
+from judgeloop.core.records import Abstention, Call, Item, Order, Verdict
 from judgeloop.judges import human
 from judgeloop.judges.human import HumanJudge
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item
-from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import LONGEST_NAME, judge_from_spec, server_names
 from judgeloop.judges.prompt import shipped_template

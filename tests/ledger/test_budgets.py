@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from support.database import opened
 
 from judgeloop.core.errors import InputError, LedgerError
-from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import postgres, sqlite
 from judgeloop.ledger.merging import merge
 from judgeloop.ledger.opening import budgets_of, open_ledger, open_reader
 from judgeloop.ledger.periods import MIDNIGHT, PERIODS, began, ends
+from judgeloop.ledger.records import End, Reservation
 from judgeloop.ledger.upkeep import prune, verify
 
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
@@ -328,7 +328,7 @@ def test_sums_that_somebody_changed_are_found(path, clock):
 CHILD = """
 import asyncio, sys
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.core.ledger import Reservation
+from judgeloop.ledger.records import Reservation
 from judgeloop.core.records import Reply, Verdict
 
 async def story(run):

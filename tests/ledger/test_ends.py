@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from support.database import opened
 
 from judgeloop.cli.app import app
-from judgeloop.core.ledger import End, Reservation
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Output, Reply, Usage, Verdict
-from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.ledger.records import End, Reservation
 
 JUDGE = JudgeIdentity("openai", "m", {})
 CALL = Call(Item("i", "p"), ("a", "b"), ("x", "y"))

@@ -14,9 +14,9 @@ from support.commandline import judgeloop
 from support.database import opened
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
-from judgeloop.core.ledger import End, Reservation
 from judgeloop.ledger.merging import merge
 from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.ledger.records import End, Reservation
 from judgeloop.ledger.upkeep import prune, verify
 
 # The item, the judge, the systems as shown, and each verdict with its run.

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import KEY_VARIABLE
 from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
+from judgeloop.ledger.records import KEY_VARIABLE
 from judgeloop.ledger.schema import VERSION
 from judgeloop.ledger.sqlite import connect, locks_of, version_of
 

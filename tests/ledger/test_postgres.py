@@ -21,12 +21,12 @@ from support.postgres import ROLES, running
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
-from judgeloop.core.ledger import KeptResult, Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import opening, postgres
 from judgeloop.ledger.opening import create_ledger, is_ledger, open_ledger, open_reader, place_of
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.ledger.postgres_server import escaped, restored
+from judgeloop.ledger.records import KeptResult, Reservation
 
 STATEMENTS = 14  # of a reservation and what follows, at most
 END_THEM = (
@@ -289,7 +289,7 @@ import asyncio, sys
 from contextlib import closing
 from judgeloop.core.errors import LedgerError
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.core.ledger import Reservation
+from judgeloop.ledger.records import Reservation
 from judgeloop.core.records import Reply, Verdict
 
 async def story(ledger, run):

@@ -10,10 +10,10 @@ from support.commandline import judgeloop
 from support.database import opened
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.ledger.records import End, Reservation
 from judgeloop.ledger.upkeep import day_before, prune, verify
 
 CUT = "2026-03-01"

@@ -17,9 +17,9 @@ from support.outputs import write_good_and_poor
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.records import Reservation
 
 ITEMS = 40
 KILLS = 2

@@ -17,9 +17,9 @@ from support.outputs import write_good_and_poor
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Verdict
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.records import End, Reservation
 from judgeloop.ledger.sqlite import locks_of
 
 ITEMS = 40

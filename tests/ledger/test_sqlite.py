@@ -16,10 +16,10 @@ from support.commandline import judgeloop
 from support.database import opened
 
 from judgeloop.core.errors import LedgerError, NoLedgerError
-from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.records import Reservation
 from judgeloop.ledger.sqlite import SqliteConnection
 
 
@@ -77,7 +77,7 @@ def test_several_processes_together_keep_one_budget(tmp_path):
 CHILD = """
 import asyncio, sys
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.core.ledger import Reservation
+from judgeloop.ledger.records import Reservation
 from judgeloop.core.records import Reply, Verdict
 
 async def story():

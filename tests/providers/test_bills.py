@@ -15,13 +15,12 @@ from support.endings import replied
 from support.messages_server import message, text
 from support.pools import driven
 
-from judgeloop.core.choices import Order
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.money import Rate, cost
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
+from judgeloop.core.records import Abstention, Call, Item, Order, Usage, Verdict
 from judgeloop.engine.attempts import FIRST_ITEMS
-from judgeloop.engine.retrying import RetryPolicy
+from judgeloop.engine.pace import RetryPolicy
 from judgeloop.providers.catalogue import chat_class
 from judgeloop.providers.endpoint import ChatOptions, endpoint_for
 from judgeloop.providers.errors import ending

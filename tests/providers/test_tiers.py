@@ -13,12 +13,11 @@ from support.endings import replied
 from support.judges import WITH_KEY, judge
 from support.pools import driven
 
-from judgeloop.core.choices import Order
 from judgeloop.core.errors import DataError, ErrorKind, InputError, JudgeError
 from judgeloop.core.money import Rate, cost, halved, worst_cost
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Call, Item, Usage
-from judgeloop.engine.retrying import RetryPolicy
+from judgeloop.core.records import Call, Item, Order, Usage
+from judgeloop.engine.pace import RetryPolicy
 from judgeloop.providers.pricing import price_from_text, published_price, read_price
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

@@ -18,7 +18,7 @@ from judgeloop.papers.diffuse.rules import TieAware
 from judgeloop.questions.compare import page as of_two
 from judgeloop.questions.compare.page import MOST_DOTS, course_of
 from judgeloop.questions.select.page import page, standings
-from judgeloop.report.facts import Section
+from judgeloop.report.page import Section
 from judgeloop.report.pictures import Bar, Chart, Scale
 
 NAMES = ("small", "large")

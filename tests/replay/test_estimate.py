@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from judgeloop.catalogue import selector_row, selectors_of
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Item, Verdict
+from judgeloop.core.records import Item, Pool, Verdict
 from judgeloop.engine.recorded import replay as drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore

@@ -8,8 +8,8 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.report.escaping import csv_cell
 from judgeloop.report.labels import csv_line
+from judgeloop.report.words import csv_cell
 
 
 def rows_of(text):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.report.escaping import csv_cell, visible
 from judgeloop.report.labels import csv_line
+from judgeloop.report.words import csv_cell, visible
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,11 @@ from types import SimpleNamespace
 import pytest
 from support.results import make_result
 
-from judgeloop.core.choices import Shown
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Abstention, Choice, Item, Label, Verdict
+from judgeloop.core.records import Abstention, Choice, Item, Label, Pool, Shown, Verdict
 from judgeloop.report import html as page
 from judgeloop.report import labels as texts
-from judgeloop.report.facts import Page, Table, decided
 from judgeloop.report.labels import LONGEST, Texts
+from judgeloop.report.page import Page, Table, decided
 
 SYSTEMS = ("small", "large")
 EVIL = "</p></details></script><script>alert('x')</script> & \x1b[31m\u202e\u200b"

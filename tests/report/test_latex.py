@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support.results import make_result
 
-from judgeloop.report.facts import Fact, Page, Section, Table, decided
 from judgeloop.report.forms import render_latex
+from judgeloop.report.page import Fact, Page, Section, Table, decided
 
 STANDINGS = Table("Standings", ("system", "win rate"), (("gpt_4 & co", "0.61 ± 0.04"),))
 

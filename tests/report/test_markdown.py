@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from support.results import make_result
 
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Page, Section, Table, decided
 from judgeloop.report.forms import escape, render_markdown
+from judgeloop.report.page import Fact, Page, Section, Table, decided
+from judgeloop.report.words import visible
 
 SPECIAL = set("\\`*_{}[]<>#|!&~")
 

@@ -14,11 +14,10 @@ from support.results import make_result
 from support.tables import ROWS
 
 import judgeloop
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Choice, Item, Label, Verdict
+from judgeloop.core.records import Choice, Item, Label, Pool, Verdict
 from judgeloop.questions.compare.page import page as text_of
-from judgeloop.report.facts import Fact, Section
 from judgeloop.report.labels import Texts
+from judgeloop.report.page import Fact, Section
 from judgeloop.report.pictures import Line as Course
 from judgeloop.suite.summary import Line, Summary
 

@@ -18,10 +18,10 @@ from support.tables import ROWS
 from support.text import unwrapped
 
 import judgeloop
-from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
+from judgeloop.core.records import Shown
 from judgeloop.questions.select.page import page
-from judgeloop.report.facts import Fact, Section
+from judgeloop.report.page import Fact, Section
 from judgeloop.report.pictures import Bar
 
 EVIL = "<script>alert('x')</script> & \x1b[31m"

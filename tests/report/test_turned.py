@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from support.results import make_result
 
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Abstention, Choice, Item, Label, Verdict
+from judgeloop.core.records import Abstention, Choice, Item, Label, Pool, Verdict
 from judgeloop.report.labels import Texts
 from judgeloop.report.turned import MOST_NAMED, turned_since
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item
-from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from judgeloop.core.choices import Order
 from judgeloop.core.errors import InputError
+from judgeloop.core.records import Order
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.settings.setting import declared

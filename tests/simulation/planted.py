@@ -236,7 +236,7 @@ PLANTED = [
     ),
     Planted(
         "the key of a verdict leaves out the model",
-        "core/verdict_key.py",
+        "core/keys.py",
         "return cls(identity.provider, identity.model, tuple(parameters))",
         'return cls(identity.provider, "", tuple(parameters))',
     ),

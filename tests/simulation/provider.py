@@ -17,8 +17,8 @@ from simulation.history import History, Request
 from simulation.world import LIFE
 
 from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.keys import KeyIngredients, digest, output_note
 from judgeloop.core.records import Abstention, Answer, Call, Item, JudgeIdentity, Output, Quote, Reply, Usage, Verdict
-from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
 from judgeloop.judges.base import BaseJudge
 
 WORST_P = 100

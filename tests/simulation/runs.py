@@ -21,13 +21,12 @@ from simulation.stores import CALLS, PLANS, STATEMENTS, Fault, Store, Wire, with
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 from support.pools import make_pool, make_session
 
-from judgeloop.core.choices import Order
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.outcomes import Finished
+from judgeloop.core.records import Order
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.state import Interruption
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Interruption, Terms
 from judgeloop.methods.stats.controls import MOST
 
 REPEAT = "python benchmarks/simulate.py --seed {seed}"

@@ -26,15 +26,15 @@ from simulation.history import History
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Balance, Clearance, End, Reservation, Ticket
+from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
-from judgeloop.core.spend import Spend
 from judgeloop.ledger import opening, postgres, sqlite
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.postgres import PostgresConnection
 from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.ledger.records import Balance, Clearance, End, Reservation, Ticket
 from judgeloop.ledger.sqlite import SqliteConnection
 from judgeloop.ledger.writer import Action, Job, Writer
 

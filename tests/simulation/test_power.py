@@ -9,10 +9,10 @@ import pytest
 from simulation.disk import available, logged
 
 from judgeloop.core.errors import JudgeloopError
-from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.records import Reservation
 from judgeloop.ledger.sqlite import SqliteConnection
 
 CALLS = 12

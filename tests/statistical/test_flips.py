@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.promises import check_risk
 
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.methods.stats.spending import Spending
 

@@ -14,8 +14,7 @@ import pytest
 from scipy.stats import binom
 from support.selectors import Weighted
 
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import Verdict
+from judgeloop.core.records import UNLIMITED, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences, weighted_gap, weighted_interval, weighted_moments

@@ -10,8 +10,7 @@ from support.rules import make_rule
 from support.walks import first_crossing
 
 from judgeloop.core.outcomes import StopKind, Tally
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import Verdict
+from judgeloop.core.records import UNLIMITED, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences

@@ -13,7 +13,7 @@ import pytest
 from support.promises import check_risk
 from support.walks import first_crossing
 
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.spending import Spending
 

@@ -9,7 +9,7 @@ from support.promises import check_risk
 from support.selectors import oracle
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates

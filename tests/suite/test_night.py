@@ -11,9 +11,9 @@ from support.chat_server import ChatServer
 from support.commandline import judged_by, result_of
 from support.live import generated, of_both, system_flags, write_items, write_outputs
 
-from judgeloop.core.ledger import Clearance, Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.records import Clearance, Reservation
 from judgeloop.settings.values import night_began
 
 LIVE, ITEMS = "openai/better", 12

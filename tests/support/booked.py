@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from judgeloop.core.ledger import End, KeptResult, Reservation
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Reply, Verdict
-from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.periods import MIDNIGHT
+from judgeloop.ledger.records import End, KeptResult, Reservation
 
 COST_P, WORST_P = 3, 10
 

@@ -6,10 +6,10 @@ import asyncio
 from collections import Counter
 
 from judgeloop.core.records import Verdict
+from judgeloop.engine.batch import NO_SYSTEMS
 from judgeloop.engine.loop import drive
-from judgeloop.engine.oracle import NO_SYSTEMS
-from judgeloop.engine.retrying import RetryPolicy
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.pace import RetryPolicy
+from judgeloop.engine.state import Terms
 from judgeloop.ledger.opening import open_ledger
 from support.pools import make_pool, make_session
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from judgeloop.core.outcomes import Finished
-from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Item
+from judgeloop.core.records import Item, Pool
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgeloop.core.outcomes import ControlTally, Ending, Estimate, Finished, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import ControlTally, Ending, Estimate, Finished, Spend, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Item, Label, Verdict
-from judgeloop.core.spend import Spend
 from judgeloop.questions.compare.page import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
 from judgeloop.report.records import DataNotes, Setup

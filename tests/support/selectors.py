@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from judgeloop.catalogue import selector_names, selector_row, selectors_of
-from judgeloop.core.choices import Draws
-from judgeloop.core.records import Abstention, Answer, Choice, Label, Step, Verdict
+from judgeloop.core.records import Abstention, Answer, Choice, Draws, Label, Step, Verdict
 from judgeloop.methods.rows import Draft
 
 SELECTORS = selector_names("compare")

@@ -10,7 +10,7 @@ from typing import Any
 from judgeloop.core.outcomes import Finished
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
 from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from support.driving import AT_ONCE, run, script_from
 from support.pools import make_pool

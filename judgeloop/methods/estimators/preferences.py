@@ -13,7 +13,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from judgeloop.core.growing import grown
+from judgeloop.core.memory import grown
 from judgeloop.core.outcomes import StopKind, StopReason, Tally, every_one
 from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.stats.intervals import UNSEEN, Interval, interval_at_once

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, every_one
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import TIE, TWO_SYSTEMS, Abstention, Label, Verdict, as_score, preference
+from judgeloop.core.records import TIE, TWO_SYSTEMS, UNLIMITED, Abstention, Label, Verdict, as_score, preference
 from judgeloop.methods.estimators.preferences import SAMPLE_JUDGED
 from judgeloop.methods.stats.levels import Flags, Floats, Levels, start
 

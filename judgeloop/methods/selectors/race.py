@@ -11,9 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.choices import Draws
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import TIE, Choice, Label, Step
+from judgeloop.core.records import TIE, UNLIMITED, Choice, Draws, Label, Step
 from judgeloop.methods.estimators.win_rates import SCOUTED, rows_of, scouted_items
 from judgeloop.methods.stats.levels import Floats, Levels, start
 

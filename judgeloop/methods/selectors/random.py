@@ -6,8 +6,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.choices import Draws
-from judgeloop.core.records import Choice, Step
+from judgeloop.core.records import Choice, Draws, Step
 from judgeloop.methods.selectors.ordered import Unmoved
 
 

@@ -15,9 +15,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.choices import Draws
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import ONE_SYSTEM, Choice, Label, Step, Verdict
+from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step, Verdict
 from judgeloop.methods.stats.strata import (
     FIRST_DRAWS,
     Counts,

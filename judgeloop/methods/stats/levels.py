@@ -16,8 +16,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import TIE
+from judgeloop.core.records import TIE, UNLIMITED
 from judgeloop.methods.stats.betting import BETS, bound, mixed_wealth, risk_by_bets
 
 # How the first unit of money is spread over the bets against a high level: Beta(1, 2). The guarantee does

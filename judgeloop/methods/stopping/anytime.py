@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.growing import Growing, IncrementalState
+from judgeloop.core.memory import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.betting import Bettor, interval_of_bounds, log_wealth_path, risk_by_bets
 from judgeloop.methods.stopping.rule import Rule, at_most, in_order, scores_for

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import Abstention, Choice, Label
+from judgeloop.core.records import UNLIMITED, Abstention, Choice, Label
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import Course, Spending
 from judgeloop.methods.stopping.anytime import BetPair, gap_bounds, with_seen

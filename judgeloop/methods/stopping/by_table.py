@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.exact_tables import ExactTable, Zone, calibrated, not_worse, within
 from judgeloop.methods.stopping.rule import Rule, at_most, points, risk_met, scores_for

@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats import intervals
 from judgeloop.methods.stats.betting import interval_of_bounds

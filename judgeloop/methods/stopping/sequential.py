@@ -10,7 +10,7 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.growing import Growing, IncrementalState
+from judgeloop.core.memory import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import SHAPE, Course, Spending

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.pool import Pool
-from judgeloop.core.records import Item
+from judgeloop.core.records import Item, Pool
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.rows import parse_output
 from judgeloop.formats.tables import Row, Source, Table

@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.choices import Draws
+from judgeloop.core.records import Draws
 from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
 from judgeloop.papers.diffuse.tree import sizes_of
 

@@ -16,8 +16,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.choices import Draws
-from judgeloop.core.records import Choice, Step
+from judgeloop.core.records import Choice, Draws, Step
 from judgeloop.methods.selectors.ordered import Ordered, Picks, Unmoved, check_vectors
 from judgeloop.papers.diffuse.tree import HIERARCHIES, Dendrogram, representative
 

@@ -21,9 +21,8 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.choices import Draws
 from judgeloop.core.outcomes import Belief
-from judgeloop.core.records import Choice, Label, Step, Verdict
+from judgeloop.core.records import Choice, Draws, Label, Step, Verdict
 from judgeloop.methods.selectors.ordered import Ordered, Picks
 from judgeloop.papers.llm_selector.information import (
     OUTCOMES,

@@ -16,11 +16,11 @@ from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import Rule, at_most, points, scores_for, show_risk
 from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import DRAWN_WHOLE, Fact, Page, Section, Table
+from judgeloop.report.facts import DRAWN_WHOLE
 from judgeloop.report.groups import group_table
+from judgeloop.report.page import Fact, Page, Section, Table, told
 from judgeloop.report.pictures import Bar, Chart, Line, Picture, Row, Scale
-from judgeloop.report.words import count, ends, one_in, per_cent, places, sentence, shortened, signed, stopped
+from judgeloop.report.words import count, ends, one_in, per_cent, places, sentence, shortened, signed, stopped, visible
 
 FEWEST_LOOKS, MOST_DOTS = 2, 400
 MINUS = "\N{MINUS SIGN}"
@@ -108,7 +108,7 @@ def facts(result: Comparison) -> list[Fact]:
             Fact("selector", Section.EVIDENCE, "selector", drawn),
             Fact("cheaper", Section.COST, "cheaper", _other_way(result)),
         ]
-    return [*said.told(*own), *said.shared(result, paid=recorded is None)]
+    return [*told(*own), *said.shared(result, paid=recorded is None)]
 
 
 def decision(result: Comparison) -> str:

@@ -9,11 +9,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from judgeloop.catalogue import rule_row, rules_of
-from judgeloop.core.choices import Draws, Order, Population
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.outcomes import StopKind, Tally
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED, Draws, Order, Population
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import parse_map
@@ -23,6 +21,7 @@ from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.ledger.opening import runs_of
+from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft, RuleRow
 from judgeloop.methods.stats.exact_tables import MOST_RISK
@@ -36,7 +35,7 @@ from judgeloop.questions.compare import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
 from judgeloop.questions.compare.settings import QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
-from judgeloop.report.facts import Page
+from judgeloop.report.page import Page
 from judgeloop.runs.drive import data_notes, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from judgeloop.catalogue import rule_row
-from judgeloop.core.choices import Groups
 from judgeloop.core.errors import some
-from judgeloop.core.ledger import RunNote
+from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import (
     ANSWERS,
     BREAKS,
@@ -23,9 +22,8 @@ from judgeloop.core.outcomes import (
     Tally,
     outcome_of,
 )
-from judgeloop.core.part import Part, Sentence
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import IDENTICAL, Item
+from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item
+from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.intervals import share_interval

@@ -19,8 +19,8 @@ from judgeloop.catalogue import (
     selector_row,
     selectors_of,
 )
-from judgeloop.core.choices import Draws, Groups, Population
 from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Draws, Groups, Population
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.rows import RuleRow, SelectorRow

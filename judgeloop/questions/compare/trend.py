@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.questions.compare.result import Comparison
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import Fact, Page, Section, Table, decided
+from judgeloop.report.page import Fact, Page, Section, Table, decided
 from judgeloop.report.pictures import Row, Scale
-from judgeloop.report.words import count, ends, shortened
+from judgeloop.report.words import count, ends, shortened, visible
 
 DRIFT_RISK = 0.05
 MOST_SHOWN = 30  # runs in a picture

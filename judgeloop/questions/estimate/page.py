@@ -8,10 +8,10 @@ from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.rows import INTERVALS
 from judgeloop.questions.estimate.result import Estimation
 from judgeloop.report import facts as said
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import DRAWN_WHOLE, Fact, Page, Section
+from judgeloop.report.facts import DRAWN_WHOLE
+from judgeloop.report.page import Fact, Page, Section, told
 from judgeloop.report.pictures import Picture, Row, Scale
-from judgeloop.report.words import count, one_in, stopped
+from judgeloop.report.words import count, one_in, stopped, visible
 
 
 def page(result: Estimation) -> Page:
@@ -53,7 +53,7 @@ def facts(result: Estimation) -> list[Fact]:
         Fact("proxy", Section.EVIDENCE, "proxy", _proxy(result)),
         Fact("selector", Section.EVIDENCE, "selector", _selector(result)),
     ]
-    return [*said.told(*own), *said.shared(result)]
+    return [*told(*own), *said.shared(result)]
 
 
 def decision(result: Estimation) -> str:

@@ -13,16 +13,13 @@ import numpy as np
 from scipy.special import chdtri
 
 from judgeloop.catalogue import selectors_of
-from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
 from judgeloop.core.outcomes import Finished, StopKind, StopReason
-from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import ONE_SYSTEM
+from judgeloop.core.records import ONE_SYSTEM, Draws, Pool
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.engine.terms import Terms
+from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.rows import INTERVALS, Draft
 from judgeloop.methods.selectors.random import Random
@@ -35,7 +32,7 @@ from judgeloop.questions.estimate import page
 from judgeloop.questions.estimate.result import EstimateOptions, Estimation, estimated_of
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
 from judgeloop.questions.question import Question, Ran
-from judgeloop.report.facts import Page
+from judgeloop.report.page import Page
 from judgeloop.runs.drive import asked, data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, looks_at_all, read_inputs

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from judgeloop.core.jsonable import Part
 from judgeloop.core.outcomes import Ending, Finished, Outcome, StopKind, outcome_of
-from judgeloop.core.part import Part
 from judgeloop.core.records import TIE, Item
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.intervals import reach, unseen_variance

@@ -16,10 +16,10 @@ from judgeloop.methods.stopping.rule import points as show_points
 from judgeloop.methods.stopping.rule import show_gap
 from judgeloop.questions.select.result import Selection, SystemRow
 from judgeloop.report import facts as said
-from judgeloop.report.escaping import visible
-from judgeloop.report.facts import DRAWN_WHOLE, Fact, Page, Section, Table
+from judgeloop.report.facts import DRAWN_WHOLE
+from judgeloop.report.page import Fact, Page, Section, Table, told
 from judgeloop.report.pictures import Chart, Line, Picture, Point, Role, Row, Scale
-from judgeloop.report.words import count, one_in, shortened, stopped
+from judgeloop.report.words import count, one_in, shortened, stopped, visible
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
@@ -75,7 +75,7 @@ def facts(result: Selection) -> list[Fact]:
         ),
         Fact("means", Section.RISK, "means", _means(result) if result.judged else ""),
     ]
-    return [*said.told(*own), *said.shared(result)]
+    return [*told(*own), *said.shared(result)]
 
 
 def _decision(result: Selection) -> str:

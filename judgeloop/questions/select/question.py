@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
 from judgeloop.methods.rows import Draft
@@ -23,7 +23,7 @@ from judgeloop.questions.question import Question, Ran
 from judgeloop.questions.select import page
 from judgeloop.questions.select.result import Selection, SelectOptions, selected_of
 from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
-from judgeloop.report.facts import Page
+from judgeloop.report.page import Page
 from judgeloop.report.words import count
 from judgeloop.runs.drive import data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range

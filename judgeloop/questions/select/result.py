@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from judgeloop.core.choices import Population
+from judgeloop.core.jsonable import Part, plain
 from judgeloop.core.outcomes import Ending, Finished, StopKind
-from judgeloop.core.part import Part, plain
-from judgeloop.core.records import TWO_SYSTEMS, Item
+from judgeloop.core.records import TWO_SYSTEMS, Item, Population
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.report.labels import LabelRow, frame_of, label_rows

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats import levels
 from judgeloop.methods.stats.betting import BETS
 from judgeloop.methods.stats.levels import FEW, FIRST, NOTHING_PROVED, STAKES, start

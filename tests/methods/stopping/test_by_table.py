@@ -9,8 +9,7 @@ from support.pools import make_session
 from support.tallies import tally_of
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import Verdict
+from judgeloop.core.records import UNLIMITED, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.betting import risk_by_bets

@@ -14,9 +14,9 @@ from support.rules import make_rule
 from support.tallies import tally_of
 from support.walks import first_crossing
 
-from judgeloop.core.growing import grown
+from judgeloop.core.memory import grown
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.pool import UNLIMITED
+from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.predictive import items_to_decide
 from judgeloop.methods.stats.spending import Spending
 from judgeloop.methods.stopping.sequential import Sequential

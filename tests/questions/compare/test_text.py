@@ -8,10 +8,8 @@ from dataclasses import replace
 import pytest
 from support.results import SPEND, make_result, undecided
 
-from judgeloop.core.choices import Population
-from judgeloop.core.outcomes import Control, ControlTally, Generated, Outcome, StopKind, StopReason, Tally
-from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
-from judgeloop.core.spend import Spend
+from judgeloop.core.outcomes import Control, ControlTally, Generated, Outcome, Spend, StopKind, StopReason, Tally
+from judgeloop.core.records import IDENTICAL, Choice, Label, Population, Verdict
 from judgeloop.methods.stopping.rule import risk_met
 from judgeloop.questions.compare.page import facts
 from judgeloop.report.facts import shared

@@ -1,12 +1,15 @@
-"""A read-only sequence that is extended in time proportional to what is added.
+"""What keeps long runs and large files cheap: a sequence that grows in place, and a rest for the garbage collector.
 
-A tuple is copied whenever something is added, so that a run of n judgments copies about n² / 2
-entries. `Growing` shares one list with the sequences that it was extended from.
+A tuple is copied whenever something is added, so that a run of n judgments copies about n² / 2 entries. `Growing`
+shares one list with the sequences that it was extended from. The collector would look through all objects of a file
+again and again while they are made, which is a third of the time that reading takes.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Generic, Self, TypeVar, final, overload
 
@@ -98,3 +101,15 @@ class IncrementalState(Generic[E, S]):
             self._follow(self._state, entry)
         self._entries = entries
         return self._state
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Collect no garbage meanwhile; also a decorator."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()

@@ -12,9 +12,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import NO_TOKENS, Output, Usage, Verdict
-from judgeloop.core.verdict_key import KeyIngredients
 
 KEY_VARIABLE = "JUDGELOOP_LEDGER_KEY"
 NO_KEY = (
