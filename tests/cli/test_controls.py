@@ -105,13 +105,13 @@ def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
     server = judge(reads)
     server.respond = lambda request, number: error(401)
     warned = "JUDGELOOP_FAIL_ON_WARNING=true"
-    done = compare(server, *WINNER, "-o", "verdict.xml", "-o", "verdict.html", warned)
+    done = compare(server, *WINNER, "-o", "verdict.xml", "-o", "verdict.html", "-o", "verdict.json", warned)
     assert done.exit_code == 4
     suite = ET.parse("verdict.xml").getroot()
     red = [case.get("name") for case in suite if case.find("error") is not None or case.find("failure") is not None]
     assert (len(red), "controls" in red[0]) == (1, False)
     html = Path("verdict.html").read_text()
-    assert "has not finished its controls" in html
+    assert json.loads(Path("verdict.json").read_text())["controls"][0]["end"] is None
     assert "<dt>broken</dt><dd>new wins</dd>" in html
     assert "<dt>passed</dt>" not in html, "where the judge failed, nothing passes"
 
