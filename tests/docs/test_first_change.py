@@ -61,4 +61,4 @@ def test_the_steps_of_a_first_change_lead_to_a_judge_that_works(checkout):
         write(checkout, block.text)
     done = run(checkout, last.text)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Judged by longest" in done.stdout
+    assert "by longest\n" in done.stdout
