@@ -25,7 +25,7 @@ from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import RunState, Waiting, first_of
 from judgeloop.ledger.ledger import Ledger
-from judgeloop.ledger.records import Balance, Clearance, End, Reservation, Ticket
+from judgeloop.ledger.records import Clearance, End, Reservation, Ticket
 
 T = TypeVar("T")
 # Calls admitted for each call that may be in flight. It is above 1, so that the next calls are
@@ -82,7 +82,7 @@ class Accounts:
                 for ask in planned.asks
                 if ask.key not in known
                 and ask.key not in claimed
-                and not (ask.after and _is_settled(known.get(ask.after)))
+                and not (ask.after and isinstance(first := known.get(ask.after), Answer) and settles(first))
             ]
             claimed.update(ask.key for ask in asks)
             groups.append([reservation(ask, self._judges[ask.judge]) for ask in asks])
@@ -250,10 +250,12 @@ class Accounts:
         spend = await self.done(self._ledger.spend(terms.run_id, terms.budget_p))
         if spend.ledger_is_short:
             least = min(await self.done(self._ledger.balances()), key=lambda one: one.left_p)
+            held = f", {_shares(least.held, 'runs')}" if least.held else ""
             return StopReason(
                 StopKind.BUDGET,
-                f"the {least.title} does not cover {next_query}: {_left_of(least)}{waited}; rerun the "
-                "command then, or set a higher limit with `judgeloop budget set`, to resume",
+                f"the {least.title} does not cover {next_query}: {show_usd(least.left_p)} is left{held}, and "
+                f"{least.again}{waited}; rerun the command then, or set a higher limit with `judgeloop budget set`, "
+                "to resume",
             )
         return StopReason(
             StopKind.BUDGET,
@@ -261,12 +263,6 @@ class Accounts:
             f"{next_query}{waited}; rerun the command with a higher `budget` to resume{self._state.and_failed}",
             need_p=need,
         )
-
-
-def _left_of(budget: Balance) -> str:
-    """In words, what is left of a budget, who holds how much of it, and when it starts again."""
-    held = f", {_shares(budget.held, 'runs')}" if budget.held else ""
-    return f"{show_usd(budget.left_p)} is left{held}, and {budget.again}"
 
 
 def _shares(held: Mapping[str, int], who: str = "other runs") -> str:
@@ -280,8 +276,3 @@ def _shares(held: Mapping[str, int], who: str = "other runs") -> str:
 def _is_free(call: Reservation | Ticket) -> bool:
     """Whether a call takes no money: it costs nothing, or its cost is only rehearsed."""
     return call.cost_p == 0 or call.rehearsed
-
-
-def _is_settled(first: object) -> bool:
-    """Whether what is known of a first call makes the second unnecessary."""
-    return isinstance(first, Answer) and settles(first)

@@ -34,7 +34,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Self, TypeGuard, final
+from typing import Any, Self, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.money import show_usd
@@ -128,7 +128,12 @@ class Attempts:
         """
         try:
             answer, unread = await self._persist(call, ticket, again), 0
-            while _may_be_better(answer, unread) and not self._state.closed.is_set():
+            while (
+                isinstance(answer, Abstention)
+                and answer.again
+                and (answer.changed or not unread)
+                and not self._state.closed.is_set()
+            ):
                 another = await again()
                 if another is None:
                     if answer.changed:
@@ -383,8 +388,3 @@ def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
         return None
     why = f"{'; '.join(said)}; no budget can be kept; check the price"
     return JudgeError(ErrorKind.REJECTED, why, billed=True)
-
-
-def _may_be_better(answer: Answer | Output, unread: int) -> TypeGuard[Abstention]:
-    """Whether to ask again, after so many other replies that could not be read."""
-    return isinstance(answer, Abstention) and answer.again and (answer.changed or not unread)

@@ -16,6 +16,7 @@ queries wait for each other: only another attempt for an output does.
 
 import asyncio
 import itertools
+import operator
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, final
@@ -32,7 +33,7 @@ from judgeloop.engine.pace import Pace
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import RunState, first_of
 from judgeloop.ledger.ledger import Ledger
-from judgeloop.ledger.records import End, Reservation, Ticket
+from judgeloop.ledger.records import End, Ticket
 
 NO_SYSTEMS: Mapping[str, System] = MappingProxyType({})
 
@@ -103,11 +104,13 @@ class RunningBatch:
         state, tasks = self._state, self._tasks
         try:
             while len(tasks) < len(self._queries) and not state.is_over():
-                await self._until_one_may_start()
+                while self._places <= 0 and not state.is_over():
+                    await self._until_one_is_over()
                 if state.is_over():
                     break
                 await self._start_some()
-            await self._drain()
+            if self._running:
+                await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
             if state.interruption.abandoned.is_set():
                 state.halt(state.interruption.why)
         finally:
@@ -119,17 +122,16 @@ class RunningBatch:
         """How many more queries may run."""
         return self._accounts.slots - len(self._running)
 
-    async def _until_one_may_start(self) -> None:
-        while self._places <= 0 and not self._state.is_over():
-            await self._until_one_is_over()
-
     async def _start_some(self) -> None:
         """Start the next queries that the budget covers.
 
         If it covers none, wait for a running query to end. If none was running, wait for money that
         other runs hold back, or halt.
         """
-        wanted = await self._planned(self._places)
+        begin, end, planned = len(self._tasks), len(self._tasks) + self._places, len(self._plans)
+        if end > planned:  # as many more are planned as queries may run, and looked up at once
+            await self._plan(self._queries[planned : planned + self._accounts.slots])
+        wanted = self._plans[begin:end]
         # Checked before reserving: a running query may return money while the reservation is tried.
         others = bool(self._running)
         started = await self._admit(wanted)
@@ -141,17 +143,6 @@ class RunningBatch:
             if not await self._accounts.others_return(group) and not self._state.is_over():
                 self._state.halt(await self._accounts.out_of_money(wanted[0]))
         await self._until_one_is_over()
-
-    async def _planned(self, most: int) -> Sequence[Planned]:
-        """The plans of the next queries to admit, at most `most`.
-
-        Where plans are missing, as many more are made as queries may run, and looked up at once.
-        """
-        begin, end = len(self._tasks), len(self._tasks) + most
-        planned = len(self._plans)
-        if end > planned:
-            await self._plan(self._queries[planned : planned + self._accounts.slots])
-        return self._plans[begin:end]
 
     async def _plan(self, queries: Sequence[Query]) -> None:
         """Plan the next queries, and look up their outputs and verdicts in the ledger."""
@@ -174,20 +165,13 @@ class RunningBatch:
         async with self._claiming:
             groups = self._accounts.wanted(wanted, self._known)[: max(0, self._places)]
             if self._state.terms.offline:
-                granted = self._free_of_charge(groups)
+                # What needs no call is granted, up to the first query that needs one.
+                granted: list[list[Ticket]] = [[] for _ in itertools.takewhile(operator.not_, groups)]
+                if len(granted) < len(groups):
+                    self._state.halt(StopReason(StopKind.DRY_RUN, "a dry run calls no judge"))
             else:
                 granted = await self._accounts.reserve(groups)
             return [self._start(*each) for each in zip(wanted, granted, strict=False)]
-
-    def _free_of_charge(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
-        """Grant the queries that need no call; halt at the first query that needs a call."""
-        granted: list[list[Ticket]] = []
-        for group in groups:
-            if group:
-                self._state.halt(StopReason(StopKind.DRY_RUN, "a dry run calls no judge"))
-                break
-            granted.append([])
-        return granted
 
     def _start(self, planned: Planned, tickets: Sequence[Ticket]) -> Answering:
         found = self._begin(planned, tickets)
@@ -376,12 +360,6 @@ class RunningBatch:
             one = asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
             await first_of(one, self._state.closed.wait())
 
-    async def _drain(self) -> None:
-        """Wait for all running queries to end, unless the user abandons them."""
-        if self._running:
-            abandoned = self._state.interruption.abandoned.wait()
-            await first_of(asyncio.wait(self._running), abandoned)
-
     async def _abandon(self) -> None:
         """Cancel what still runs; each cancelled attempt stays charged at its worst case."""
         calls = [entry for entry in self._known.values() if isinstance(entry, asyncio.Task)]
@@ -405,7 +383,6 @@ def _prefix(answers: Sequence[Answer | None]) -> list[Answer]:
 
 
 def _is_answered(task: Answering) -> bool:
-    """Whether a task has ended with an answer."""
     if task.cancelled() or task.exception() is not None:
         return False
     return task.result() is not None

@@ -62,7 +62,8 @@ def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None
         if isinstance(answer, Abstention):
             return answer
         assert answer is not None, "the second call is left out only if the first settles"
-        verdicts.append(answer if call.systems == query.systems else _turned(answer))
+        straight = call.systems == query.systems
+        verdicts.append(answer if straight else Verdict(1.0 - answer.score, reason=answer.reason, swapped=True))
         if settles(answer):
             break
     both = len(verdicts) > 1
@@ -70,10 +71,6 @@ def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None
     score = TIE if flipped else sum(verdict.score for verdict in verdicts) / len(verdicts)
     other = verdicts[1].reason if flipped else ""
     return replace(verdicts[0], score=score, flipped=flipped, both=both, other_reason=other)
-
-
-def _turned(verdict: Verdict) -> Verdict:
-    return Verdict(1.0 - verdict.score, reason=verdict.reason, swapped=True)
 
 
 def _coin(*parts: object) -> bool:

@@ -32,7 +32,7 @@ from typing import Any, Generic, final
 import numpy as np
 
 from judgeloop.core.errors import InputError, SessionError
-from judgeloop.core.outcomes import Belief, Ending, Estimate, StopKind, StopReason
+from judgeloop.core.outcomes import Ending, Estimate, StopKind, StopReason
 from judgeloop.core.protocols import Believer, Check, Estimator, Further, Selector, StoppingRule, T
 from judgeloop.core.records import Abstention, Answer, Choice, Draws, Key, Label, Step
 
@@ -192,7 +192,7 @@ class Session(Generic[T]):
         if self._stop is None:
             raise SessionError("the run is not over")
         estimate = self.estimate
-        decided = self._stop.kind in self.rule.decides_at
+        selector, decided = self._selector, self._stop.kind in self.rule.decides_at
         if self._stop.kind is StopKind.ALL_JUDGED:
             estimate = replace(estimate, risk=0.0)
         return Ending(
@@ -203,7 +203,7 @@ class Session(Generic[T]):
             deciding=frozenset(key for keys in self._active.values() for key in keys),
             ahead=self._ahead,
             rounds=self._rounds,
-            belief=self._belief(),
+            belief=selector.belief(self._state) if isinstance(selector, Believer) else None,
             further=tuple(self._later),
             cut=None if self._cut is self._stop else self._cut,
         )
@@ -217,11 +217,6 @@ class Session(Generic[T]):
         keys = {label.choice.key for label in known}
         left = [choice for choice in self.ahead() if choice.key not in keys]
         return list(further.ask([replace(choice, propensity=None) for choice in left]))
-
-    def _belief(self) -> Belief | None:
-        """The selector's belief about which system is the best; None without one."""
-        selector = self._selector
-        return selector.belief(self._state) if isinstance(selector, Believer) else None
 
     def _plan(self) -> None:
         """Queue steps until answers to them could meet the rule, then `lookahead` further steps.
@@ -239,12 +234,14 @@ class Session(Generic[T]):
             step, state = self._selector.ask(self._state, self._rng)
             if step is None:
                 if not self._pending:
-                    self._stop = self._exhausted()
+                    stop = self._estimator.exhausted(self._tally)
+                    # The rule may be met with fewer judgments than the minimum, as no more can be made.
+                    self._stop = stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
                 return
-            new = queued.new(step)
-            if self.asked + queued.asked + len(new) > self._limits.max_judgments:
+            new, most = queued.new(step), self._limits.max_judgments
+            if self.asked + queued.asked + len(new) > most:
                 if not self._pending:
-                    self._stop = self._limit_reached()
+                    self._stop = StopReason(StopKind.JUDGMENT_LIMIT, f"the limit of {most:,} judgments is reached")
                 return
             self._state = state
             self._pending.append(step)
@@ -294,14 +291,6 @@ class Session(Generic[T]):
         known = [self._labels[key] for keys in active.values() for key in keys if key in self._labels]
         return self._estimator.tally(known, self._items)
 
-    def _exhausted(self) -> StopReason:
-        """Why to halt when the selector has no further step.
-
-        The rule may be met here with fewer judgments than the minimum, as no more can be made.
-        """
-        stop = self._estimator.exhausted(self._tally)
-        return stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
-
     def _settled(self, at_least: int | None = None) -> StopReason | None:
         """Why the rule or the check stops; None with fewer than `at_least` judgments."""
         at_least = self._limits.min_judgments if at_least is None else at_least
@@ -309,9 +298,6 @@ class Session(Generic[T]):
             return None
         stop = self.rule.reason_to_stop(self._tally)
         return stop or (self._check.reason_to_stop(self._tally) if self._check else None)
-
-    def _limit_reached(self) -> StopReason:
-        return StopReason(StopKind.JUDGMENT_LIMIT, f"the limit of {self._limits.max_judgments:,} judgments is reached")
 
     def _too_many_abstentions(self) -> StopReason | None:
         reached, lacking = len(self._reached), self._abstained

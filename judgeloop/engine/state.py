@@ -76,11 +76,6 @@ MOST_WAIT_S = 600.0  # for other runs, without a deadline
 MOMENT_S, LONGEST_MOMENT_S = 0.1, 5.0  # between two looks at what other runs do
 
 
-def _nobody(tally: Any) -> str:
-    del tally
-    return ""
-
-
 @dataclass(frozen=True, repr=False)
 class Progress(Generic[T]):
     """The progress of a run.
@@ -99,7 +94,7 @@ class Progress(Generic[T]):
     slowed_to: int | None = None
     waited: str = ""
     trouble: str = ""
-    leads_of: Callable[[T], str] = _nobody
+    leads_of: Callable[[T], str] = lambda _: ""
 
     def __repr__(self) -> str:
         """A line: what was asked and spent, and who leads."""
