@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.commandline import in_a_command
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.cli.files import render_json, write_output
@@ -80,13 +81,15 @@ def test_json_is_ascii_and_gives_strangers_text_back_exactly():
 
 def test_a_setting_that_a_sentence_names_is_a_flag_in_json():
     stop = StopReason(StopKind.BUDGET, "with a higher `budget` it goes on")
-    fields = strict_json(render_json(make_result(winner=None, stop=stop, asked_anew="see `max_judgments=9`")))
+    with in_a_command():
+        fields = strict_json(render_json(make_result(winner=None, stop=stop, asked_anew="see `max_judgments=9`")))
     assert fields["stop_sentence"] == "with a higher --budget it goes on"
     assert fields["asked_anew"] == "see --max-judgments 9"
 
 
 def test_a_system_called_like_a_setting_keeps_its_name_in_json():
-    fields = strict_json(render_json(make_result(systems=("`seed`", "b"), winner=0)))
+    with in_a_command():
+        fields = strict_json(render_json(make_result(systems=("`seed`", "b"), winner=0)))
     assert fields["winner"] == fields["systems"][0] == "`seed`"
 
 

@@ -75,7 +75,12 @@ def test_all_files_are_checked_before_anything_is_done(files, said, command):
     result = judgeloop(*command, *of_each(files))
     assert result.exit_code == 2
     assert said in result.stderr
-    assert written() == []
+    told = [file for file in files[:1] if file == "result.json"]  # it says how the command ended
+    assert written() == told
+    for file in told:
+        ended = json.loads(Path(file).read_text())
+        assert (ended["job"], ended["exit_code"]) == ("compare", 2)
+        assert said in ended["error"]
     assert not Path(".judgeloop").exists()
 
 

@@ -22,7 +22,6 @@ from judgeloop.questions.select.question import (
 from judgeloop.questions.select.settings import MORE_EACH, USUAL, SelectSettings
 from judgeloop.runs.forecast import Range
 
-NO_LIMIT = Limits(1, 10**6, 1.0)
 EVERY = 53 * 400
 # Mean calls of searches that the table was not made of, by items, systems and gap, computed once by functions of
 # `benchmarks/race.py`: other numbers of GPT-4's verdicts, GPT-4-turbo's, searches that choose their baseline
