@@ -246,10 +246,7 @@ COMPARE = ("compare", *FILES[:2], "--items", FILES[2], "--judge")
 COMMANDS = {
     ("runs", "list"): "reader",
     ("runs", "show"): "reader",
-<<<<<<< HEAD
     ("runs", "show", "RUN"): "reader",
-=======
->>>>>>> clifix
     ("runs", "trend"): "reader",
     ("ledger", "show"): "reader",
     ("ledger", "export"): "reader",
