@@ -409,7 +409,6 @@ def _means(result: Comparison) -> str:
 
 
 def _groups(result: Comparison) -> tuple[PageTable, ...]:
-    """The table of the groups, if there are several."""
     second = visible(result.setup.systems[1])
     if result.options.by_group is None:
         return group_table(result.groups, f"By group, for {second}: counts, without a claim")
