@@ -117,7 +117,6 @@ def _first(page: Page) -> str:
 
 
 def _list(facts: Sequence[Fact]) -> str:
-    """Facts with their names."""
     rows = (f"<dt>{escape(one.label)}</dt><dd>{_coded(one.text)}</dd>" for one in facts)
     return "\n".join(["<dl>", *rows, "</dl>"]) if facts else ""
 
