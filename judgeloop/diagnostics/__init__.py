@@ -1,1 +1,1 @@
-"""Checks a judge, explains calls, lists past runs and settles calls of unknown cost. Decides nothing."""
+"""Checks a judge, explains calls, lists past runs and settles calls of unknown cost."""

@@ -2,7 +2,7 @@
 
 Reads a result: its facts, its judged items and their texts; all text is escaped. The page is one file
 that loads nothing. It is whole without its script, which filters and searches what is there. The template,
-the style sheets and the script are in `web/`. Computes no figure and writes no file.
+the style sheets and the script are in `web/`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A suite's file has the tables of a settings file, `[suite]` and `[shared]`, for all pairs, and a table
 `[pairs.NAME]` for each. It is data, as a settings file that was merely found (`settings/sources.py`), unless the
 caller also names it by --config. What the caller says wins over it. An error in a pair's table is that pair's
-alone. Reads no outputs and asks no judge.
+alone.
 """
 
 import glob

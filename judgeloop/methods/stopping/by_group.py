@@ -1,7 +1,7 @@
 """Which system is better in each group of items, whatever decides which group is looked at next.
 
 Takes the groups of the items and the labels in the order asked. Returns the system named in each
-group, bounds for its gap, and the choices that would soonest name one more. Counts no money.
+group, bounds for its gap, and the choices that would soonest name one more.
 """
 
 import math

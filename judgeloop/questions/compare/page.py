@@ -1,6 +1,6 @@
 """What a comparison says: the decision, its evidence as facts, and the pictures.
 
-Takes a `Comparison`. Decides nothing and draws nothing (`report/svg.py`).
+Takes a `Comparison`. `report/svg.py` draws its pictures.
 """
 
 from collections.abc import Iterator

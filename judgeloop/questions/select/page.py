@@ -1,6 +1,6 @@
 """What a search for the best of many says: the decision, the standings, its evidence as facts, and the pictures.
 
-Takes a `Selection`. Decides nothing and draws nothing (`report/svg.py`).
+Takes a `Selection`. `report/svg.py` draws its pictures.
 """
 
 import math
