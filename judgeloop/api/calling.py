@@ -127,21 +127,17 @@ class Caller(Generic[R]):
         progress = settings.pop("progress", None)
         raises = settings.pop("raise_on_failure", False)
         call = called(f"judgeloop.{self.question.name}", data, settings)
-        config = self._collected(data, settings)
-        variables = os.environ if environment is None else environment
-        reporter = _Reporter(progress, raises, masked(call, variables))
-        return self._answering.prepare(config, variables, offline=offline), reporter
-
-    def _collected(self, data: tuple[object, ...], settings: dict[str, Any]) -> Any:
-        """The checked settings."""
         if "output" in settings:
             raise InputError(
                 "`output`: only the command line writes files of a result; a result has to_dict() and to_frame()"
             )
-        config = self.question.settings()
-        version = settings.pop("version", None)
-        values = of_lists(_by_name(places_of(config), data, settings), places_of(config))
-        return config.of(**settings_of(config, values, version))
+        config, version = self.question.settings(), settings.pop("version", None)
+        places = places_of(config)
+        values = of_lists(_by_name(places, data, settings), places)
+        checked = config.of(**settings_of(config, values, version))
+        variables = os.environ if environment is None else environment
+        reporter = _Reporter(progress, raises, masked(call, variables))
+        return self._answering.prepare(checked, variables, offline=offline), reporter
 
     async def _run(self, ready: Any, reporter: _Reporter) -> R:
         interruption, observe = reporter.interruption, reporter.observe

@@ -23,10 +23,9 @@ from judgeloop.settings.setting import DOLLARS_FORM, Parse
 from judgeloop.settings.values import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from judgeloop.diagnostics.settling import Settled
-    from judgeloop.ledger.merging import Merged
     from judgeloop.ledger.records import Charged, RecordedRun
 
 EXIT_DAMAGED = 1
@@ -307,15 +306,7 @@ def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
 
     config = MergeSettings.of(**given)
     every = merge(config.ledger, sources, own=config.own, prefer=config.prefer)
-    _print_taken(every, own=config.own)
-    if any(found.disputed for found in every):
-        print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
-        raise click.exceptions.Exit(EXIT_DAMAGED)
-
-
-def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
-    """Print what was taken from each source."""
-    counted = "counted here" if own else "not counted here"
+    counted = "counted here" if config.own else "not counted here"
     for found in every:
         taken = count(found.verdicts, "verdict"), count(found.outputs, "output")
         spent = f"{count(found.attempts, 'attempt')}, {show_usd(found.spent_p)}, {counted}"
@@ -324,6 +315,9 @@ def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
             lines.append(f"  left there: {count(found.open, 'open reservation')}")
         lines += [f"  differs, and is not used: {said}" for said in found.disputed]
         print("\n".join(map(visible, lines)))
+    if any(found.disputed for found in every):
+        print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
+        raise click.exceptions.Exit(EXIT_DAMAGED)
 
 
 def _prune(**given: Any) -> None:

@@ -150,11 +150,13 @@ class PanelOption(click.Option):
         if field.type is bool:
             super().__init__([*flags[:-1], f"--{name}/--no-{name}", field.name], **common)
         else:
+            kinds = getattr(field.type, "__args__", (field.type,))
+            plain = next((METAVARS[kind] for kind in kinds if kind in METAVARS), "TEXT")
             super().__init__(
                 [*flags, field.name],
                 type=click.UNPROCESSED,
                 multiple=setting.many or field.name == RESULT_FILE,
-                metavar=setting.metavar or _metavar(field.type),
+                metavar=setting.metavar or plain,
                 **common,
             )
         self.declared = field
@@ -213,7 +215,19 @@ class SettingsCommand(click.Command):
         self.path, self.configs, self.switches = path, configs, switches
         self.settings = settings_of(configs, switches)
         self.fields = {one.key: one for one in self.settings.values() if not one.setting.argument}
-        places = [_argument(one) for one in self.settings.values() if one.setting.argument]
+        places = [
+            PanelArgument(
+                [one.name],
+                metavar=one.setting.argument,
+                nargs=-1 if one.repeated else 1,
+                type=click.UNPROCESSED,
+                required=True,
+                help=one.setting.help,
+                declared=one,
+            )
+            for one in self.settings.values()
+            if one.setting.argument
+        ]
         shown = [one for one in self.fields.values() if not one.setting.file_only]
         options = [PanelOption(one) for one in (*shown, CONFIG)]
         super().__init__(path[-1], params=[*params, *places, *options, _help_all()], **kwargs)
@@ -350,18 +364,6 @@ def _help_all() -> click.Option:
     )
 
 
-def _argument(field: Declared) -> PanelArgument:
-    return PanelArgument(
-        [field.name],
-        metavar=field.setting.argument,
-        nargs=-1 if field.repeated else 1,
-        type=click.UNPROCESSED,
-        required=True,
-        help=field.setting.help,
-        declared=field,
-    )
-
-
 def default_of(field: Declared) -> str:
     """The default for the help; empty if it says nothing or the help names it already."""
     default = field.default
@@ -372,8 +374,3 @@ def default_of(field: Declared) -> str:
     if isinstance(value, tuple):
         value = ",".join(map(str, value))
     return f" [default: {value}]"
-
-
-def _metavar(kind: Any) -> str:
-    plain = getattr(kind, "__args__", (kind,))
-    return next((METAVARS[type_] for type_ in plain if type_ in METAVARS), "TEXT")

@@ -195,12 +195,17 @@ class Asking(Generic[R]):
             print(as_flags(found.text(columns())))
 
     def _show(self, ready: Prepared[Any], result: R, text: str, output: Sequence[Path]) -> None:
-        """Print the text of a result and write its files; a run that broke off may have no text."""
+        """Print the text of a result and write its files; of a run that broke off, why, and how to go on."""
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.kept import keep
 
         if result.answer.broke_off:
-            _say_failure(result)
+            page = result.page
+            say(visible(as_flags(f"no result: {result.stop_sentence}")))
+            judged = f"{result.judged:,} of {count(result.items, 'item')}{result.also_judged}"
+            say(f"judged, in the order asked: {judged}; cost: {page.text('cost')} ({page.text('calls')})")
+            for note in result.advice:
+                say(as_flags(note.message))
         try:
             if text:
                 show(text)
@@ -231,16 +236,6 @@ def check_dry_run() -> None:
     read: Read = click.get_current_context().obj
     if read.origins.get(RESULT_FILE) == COMMAND_LINE:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
-
-
-def _say_failure(result: RunResult) -> None:
-    """Say why a run broke off, and how to go on."""
-    say(visible(as_flags(f"no result: {result.stop_sentence}")))
-    items, page = count(result.items, "item"), result.page
-    judged = f"{result.judged:,} of {items}{result.also_judged}"
-    say(f"judged, in the order asked: {judged}; cost: {page.text('cost')} ({page.text('calls')})")
-    for note in result.advice:
-        say(as_flags(note.message))
 
 
 def warn_of_place(ledger: Address) -> None:

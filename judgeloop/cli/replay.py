@@ -94,8 +94,10 @@ def _replay_select(config: ReplaySelectSettings, *, quiet: bool) -> Tables:
 
     with counting("realisations", quiet=quiet) as observe:
         rows = replay_select(config, observe)
+    steps, most = 120, max(row["calls"] for row in rows)
+    calls = sorted({round(most ** (step / steps)) for step in range(steps + 1)})  # even on a logarithmic scale
     tables = {
-        "calls": by_calls(rows, _grid(max(row["calls"] for row in rows))),
+        "calls": by_calls(rows, calls),
         "queries": by_queries(rows, range(1, max(row["queries"] for row in rows) + 1)),
         "needed": needed(rows),
         "races": races(rows),
@@ -103,12 +105,6 @@ def _replay_select(config: ReplaySelectSettings, *, quiet: bool) -> Tables:
     }
     best = [row for row in tables["needed"] if row["goal"] == "best"]
     return tables, [best, tables["races"]]
-
-
-def _grid(most: int) -> list[int]:
-    """Numbers of calls from 1 to `most`, evenly spaced on a logarithmic scale."""
-    steps = 120
-    return sorted({round(most ** (step / steps)) for step in range(steps + 1)})
 
 
 def _replay_estimate(config: ReplayEstimateSettings, *, quiet: bool) -> Tables:
@@ -135,17 +131,12 @@ def _say(note: str) -> None:
 def _write(folder: Path, tables: dict[str, Rows]) -> None:
     """Write each table as CSV and JSON."""
     from judgeloop.formats.own_files import write_whole
-
-    for name, table in tables.items():
-        write_whole(folder / f"{name}.csv", _csv(table))
-        write_whole(folder / f"{name}.json", dumps(table, indent=2) + "\n")
-
-
-def _csv(table: Rows) -> str:
     from judgeloop.report.labels import csv_line
 
-    lines = (csv_line(line) for line in (table[0] if table else {}, *map(dict.values, table)))
-    return "".join(f"{line}\n" for line in lines)
+    for name, table in tables.items():
+        lines = (csv_line(line) for line in (table[0] if table else {}, *map(dict.values, table)))
+        write_whole(folder / f"{name}.csv", "".join(f"{line}\n" for line in lines))
+        write_whole(folder / f"{name}.json", dumps(table, indent=2) + "\n")
 
 
 def _render(table: Rows) -> str:

@@ -27,7 +27,6 @@ from judgeloop.settings import fields
 from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.result import Comparison
     from judgeloop.runs.generate import Gathered, RunOfOutputs
     from judgeloop.runs.prepared import Prepared
 
@@ -155,10 +154,18 @@ def demo(*, keep: Path | None) -> None:
         )
         result = example()
         every = example(min_judgments=result.items, max_judgments=result.items)
+    explanation = EXPLANATION.format(
+        judged=result.judged,
+        items=result.items,
+        risk=per_cent(result.setup.risk_threshold),
+        same="the same" if every.winner == result.winner else "the other",
+        wins=", ".join(f"{count} for {name}" for name, count in every.wins.items()),
+        ties=every.ties,
+    )
     parts = [
         _fitted(INTRODUCTION.format(items=result.items)),
         f"{render(result.page.said(as_flags), width=columns(), paint=paint)}\n",
-        _explained(result, every),
+        _fitted(explanation),
         _fitted(FORGOTTEN if keep is None else KEPT.format(folder=keep)),
         _fitted(NEXT),
     ]
@@ -190,19 +197,6 @@ def _example_folder(keep: Path | None) -> Iterator[Path]:
         except OSError as error:
             raise InputError(f"--keep {folder}: the folder cannot be written: {error.strerror}") from error
         yield folder
-
-
-def _explained(result: Comparison, every: Comparison) -> str:
-    """What the decision means, compared with the decision by all items."""
-    text = EXPLANATION.format(
-        judged=result.judged,
-        items=result.items,
-        risk=per_cent(result.setup.risk_threshold),
-        same="the same" if every.winner == result.winner else "the other",
-        wins=", ".join(f"{count} for {name}" for name, count in every.wins.items()),
-        ties=every.ties,
-    )
-    return _fitted(text)
 
 
 def _fitted(text: str) -> str:

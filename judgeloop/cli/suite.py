@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from judgeloop.runs.prepared import Prepared
     from judgeloop.settings.sources import Read
     from judgeloop.suite.night import Ended
-    from judgeloop.suite.settings import Layer, Pair, SuiteSettings
+    from judgeloop.suite.settings import Pair, SuiteSettings
     from judgeloop.suite.summary import Line, Summary
 
 LONGEST = 80  # characters of the name of a file
@@ -120,9 +120,14 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSetti
     from judgeloop.settings.run_settings import within_ceiling
     from judgeloop.settings.setting import declared
     from judgeloop.settings.values import today
-    from judgeloop.suite.settings import SuiteSettings, in_order, pairs_of, read_suite
+    from judgeloop.suite.settings import CALLER, Layer, SuiteSettings, in_order, pairs_of, read_suite
 
-    base, flags = _layers(given, read)
+    own = {ENVIRONMENT, COMMAND_LINE}
+    said = {name: value for name, value in given.items() if value is not None}
+    by_caller = {name: value for name, value in said.items() if read.origins.get(name, COMMAND_LINE) in own}
+    by_files = {name: value for name, value in said.items() if name not in by_caller}
+    base = Layer(" and ".join(read.files), by_files, read.named is not None)
+    flags = Layer(CALLER, by_caller)
     file = Path(given["file"])
     named = read.named is not None and file.resolve() == read.named.resolve()
     suite = read_suite(file, click.get_current_context().meta[EVERY], trusted=named)
@@ -137,17 +142,6 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSetti
         )
     check_ledger(config)
     return pairs_of(replace(suite, night=str(config.night)), base, flags), within_ceiling(config, read.environment)
-
-
-def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
-    """What settings files say, and what the command line and the environment say."""
-    from judgeloop.suite.settings import CALLER, Layer
-
-    own = {ENVIRONMENT, COMMAND_LINE}
-    said = {name: value for name, value in given.items() if value is not None}
-    flags = {name: value for name, value in said.items() if read.origins.get(name, COMMAND_LINE) in own}
-    files = {name: value for name, value in said.items() if name not in flags}
-    return Layer(" and ".join(read.files), files, read.named is not None), Layer(CALLER, flags)
 
 
 def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: bool) -> None:

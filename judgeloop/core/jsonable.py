@@ -2,7 +2,6 @@
 
 Each record of a result says itself what its JSON holds. The reference page of results and its
 schema (`docs/make_results.py`) are made from the annotations and docstrings of these records.
-Reads no file and makes no sentence.
 """
 
 import enum

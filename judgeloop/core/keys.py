@@ -3,8 +3,7 @@
 The ingredients of a key are recorded beside the attempt, so that a verdict can be explained and
 used as evidence later. Only this module converts ingredients to that note and back. For a blind
 judge the key leaves out the systems' names, so renaming a system costs nothing. For every judge it
-leaves out the run, the seed, the budget, the date and a prompt's random marker. Nothing is stored
-here (`ledger/`).
+leaves out the run, the seed, the budget, the date and a prompt's random marker.
 """
 
 from __future__ import annotations

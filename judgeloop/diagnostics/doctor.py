@@ -2,7 +2,7 @@
 
 The call compares a right answer with a wrong answer, or rates the right answer. A system that
 answers live is asked the question. The call is reserved and booked in the ledger like any other.
-Returns findings, and formats them as text. Prints nothing.
+Returns findings, and formats them as text.
 """
 
 import uuid

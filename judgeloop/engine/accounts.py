@@ -6,7 +6,7 @@ what other runs of the ledger hold back. The run halts only if the budget does n
 on its own. So the outcome is the same at every concurrency.
 
 Verdicts of judges that compute and cost nothing (a metric, recorded verdicts) are booked by the
-round: one commit reserves many calls, and one settles them. Nothing is sent here (`attempts.py`).
+round: one commit reserves many calls, and one settles them. `attempts.py` sends.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """From a query to its calls with their keys, and from the calls' answers to one answer.
 
-Pure. Does not look up verdicts in the ledger (`batch.py`) and does not reserve money
-(`accounts.py`).
+Pure. `batch.py` looks up verdicts in the ledger, and `accounts.py` reserves money.
 """
 
 from collections.abc import Mapping, Sequence

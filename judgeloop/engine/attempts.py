@@ -27,7 +27,7 @@ case if the provider may have billed the attempt (`JudgeError.billed`), and noth
 | an error in code         | LOST      | worst case | no                     | ends with the error    |
 
 `asks.py` says which calls a query needs; `batch.py` takes known verdicts from the ledger, and
-`accounts.py` books. None of this happens here.
+`accounts.py` books.
 """
 
 import asyncio

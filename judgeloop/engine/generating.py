@@ -2,8 +2,7 @@
 
 Takes queries with missing outputs. Looks outputs up in the ledger, and plans the calls that bring
 the others. Says what is set aside for the judges until the outputs are there (the earmark), and how
-an item is judged on which a system failed. Sends nothing and books nothing: `batch.py` does both,
-in the same way as for judges.
+an item is judged on which a system failed. `batch.py` sends and books, in the same way as for judges.
 """
 
 import statistics

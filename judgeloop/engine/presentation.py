@@ -1,7 +1,7 @@
 """How a query is put to judges, and one answer to it: orders of presentation, and a panel's vote.
 
 A judge's score is about the output that it was shown first. Only this module converts the score of
-a swapped call. A rating has no order. Nothing is asked here (`batch.py`).
+a swapped call. A rating has no order.
 
 In both orders, a tie and anything is a tie. So the second call is made only if the first prefers a
 system: otherwise it cannot change the verdict. Which order comes first is a coin from the item's

@@ -1,7 +1,6 @@
 """The synchronous driver: runs a session on recorded answers.
 
-A replay runs the same session, selector and stopping rule as a run that spends money. It asks no
-judge, keeps no ledger and knows no order of presentation.
+A replay runs the same session, selector and stopping rule as a run that spends money.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,7 @@
 """Judgeloop's own files: finds what it ships, and writes files whole and never through a link.
 
 A repository may hold links at the places where files are written by default. A file that is written
-here replaces such a link, and a folder that leads elsewhere by a link is refused. Does not say what
-the files hold.
+here replaces such a link, and a folder that leads elsewhere by a link is refused.
 """
 
 import contextlib

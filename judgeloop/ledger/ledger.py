@@ -11,8 +11,7 @@ Each HTTP request is an attempt:
                     └─release: deleted, as it was never sent
 
 A reservation is durable before the request is sent, and so is the note that it is sent. When a process dies, the
-next that works on the run releases what was never sent, and abandons what was sent (`recover`). The ledger does not
-know prices and does not parse replies.
+next that works on the run releases what was never sent, and abandons what was sent (`recover`).
 
 What many calls do at once is a `Batch` (`writer.py`): the SQL decides, and what it found is folded to the answer. So
 the statements of all calls that wait travel together. What is done once a run is a function of the open transaction.

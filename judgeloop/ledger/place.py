@@ -1,6 +1,6 @@
 """Where a ledger's file lies: its file system, and who else may write it.
 
-Reads permissions and the list of mounted file systems. Opens no ledger.
+Reads permissions and the list of mounted file systems.
 """
 
 import os

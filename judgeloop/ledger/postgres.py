@@ -5,8 +5,7 @@ Each group of jobs is one transaction under one advisory lock. The statements of
 
 The lock of a run is an advisory lock of the session. A session that broke has lost it: its connection is made
 again, the lock is taken again, and if another process has it, nothing more is sent for that run. Whether
-a COMMIT without an answer took place is asked of the server (`pg_xact_status`): nothing is booked twice. Does
-not know what is booked.
+a COMMIT without an answer took place is asked of the server (`pg_xact_status`): nothing is booked twice.
 """
 
 import hashlib

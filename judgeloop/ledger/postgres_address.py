@@ -2,7 +2,7 @@
 
 It holds no password, because an address is shown, and passed to other processes: libpq takes one from
 PGPASSWORD or from the file pgpass. Where it leads is also said by PGHOST, PGHOSTADDR and PGSERVICE: what libpq
-would take from them is asked of libpq. Connects to nothing.
+would take from them is asked of libpq.
 """
 
 from contextlib import suppress

@@ -1,6 +1,6 @@
 """Reaches the server of a ledger in PostgreSQL: connects, checks what it promises, makes the tables.
 
-Returns connections of psycopg with the settings that a ledger needs. Reads and writes no other rows.
+Returns connections of psycopg with the settings that a ledger needs.
 """
 
 import os

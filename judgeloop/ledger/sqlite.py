@@ -2,7 +2,7 @@
 
 The file is readable by its owner only, and refused if everybody may write it. The lock of a run is a file
 beside it, which the process that works on the run holds. Jobs are carried out in transactions; their SQL is
-PostgreSQL's, and the few words that SQLite lacks are translated. Does not know what is booked.
+PostgreSQL's, and the few words that SQLite lacks are translated.
 """
 
 import json

@@ -1,7 +1,7 @@
 """A result as a ledger keeps it, to be shown wherever the ledger is: written, and read again.
 
 Pydantic writes a result's values and checks them when they are read. Prompts, references and outputs of the
-judged items stand in the document by their digests. Renders nothing.
+judged items stand in the document by their digests.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Runs functions on the workers of a Dask cluster.
 
-Reaches the cluster's scheduler over the network. Knows nothing of what is run.
+Reaches the cluster's scheduler over the network.
 """
 
 import re

@@ -252,12 +252,17 @@ def read_systems(config: ReplayEstimateSettings) -> tuple[list[Subject], ReplayE
         InputError: a file is wrong, or the files do not match.
     """
     check(config)
-    texts = _looks_at_outputs(config)
+    chosen = config.selectors or EVERY
+    for_vectors = config.vectors is None and bool(vectors_of(QUESTION, chosen))
+    texts = for_vectors or config.proxy == BY_CONFIDENCE or takes(QUESTION, chosen, "confidence")
     found = read_recorded(config, items=True, outputs=texts, vectors=config.vectors)
     _check_range(config.verdicts, found.table)
     files = outputs_of(config.outputs, found.systems) if texts else {}
-    selectors = config.selectors or _possible(config, files)
-    config = replace(config, selectors=selectors)
+    if not config.selectors:
+        paths = [Path(of_system.path) for of_system in files.values()]
+        known = all(any(config.confidence in row.fields for row in read_rows(path)) for path in paths)
+        possible = (name for name in EVERY if known or "confidence" not in selector_row(QUESTION, name).takes)
+        config = replace(config, selectors=tuple(possible))
     sources = _Sources(config, found, files)
     return [sources.subject(number) for number in range(len(found.systems))], config
 
@@ -268,20 +273,6 @@ def _check_range(path: Path, table: VerdictTable) -> None:
             raise DataError(
                 path, f"an estimate needs scores in [0, 1], found {recorded.score:g} of {system!r} on {item!r}"
             )
-
-
-def _looks_at_outputs(config: ReplayEstimateSettings) -> bool:
-    """Whether outputs are used: their texts for vectors, or their confidences."""
-    selectors = config.selectors or EVERY
-    texts = config.vectors is None and bool(vectors_of(QUESTION, selectors))
-    return texts or config.proxy == BY_CONFIDENCE or takes(QUESTION, selectors, "confidence")
-
-
-def _possible(config: ReplayEstimateSettings, files: Mapping[str, Outputs]) -> tuple[str, ...]:
-    known = all(
-        any(config.confidence in row.fields for row in read_rows(Path(of_system.path))) for of_system in files.values()
-    )
-    return tuple(name for name in EVERY if known or "confidence" not in selector_row(QUESTION, name).takes)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Every finished part is written to the journal, so that an interrupted replay can
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -14,7 +14,6 @@ import numpy as np
 
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.replay import cluster
-from judgeloop.replay.cluster import Call
 from judgeloop.replay.compare import Row, recordings_for, run_pair
 from judgeloop.replay.estimate import parts_of, read_systems, run_part
 from judgeloop.replay.select import completed, field_for, realise
@@ -174,20 +173,16 @@ def _run_all(
     observe(len(parts) - len(todo), len(parts))
     calls = ((_run_one, part, *work(part)) for part in todo)
     if config.engine is None or not todo:
-        found = _on_cores(calls, config.jobs)
+        from joblib import Parallel, delayed
+
+        run = Parallel(n_jobs=config.jobs, return_as="generator_unordered")
+        found = iter(run(delayed(function)(*given) for function, *given in calls))
     else:
         found = cluster.results(config.engine, calls, shared)
     for part, rows in found:
         journal.add(part, rows)
         observe(len(wanted & journal.finished.keys()), len(parts))
     return [row for part in parts for row in journal.finished[part]]
-
-
-def _on_cores(calls: Iterable[Call], jobs: int) -> Iterator[tuple[Any, ...]]:
-    from joblib import Parallel, delayed
-
-    run = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    return iter(run(delayed(function)(*given) for function, *given in calls))
 
 
 def _run_one(part: Part, function: Callable[..., list[Row]], *given: Any) -> tuple[Part, list[Row]]:

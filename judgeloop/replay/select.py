@@ -53,7 +53,8 @@ def realise(field: Field, realisation: int, config: ReplaySelectSettings) -> lis
     """
     rng = np.random.default_rng([config.seed, realisation])
     items = np.sort(rng.permutation(field.scores.shape[1])[: config.pool])
-    gaps = _gaps(field.scores[:, items])
+    rates = np.nanmean(field.scores[:, items], axis=1)
+    gaps: Floats = rates.max() - rates  # how far each system is below the best, over the pool
     rows: list[Row] = []
 
     def oracle(choice: Choice) -> Answer:
@@ -105,13 +106,6 @@ def _session(
         limits=Limits(1, most, 1.0),
         rng=rng,
     )
-
-
-def _gaps(scores: Floats) -> Floats:
-    """How far each system's win rate over the pool is below the best, shape (systems,)."""
-    rates = np.nanmean(scores, axis=1)
-    gaps: Floats = rates.max() - rates
-    return gaps
 
 
 def _steps(outcome: Ending[Standings], gaps: Floats, items: int) -> list[list[float]]:

@@ -1,7 +1,6 @@
 """Turns rows of replayed comparisons into tables: by number of items judged, or by stopping rule.
 
 Standard errors have pairs of systems as clusters, because runs of the same pair are correlated.
-Runs nothing.
 """
 
 from __future__ import annotations

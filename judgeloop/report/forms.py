@@ -1,7 +1,4 @@
-"""Renders what a result says for other programs: Markdown for comments, LaTeX for papers, JUnit XML for pipelines.
-
-Computes no figure and writes no file.
-"""
+"""Renders what a result says for other programs: Markdown for comments, LaTeX for papers, JUnit XML for pipelines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The groups of items: how many of each are judged, and what the verdicts say.
 
 Reads items and label rows of a comparison, and what was found of each group if it was tested. Returns
-a record of each group and its row of a page. Tests nothing.
+a record of each group and its row of a page.
 """
 
 from collections import Counter

@@ -2,7 +2,7 @@
 
 Reads a result: its facts, its judged items and their texts; all text is escaped. The page is one file
 that loads nothing. It is whole without its script, which filters and searches what is there. The template,
-the style sheets and the script are in `web/`. Computes no figure and writes no file.
+the style sheets and the script are in `web/`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,6 @@ def _first(page: Page) -> str:
 
 
 def _list(facts: Sequence[Fact]) -> str:
-    """Facts with their names."""
     rows = (f"<dt>{escape(one.label)}</dt><dd>{_coded(one.text)}</dd>" for one in facts)
     return "\n".join(["<dl>", *rows, "</dl>"]) if facts else ""
 

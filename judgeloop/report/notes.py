@@ -1,7 +1,7 @@
 """What a result warns of and advises: a code and values, and the one table of their sentences.
 
-Programs read codes and values. People read the sentence that `TEXTS` makes of them. Computes no
-figure; the results decide which notes they carry.
+Programs read codes and values. People read the sentence that `TEXTS` makes of them. The results decide
+which notes they carry.
 """
 
 import enum

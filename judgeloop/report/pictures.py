@@ -1,7 +1,6 @@
 """The pictures of a result, as values: lines over judgments, a bar of counts, intervals on a scale.
 
 Holds numbers and the words beside them. A question's own `page.py` makes them and `svg.py` draws them.
-Computes nothing.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """The parts of every result: what was asked, of which data, and what the judges said.
 
-Their docstrings say what each field of the JSON holds. Renders nothing; the question's own
-`result.py` has its decision.
+Their docstrings say what each field of the JSON holds. The question's own `result.py` has its decision.
 """
 
 from collections.abc import Sequence

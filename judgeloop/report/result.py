@@ -1,7 +1,7 @@
 """The result of a run, which all questions share: the decision, and the parts that it rests on.
 
 A question's own `result.py` adds its figures, and `page.py` makes facts of them. A result shows itself
-to a program: as text, in a notebook, as values and as a data frame. Writes no file.
+to a program: as text, in a notebook, as values and as a data frame.
 """
 
 from collections.abc import Iterable

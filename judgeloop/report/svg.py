@@ -2,8 +2,7 @@
 
 A chart grows with its place. A bar and a scale are as wide as their place, in letters of one size: their
 places are in per cent of the width. `web/pictures.css` gives the classes colours, light and dark; a picture
-that stands alone is light. Names are escaped; unseen characters are expected to be visible already. Reads no
-file but that style sheet.
+that stands alone is light. Names are escaped; unseen characters are expected to be visible already.
 """
 
 import math

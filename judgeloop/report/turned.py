@@ -1,7 +1,7 @@
 """Which items turned between two results of one question: another winner, or a rating that moved far.
 
 Compares two `RunResult` item by item. Systems are matched by name. Two whose names differ are matched by their place,
-as the name of a candidate often has a date in it. Pure: reads no ledger and decides nothing.
+as the name of a candidate often has a date in it.
 """
 
 from collections.abc import Sequence

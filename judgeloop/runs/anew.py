@@ -1,6 +1,6 @@
 """Why a run asked a judge anew about outputs that it had judged before: what differs in the keys of its verdicts.
 
-Reads the attempts of a run that has ended, and those of earlier runs on the same outputs. Asks no judge.
+Reads the attempts of a run that has ended, and those of earlier runs on the same outputs.
 """
 
 from typing import Any

@@ -2,7 +2,7 @@
 
 A run notes a few of the questions that it may ask, whoever the candidate is; a search among more systems
 notes those about each of them. It counts from then on,
-also if all its verdicts were known and none was paid for. Decides nothing.
+also if all its verdicts were known and none was paid for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Lets one system answer items before anything is judged, and returns all of its outputs that are known.
 
 Reads the settings and the file of items. Asks through the engine, ledger and budget of every other
-run: it is a run without judges. Writes no file.
+run: it is a run without judges.
 """
 
 from collections.abc import Mapping

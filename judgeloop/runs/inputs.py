@@ -298,7 +298,17 @@ def judge_options(
     Raises:
         InputError: a setting is wrong, or no judge reads it.
     """
-    _check_read(config)
+    # What verdicts are said to depend on has to be read by a judge, if only by one of a panel, or by the proxy.
+    read = frozenset[str]().union(*(parse_spec(spec)[0].reads for spec in config.specs))
+    for name in sorted(frozenset[str]().union(*(row.reads for row in JUDGES)) - read):
+        value = getattr(config, name)
+        if value == declared(type(config))[name].default:
+            continue
+        judges = " and ".join(f"`judge={one if isinstance(one, str) else one.identity.name}`" for one in config.asked)
+        raise InputError(
+            f"`{name}={value}` has no effect with {judges}; it applies to "
+            f"{alternatives([row.form for row in JUDGES if name in row.reads])}; leave it out"
+        )
     return JudgeOptions(
         template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
         environment=environment,
@@ -315,20 +325,6 @@ def judge_options(
         allow_plugins=config.allow_plugins,
         offline=offline,
     )
-
-
-def _check_read(config: JudgeSettings) -> None:
-    """Refuse what verdicts are said to depend on where no judge reads it, not even one of a panel, or the proxy."""
-    read = frozenset[str]().union(*(parse_spec(spec)[0].reads for spec in config.specs))
-    for name in sorted(frozenset[str]().union(*(row.reads for row in JUDGES)) - read):
-        value = getattr(config, name)
-        if value == declared(type(config))[name].default:
-            continue
-        judges = " and ".join(f"`judge={one if isinstance(one, str) else one.identity.name}`" for one in config.asked)
-        raise InputError(
-            f"`{name}={value}` has no effect with {judges}; it applies to "
-            f"{alternatives([row.form for row in JUDGES if name in row.reads])}; leave it out"
-        )
 
 
 def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:

@@ -2,7 +2,7 @@
 
 Takes the pairs and the suite's settings; returns how each pair ended. `allot` says what each may cost.
 A pair that fails, whatever the reason, is an end like others. The ledger knows which runs a night has had, and a
-lock of it, which ends with its process, keeps a second start away. Prints nothing and writes no file.
+lock of it, which ends with its process, keeps a second start away.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 A suite's file has the tables of a settings file, `[suite]` and `[shared]`, for all pairs, and a table
 `[pairs.NAME]` for each. It is data, as a settings file that was merely found (`settings/sources.py`), unless the
 caller also names it by --config. What the caller says wins over it. An error in a pair's table is that pair's
-alone. Reads no outputs and asks no judge.
+alone.
 """
 
 import glob
@@ -148,7 +148,10 @@ def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer
     try:
         if not isinstance(table, dict):
             raise DataError(suite.path, f"expected a table [{PAIRS}.{name}], found a single value")
-        question = _question(suite, table.get("question", question.name))
+        names, wanted = [one.name for one in QUESTIONS], table.get("question", question.name)
+        if wanted not in names:
+            raise DataError(suite.path, f"question: expected {alternatives(names)}, found {wanted!r}")
+        question = QUESTIONS[names.index(str(wanted))]
         own = replace(suite.common, values=_own_values(suite, name, table, question))
         layers = [base, suite.common, own, flags]
         values, gate = _merged(layers, question)
@@ -161,13 +164,6 @@ def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer
             yield Pair(f"{name}{tail}", question, values | given | {SYSTEM: chosen or None}, gate)
     except InputError as error:
         yield Pair(name, question, problem=str(error))
-
-
-def _question(suite: SuiteFile, wanted: object) -> Asked:
-    names = [one.name for one in QUESTIONS]
-    if wanted not in names:
-        raise DataError(suite.path, f"question: expected {alternatives(names)}, found {wanted!r}")
-    return QUESTIONS[names.index(str(wanted))]
 
 
 def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question: Asked) -> dict[str, Any]:

@@ -168,7 +168,15 @@ class Stratified:
         del rng  # all randomness is in the shuffle
         state = self._begin_round(state)
         stratum = self._next_stratum(state)
-        return (None, state) if stratum is None else self._draw(state, stratum)
+        if stratum is None:
+            return None, state
+        asked, drawn = state.asked.copy(), state.drawn.copy()
+        position, propensity = self._pick(self._members[stratum], state)
+        asked[position] = True
+        drawn[stratum] += 1
+        step = Step((Choice(position, propensity, ONE_SYSTEM),))
+        left = max(0, state.left_in_round - 1)
+        return step, replace(state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left)
 
     def tell(self, state: StratifiedState, labels: Sequence[Label]) -> StratifiedState:
         """Add the scores to the sums and squares of their strata."""
@@ -212,16 +220,6 @@ class Stratified:
         else:
             return None
         return int(np.argmax(np.where(open_, urgency, -np.inf)))
-
-    def _draw(self, state: StratifiedState, stratum: int) -> tuple[Step, StratifiedState]:
-        members = self._members[stratum]
-        asked, drawn = state.asked.copy(), state.drawn.copy()
-        position, propensity = self._pick(members, state)
-        asked[position] = True
-        drawn[stratum] += 1
-        step = Step((Choice(position, propensity, ONE_SYSTEM),))
-        left = max(0, state.left_in_round - 1)
-        return step, replace(state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left)
 
     def _pick(self, members: Counts, state: StratifiedState) -> tuple[int, float | None]:
         """An item of the stratum not asked yet, and its propensity if it was drawn."""

@@ -1,8 +1,7 @@
 """The test of a judge by controls: whether it tells answers to the question from others.
 
 Takes results of controls (1: the question's own answer was preferred, -1: the other one, 0: a tie,
-None: no verdict) and counts them up to the end of the test. Draws no control and asks no judge
-(`engine/controls.py`).
+None: no verdict) and counts them up to the end of the test. `engine/controls.py` draws the controls and asks the judge.
 
 A control is an unordered pair of questions, drawn at random with their answers from one source. A
 fair coin says whose question is asked, and a fair coin which answer stands first. x is the result.

@@ -6,7 +6,7 @@ where runs end, and the largest chance of an answer at a gap at which it is wron
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -150,21 +150,16 @@ def largest_error(stops: Stops, null: float, limit: int, items: int | None, coar
     if not len(stops.orders):
         return 0.0
     if items is not None:
-        return max(
-            float(stops.chances_among(wins, wins + behind(null, items), items).sum())
-            for wins in _wins((items - behind(null, items)) // 2, coarse)
-        )
+        apart = behind(null, items)
+        most = (items - apart) // 2
+        tried = range(most + 1) if coarse is None else {round(most * share) for share in _sines(coarse)}
+        return max(float(stops.chances_among(wins, wins + apart, items).sum()) for wins in tried)
 
     def at(share: float) -> float:
         win, loss = share * (1 + null) / 2, share * (1 - null) / 2 - (1 - share) * null
         return float(stops.chances(win, loss).sum())
 
     return max(map(at, _sines(coarse))) if coarse else _certified(at, limit)
-
-
-def _wins(most: int, coarse: int | None) -> Iterable[int]:
-    every = range(most + 1)
-    return every if coarse is None else {round(most * share) for share in _sines(coarse)}
 
 
 def _sines(points: int) -> Floats:

@@ -1,7 +1,7 @@
 """Which system is better in each group of items, whatever decides which group is looked at next.
 
 Takes the groups of the items and the labels in the order asked. Returns the system named in each
-group, bounds for its gap, and the choices that would soonest name one more. Counts no money.
+group, bounds for its gap, and the choices that would soonest name one more.
 """
 
 import math
@@ -206,14 +206,11 @@ class ByGroup(Generic[G]):
         rejected is open, and the interval of an open group reaches 0.
         """
         rejected = self.rejected()
-        better = {
-            group: next(iter(sides)) if len(sides := self._sides(group, rejected)) == 1 else None
-            for group in self.sizes
+        better = {group: [side for side in (0, 1) if (group, side) in rejected] for group in self.sizes}
+        return {
+            group: self._finding(group, sides[0] if len(sides) == 1 else None, len(rejected))
+            for group, sides in better.items()
         }
-        return {group: self._finding(group, found, len(rejected)) for group, found in better.items()}
-
-    def _sides(self, group: G, rejected: set[Null[G]]) -> set[int]:
-        return {side for side in (0, 1) if (group, side) in rejected}
 
     def _finding(self, group: G, better: int | None, rejected: int) -> GroupFinding:
         preferences, items = self._preferences[group], self.sizes[group]

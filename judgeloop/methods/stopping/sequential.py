@@ -176,7 +176,6 @@ class Sequential(Rule):
 
     @cached_property
     def _followed(self) -> IncrementalState[int | None, _Walk]:
-        """The walk that was followed last."""
         return IncrementalState(lambda: _Walk(Course(self._spending)), _Walk.follow)
 
     @cached_property

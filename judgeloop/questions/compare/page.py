@@ -1,6 +1,6 @@
 """What a comparison says: the decision, its evidence as facts, and the pictures.
 
-Takes a `Comparison`. Decides nothing and draws nothing (`report/svg.py`).
+Takes a `Comparison`. `report/svg.py` draws its pictures.
 """
 
 from collections.abc import Iterator
@@ -409,7 +409,6 @@ def _means(result: Comparison) -> str:
 
 
 def _groups(result: Comparison) -> tuple[PageTable, ...]:
-    """The table of the groups, if there are several."""
     second = visible(result.setup.systems[1])
     if result.options.by_group is None:
         return group_table(result.groups, f"By group, for {second}: counts, without a claim")

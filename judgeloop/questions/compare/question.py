@@ -344,9 +344,9 @@ def judgments_to_decide(
     said += f" and {tied} % ties{' as in earlier runs' if ties is not None else ''}"
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
     shares = _usual(rule, tally, ties)
-    judgments = Range(
-        low=_fewest(rule, tally, limits, most), expected=_expected(rule, tally, shares, limits, most), worst=most
-    )
+    begin = max(1, limits.min_judgments - tally.judged)
+    low = next((n for n in range(begin, most) if rule.can_be_met(tally, n)), max(0, most))
+    judgments = Range(low=low, expected=_expected(rule, tally, shares, limits, most), worst=most)
     return judgments, said if assumed else None
 
 
@@ -439,11 +439,6 @@ def more_to_decide(rule: Rule, tally: Tally, limits: Limits, unasked: int, *, sa
     if enough is None:
         return unasked
     return enough - tally.judged if more_items else min(unasked, enough - tally.judged)
-
-
-def _fewest(rule: Rule, tally: Tally, limits: Limits, most: int) -> int:
-    start = max(1, limits.min_judgments - tally.judged)
-    return next((n for n in range(start, most) if rule.can_be_met(tally, n)), max(0, most))
 
 
 def _expected(rule: Rule, tally: Tally, shares: Tally, limits: Limits, most: int) -> int:

@@ -1,6 +1,6 @@
 """The result of a comparison: all figures that the reports show, computed once.
 
-`page.py` makes facts of them. Formats nothing for people and writes no file.
+`page.py` makes facts of them.
 """
 
 import math

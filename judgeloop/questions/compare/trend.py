@@ -1,6 +1,6 @@
 """One pair of systems over its past runs: the gap of each, a picture, and whether it drifts.
 
-Reads results, returns figures, a table and a picture. Judges nothing anew and reads no ledger.
+Reads results, returns figures, a table and a picture.
 """
 
 import math

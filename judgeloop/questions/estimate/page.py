@@ -1,6 +1,6 @@
 """What an estimate says: the score, its evidence as facts, and the picture.
 
-Takes an `Estimation`. Computes no figures and draws nothing.
+Takes an `Estimation`.
 """
 
 from judgeloop.catalogue import selector_row

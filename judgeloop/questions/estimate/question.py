@@ -333,19 +333,14 @@ def _enough(rule: Precise, each: float, asked: int) -> int:
 
     `each` is the variance of a single score. At most the population's items are returned.
     """
+    find = interval_whenever if rule.any_look else interval_at_once
     low, high = asked, rule.population
     while high - low > 1:
         middle = (low + high) // 2
-        if _half_width(rule, each, middle) <= (rule.half_width or 0.0):
+        moments = Moments(ASSUMED_MEAN, each / middle * (1 - middle / rule.population), float(max(1, middle - 1)))
+        found = find(moments, middle, rule.population, rule.threshold)
+        if found is not None and reach(ASSUMED_MEAN, found) <= (rule.half_width or 0.0):
             high = middle
         else:
             low = middle
     return high
-
-
-def _half_width(rule: Precise, each: float, judged: int) -> float:
-    items = rule.population
-    find = interval_whenever if rule.any_look else interval_at_once
-    variance = each / judged * (1 - judged / items)
-    found = find(Moments(ASSUMED_MEAN, variance, float(max(1, judged - 1))), judged, items, rule.threshold)
-    return math.inf if found is None else reach(ASSUMED_MEAN, found)

@@ -1,7 +1,6 @@
 """The result of an estimate of one system's mean score: all figures that the reports show.
 
-Every figure is computed once, here. `page.py` makes facts of them. Formats nothing for people and writes
-no file.
+Every figure is computed once, here. `page.py` makes facts of them.
 """
 
 import math

@@ -1,6 +1,6 @@
 """What a search for the best of many says: the decision, the standings, its evidence as facts, and the pictures.
 
-Takes a `Selection`. Decides nothing and draws nothing (`report/svg.py`).
+Takes a `Selection`. `report/svg.py` draws its pictures.
 """
 
 import math
@@ -239,6 +239,7 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
     level = [line.name for line in others if line.name in (result.near_best or ())]
     if named:
         others = [line if line.name in level else _ruled_out(line, high) for line in others]
+    left = f" Not ruled out: {some(map(visible, level))}, which {may}." if level else ""
     lines = [*_rivals(others), Curve(leader, "lead", upper.points[own:])]
     if not own:
         lines.append(Curve("", "lead", lower.points))
@@ -250,7 +251,7 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
             words,
             "judgments",
             tuple(lines),
-            note=f"{_reading(leader, _baseline(result), gap, named=named)}{_not_ruled_out(level, may)}",
+            note=f"{_reading(leader, _baseline(result), gap, named=named)}{left}",
             band=None if own else (lower.points, upper.points),
             unit=" %",
             view=_view([line for line in lines if line.role != "other"]),
@@ -273,11 +274,6 @@ def _rivals(others: Sequence[Curve]) -> Iterator[Curve]:
     for line, role in zip_longest(order, RIVALS[: len(order)]):
         named = role or len(order) <= MOST_NAMED
         yield Curve(visible(line.name) if named else "", role or "other", line.points)
-
-
-def _not_ruled_out(level: Sequence[str], may: str) -> str:
-    """Which others were not ruled out; empty if none or all were."""
-    return f" Not ruled out: {some(map(visible, level))}, which {may}." if level else ""
 
 
 def _reading(leader: str, baseline: str, gap: float | None, *, named: bool) -> str:
