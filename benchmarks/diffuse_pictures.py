@@ -166,7 +166,7 @@ def picks_of(recordings: Recordings, pair: tuple[int, int], config: ReplayCompar
         return None
     vectors = COMBINED[config.combine](*recordings.output_vectors(contest))
     at_size = replace(config, sizes=(size,))
-    selector = selector_for("diffuse", recordings, contest, 0, at_size)
+    selector = selector_for("diffuse", recordings, contest, at_size)
     rng = np.random.default_rng([*pair, 0, 1])
     step, _ = selector.ask(selector.init(len(vectors), rng), rng)
     assert step is not None, "the pool has items"
