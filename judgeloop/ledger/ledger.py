@@ -428,7 +428,9 @@ class Ledger:
             LedgerError: another process holds the lock, or it cannot be made.
         """
         if not self._writer.do(lambda db: db.lock(run, PATIENCE_S)):
-            note = self._writer.do(lambda db: note_of(run_row(db, run)))
+            # It may have no row, as a night has none; who is refused writes none.
+            found = self._writer.do(lambda db: db.execute("SELECT * FROM runs WHERE id = :run", {"run": run})).rows
+            note = note_of(found[0]) if found else RunNote()
             who = f": {note.process}, since {note.since[:16]} UTC" if note.process else ""
             raise LedgerError(
                 f"another judgeloop process is working on this run ({run}){who}; wait "

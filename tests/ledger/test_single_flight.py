@@ -18,7 +18,7 @@ from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.records import Abstention, Reply, Verdict
-from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.records import End, Reservation
 from judgeloop.ledger.sqlite import locks_of
 
@@ -89,6 +89,17 @@ def test_locks_follow_the_file_that_a_link_names(tmp_path):
                 pass
             asyncio.run(other.aclose())
     asyncio.run(ledger.aclose())
+
+
+def test_who_is_refused_a_run_leaves_no_run_behind(address):
+    one, other = open_ledger(address), open_ledger(address)
+    with one.only_run("night"):
+        with pytest.raises(LedgerError, match="night"), other.only_run("night"):
+            pass
+        with open_reader(address) as reader:
+            assert reader.runs() == []
+    for ledger in (one, other):
+        asyncio.run(ledger.aclose())
 
 
 @pytest.mark.anyio
