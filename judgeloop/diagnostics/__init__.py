@@ -1,1 +1,1 @@
-"""Looks at what there is: whether a judge works, past runs, and calls of unknown cost, which it settles."""
+"""Checks a judge, lists past runs, and settles calls of unknown cost."""
