@@ -246,7 +246,6 @@ COMPARE = ("compare", *FILES[:2], "--items", FILES[2], "--judge")
 COMMANDS = {
     ("runs", "list"): "reader",
     ("runs", "show"): "reader",
-    ("runs", "show", "RUN"): "reader",
     ("runs", "trend"): "reader",
     ("ledger", "show"): "reader",
     ("ledger", "export"): "reader",
