@@ -54,7 +54,7 @@ def compared(
     names = {one.recorded.note.night for one in every}
     name = night[DATE:]
     last = max((one for one in names if one < night[:DATE] and one[DATE:] == name), default="")
-    before = {one.recorded.note.systems: one for one in reversed(every) if one.recorded.note.night == last}
+    before = {one.recorded.note.systems: one for one in reversed(every) if last and one.recorded.note.night == last}
     here = {system for line in lines for system in line.systems}
     again = any(set(systems) <= here for systems in before)
     gone = {system for systems in before for system in systems} - here
