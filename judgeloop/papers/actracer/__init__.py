@@ -7,5 +7,5 @@ Huang et al. (2024), "Active Testing of Large Language Model via Multi-Stage Sam
 - `inputs.py`: the system's confidence (appendix A.1.3).
 - `rivals.py`: what the paper compares with (section 4.3): PACE, cross-entropy, systematic by confidence.
 
-The draws within clusters (algorithm 1, equations 1 and 2) are the house's own: `methods/selectors/stratified.py`.
+The draws within clusters (algorithm 1, equations 1 and 2) are judgeloop's own: `methods/selectors/stratified.py`.
 """
