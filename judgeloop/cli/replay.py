@@ -17,7 +17,6 @@ from judgeloop.cli.options import JSON, QUIET, settings_command
 from judgeloop.cli.output import as_flags
 from judgeloop.cli.progress import counting
 from judgeloop.core.errors import InputError
-from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings import fields
 from judgeloop.settings.setting import declared, one_of
 
@@ -29,9 +28,12 @@ Rows = list[dict[str, Any]]
 Tables = tuple[dict[str, Rows], list[Rows]]
 
 
+JOBS = ("compare", "select", "estimate")  # the questions that can be replayed: each has its own protocol
+
+
 @dataclass(frozen=True)
 class _ReplaySwitches:
-    job: Annotated[str, one_of([question.name for question in QUESTIONS])] = fields.run_setting(
+    job: Annotated[str, one_of(JOBS)] = fields.run_setting(
         "compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at "
         "random), or estimate (the mean of each system).",
         fields.PROTOCOL,

@@ -32,8 +32,8 @@ def test_a_row_has_a_name_of_its_own_that_leads_back_to_it(row):
 def test_a_row_makes_the_judge_that_its_name_says(row, tmp_path):
     table = tmp_path / "verdicts.csv"
     table.write_text("item_id,model,score\nq1,a,1\n", encoding="utf-8")
-    typed = {"metric": "exact", "replay": str(table), "human": "", "python": "operator:eq"}
-    rest = typed.get(row.kind, "a-model")
+    typed = {"metric": "exact", "replay": str(table), "python": "operator:eq"}
+    rest = typed.get(row.kind, "a-model" if row.mark else "")
     made = judge(f"{row.kind}{row.mark}{rest}", {}, base_url=LOCAL, allow_plugins=True, offline=True)
     assert made.identity.name == f"{row.kind}{row.mark}{Path(rest).name}"
     assert made.by_hand == (row.kind == "human")
