@@ -39,7 +39,7 @@ TITLES = {
     Section.GATE: "What must hold",
     Section.EVIDENCE: "What was found",
     Section.RISK: "How sure it is",
-    Section.GROUPS: "What the groups mean",
+    Section.GROUPS: "The groups",
     Section.NEXT: "What to do next",
     Section.WARNING: "Warnings",
     Section.JUDGE: "Can this judge be trusted?",

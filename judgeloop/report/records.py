@@ -73,7 +73,7 @@ class Setup(Part):
     fail_on_warning: bool = False
     prompt: str = ""
     rubric: str = ""
-    prices: str = ""
+    prices: Sentence = ""
     old_prices: dict[str, int] = field(default_factory=dict)
     asked_anew: Sentence = ""
     tier: str = ""

@@ -178,6 +178,6 @@ def test_what_was_not_asked_is_not_told(here):
     rows = (here / "a.jsonl").read_text().replace('"g"', '"h"', 6)
     (here / "a.jsonl").write_text(rows, encoding="utf-8")
     said = str(compared(by_group="require", require_winner="a"))
-    assert "What the groups mean" in said
+    assert "The groups" in said
     assert "further judgment" not in said
     assert "none for recorded:score, which is no model" in said
