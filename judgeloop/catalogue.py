@@ -1,16 +1,20 @@
 """The catalogue of selectors and stopping rules: for each question and name, what makes it, and what it promises.
 
 A new selector or rule takes its own file and one row here. Settings and their help, live runs and replays read it. The
-first row of a question is its default.
+first row of a question is its default, and of rules the first that is not guaranteed is the default of selectors that
+pick. A row's function imports what it makes when it is called, so that the help of a command pays for nothing.
 """
 
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
-from judgeloop.core.catalogue import find
+from judgeloop.core.errors import InputError, did_you_mean, some
 from judgeloop.core.records import Draws
 from judgeloop.methods.rows import Draft, RuleRow, SelectorRow
 from judgeloop.papers import rows as papers
+
+R = TypeVar("R", SelectorRow, RuleRow)
 
 
 def _random(draft: Draft) -> Any:
@@ -151,7 +155,7 @@ def selector_row(question: str, name: str) -> SelectorRow:
     Raises:
         InputError: the question has no selector of that name.
     """
-    return find(selectors_of(question, ablations=True), name, f"a selector of {question}")
+    return _find(selectors_of(question, ablations=True), name, f"a selector of {question}")
 
 
 def rules_of(question: str) -> tuple[RuleRow, ...]:
@@ -170,7 +174,7 @@ def rule_row(question: str, name: str) -> RuleRow:
     Raises:
         InputError: the question has no rule of that name.
     """
-    return find((row for row in RULES if row.question == question), name, f"a rule of {question}")
+    return _find((row for row in RULES if row.question == question), name, f"a rule of {question}")
 
 
 def rules_asked_by(question: str) -> dict[str, RuleRow]:
@@ -182,3 +186,10 @@ def default_rule(selector: SelectorRow) -> RuleRow:
     """The question's first rule if the selector draws evenly, else the first that proves nothing."""
     rows = rules_of(selector.question)
     return rows[0] if selector.draws is Draws.EVEN else next(row for row in rows if not row.guaranteed)
+
+
+def _find(rows: Iterable[R], name: str, what: str) -> R:
+    named = {row.name: row for row in rows}
+    if name not in named:
+        raise InputError(f"expected {what}, one of {some([*named])}, found {name!r}{did_you_mean(name, [*named])}")
+    return named[name]
