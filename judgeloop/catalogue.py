@@ -14,7 +14,7 @@ from judgeloop.core.records import Draws
 from judgeloop.methods.rows import Draft, RuleRow, SelectorRow
 from judgeloop.papers import rows as papers
 
-R = TypeVar("R", SelectorRow, RuleRow)
+R = TypeVar("R", bound=SelectorRow | RuleRow)
 
 
 def _random(draft: Draft) -> Any:
@@ -189,7 +189,7 @@ def default_rule(selector: SelectorRow) -> RuleRow:
 
 
 def _find(rows: Iterable[R], name: str, what: str) -> R:
-    named = {row.name: row for row in rows}
+    named: dict[str, R] = {row.name: row for row in rows}
     if name not in named:
         raise InputError(f"expected {what}, one of {some([*named])}, found {name!r}{did_you_mean(name, [*named])}")
     return named[name]
