@@ -76,7 +76,8 @@ RESERVE = f"""INSERT INTO attempts (run, opener, key, item_id, judge, note, stat
     SELECT :run, :opener, t.key, t.item_id, t.judge, t.note, 'reserved', t.cost_p, t.cost_p, t.rehearsed,
         :call, :charge_to, greatest(:now, (SELECT coalesce(max(since), '') FROM budgets))
     FROM json_to_recordset(CAST(:rows AS json))
-        AS t(key text, item_id text, judge text, note text, cost_p bigint, rehearsed bigint, upto_p bigint)
+        AS t(key text, item_id text, judge text, note text, cost_p bigint, rehearsed bigint,
+            upto_p bigint, place bigint)
     WHERE t.upto_p <= (SELECT coalesce(min(left_p), 9223372036854775807) FROM (
         SELECT CAST(:budget_p AS BIGINT) - r.charged_p
             + coalesce((SELECT charged_p FROM attempts WHERE id = :instead AND ended IS NULL), 0) AS left_p
@@ -84,8 +85,10 @@ RESERVE = f"""INSERT INTO attempts (run, opener, key, item_id, judge, note, stat
         UNION ALL SELECT greatest(0, b.limit_p - b.charged_p) + coalesce((SELECT charged_p FROM attempts
             WHERE id = :instead AND ended IS NULL AND began_at >= b.since), 0)
         FROM budgets b WHERE {DRAWS_ON}) AS limits)
-    AND (SELECT count(*) FROM budgets b WHERE b.name <> '' AND {DRAWS_ON}) = :named"""
-# With the count of RESERVE: the numbers of what was granted. There is one writer, so they are in a row.
+    AND (SELECT count(*) FROM budgets b WHERE b.name <> '' AND {DRAWS_ON}) = :named
+    ORDER BY t.place"""
+# With the count of RESERVE: the numbers of what was granted. There is one writer, so they are in a row, and
+# rows are inserted in the order of their places: a ticket's number is that of its own call.
 LAST = "SELECT max(id) FROM attempts"
 # `instead`, if anything was granted: a group without calls (no `first`), or the first call of this very reservation.
 GIVE_BACK = """DELETE FROM attempts WHERE id = :instead AND ended IS NULL AND (:first = '' OR EXISTS (
@@ -218,8 +221,9 @@ class Ledger:
                     "cost_p": one.cost_p,
                     "rehearsed": int(one.rehearsed),
                     "upto_p": upto_p,
+                    "place": place,
                 }
-                for one in group
+                for place, one in enumerate(group, len(rows))
             ]
         values = {
             "run": run,

@@ -119,6 +119,16 @@ async def test_groups_are_reserved_whole_and_in_order(ledger):
     assert await charged(ledger, 100) == 60
 
 
+async def test_each_ticket_is_that_of_its_own_call_however_many_are_reserved_at_once(ledger):
+    keys = [f"{place * 7919 % 1000:03d}" for place in range(1000)]  # in no order that a store would choose
+    [tickets] = await ledger.reserve(RUN, [[wanted(key, cost_p) for cost_p, key in enumerate(keys, 1)]], None)
+    await asyncio.gather(*map(ledger.sending, tickets))
+    replies = [Reply(Verdict(1.0, ticket.key), cost_p=0) for ticket in tickets]
+    await ledger.settle_all(list(zip(tickets, replies, strict=True)))
+    held = await ledger.verdicts(keys)
+    assert {key: verdict.reason for key, verdict in held.items()} == {key: key for key in keys}
+
+
 async def test_a_group_without_calls_needs_no_money_even_when_more_than_all_is_spent(ledger):
     await one(ledger, "a", 60)
     assert await ledger.reserve(RUN, [[], []], 50) == [[], []]
