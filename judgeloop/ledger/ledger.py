@@ -209,7 +209,8 @@ class Ledger:
         granted, the reservation `instead`, which was never sent, is given back at the same moment, so
         that no other run gets its money in between.
         """
-        rows, upto_p = [], 0
+        rows: list[dict[str, object]] = []
+        upto_p = 0
         for group in groups:
             upto_p += sum(one.cost_p for one in group)
             rows += [
