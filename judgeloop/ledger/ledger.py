@@ -160,10 +160,11 @@ UNKNOWN = f"""SELECT * FROM attempts WHERE state = 'abandoned' AND charged_p > 0
 SETTLE_UNKNOWN = f"""UPDATE attempts SET state = :state, ended = '{End.RECONCILED}', charged_p = :cost_p,
     outcome = :outcome, request_id = :request, ended_at = :now WHERE id = :id AND state = 'abandoned'"""
 KEEP_TEXT = "INSERT INTO judged (digest, text) VALUES (:digest, :text) ON CONFLICT (digest) DO NOTHING"
-KEEP_RESULT = """INSERT INTO results (run, created_at, headline, text, document, digests)
-    VALUES (:run, :now, :headline, :text, :document, :digests) ON CONFLICT (run) DO UPDATE SET
+KEEP_RESULT = """INSERT INTO results (run, created_at, headline, text, document, digests, headline_crc, crc)
+    VALUES (:run, :now, :headline, :text, :document, :digests, :headline_crc, :crc) ON CONFLICT (run) DO UPDATE SET
     created_at = CASE WHEN results.headline = excluded.headline THEN results.created_at ELSE excluded.created_at END,
-    headline = excluded.headline, text = excluded.text, document = excluded.document, digests = excluded.digests"""
+    headline = excluded.headline, text = excluded.text, document = excluded.document, digests = excluded.digests,
+    headline_crc = excluded.headline_crc, crc = excluded.crc"""
 SET_BUDGET = f"""INSERT INTO budgets (name, limit_p, per, day_starts, since)
     VALUES (:name, :limit_p, :per, :day_starts, '{ANEW}') ON CONFLICT (name) DO UPDATE SET limit_p = excluded.limit_p,
     per = excluded.per, day_starts = excluded.day_starts, since = CASE WHEN budgets.per = excluded.per
@@ -235,7 +236,6 @@ class Ledger:
             "budget_p": budget_p,
             "instead": instead.attempt if instead else 0,
             "first": groups[0][0].key if groups and groups[0] else "",
-            "rows": rows,
         }
 
         def granted(found: Sequence[Found]) -> list[list[Ticket]]:
@@ -259,8 +259,10 @@ class Ledger:
 
         first = [ROLL] if run in self._begun else [BEGIN_RUN, ROLL]
         begin = len(first)
-        statements = [*first, RESERVE, LAST, *([GIVE_BACK] if instead and groups else []), *self._named]
-        tickets = await self._do(Batch([(one, values) for one in statements], granted))
+        after = [LAST, *([GIVE_BACK] if instead and groups else []), *self._named]
+        statements = [(one, values) for one in first]
+        statements += [(RESERVE, values | {"rows": rows}), *((one, values) for one in after)]
+        tickets = await self._do(Batch(statements, granted))
         self._begun.add(run)  # only now is it on disk
         return tickets
 
@@ -479,8 +481,13 @@ class Ledger:
                 ),
                 kept=int(not same),
             )
+            digests = json.dumps(list(result.texts))
             values = {"headline": result.headline, "text": result.text, "document": result.document}
-            db.execute(KEEP_RESULT, {"run": run, "digests": json.dumps(list(result.texts)), **values})
+            crcs = {
+                "headline_crc": checksum(result.headline),
+                "crc": checksum(result.text, result.document, digests),
+            }
+            db.execute(KEEP_RESULT, {"run": run, "digests": digests, **values, **crcs})
 
         self._writer.do(book)
 
@@ -585,18 +592,18 @@ def settling(ticket: Ticket, reply: Reply) -> list[Statement]:
     if isinstance(answer, Output):
         names = ("text", "failed", "tokens", "seconds", "model")
         known = {name: getattr(answer, name) for name in names} | {"id": ticket.attempt, "cut": int(answer.cut)}
-        known["crc"] = checksum(ticket.key, answer.text, answer.failed)
+        known["crc"] = checksum(ticket.key, answer.text, answer.failed, known["cut"])
         return [(SETTLE, values), (KEEP_OUTPUT, known | under), (OUTPUTS, under)]
     return [(SETTLE, values)]
 
 
 def checksum(*values: object) -> int:
-    """What shows that an answer is as it was written: disks rot, and it is used for months."""
+    """What shows that an answer or a result is as it was written: disks rot, and it is used for months."""
     return zlib.crc32(json.dumps(values).encode())
 
 
 def changed(what: str, key: str) -> DamagedLedgerError:
-    """The error for an answer that is not as it was written."""
+    """The error for what is not as it was written."""
     return DamagedLedgerError(
         f"the {what} {key} was changed after it was written, and is not used; restore the ledger from a copy, or name "
         "another (`ledger`): `judgeloop ledger verify` lists all of them"
@@ -626,7 +633,7 @@ def outputs_of(found: Found) -> dict[str, Output]:
     """
     outputs = {}
     for key, text, failed, cut, cost_p, tokens, seconds, model, created_at, crc in found.rows:
-        if crc != checksum(key, text, failed):
+        if crc != checksum(key, text, failed, cut):
             raise changed("output", key)
         outputs[key] = Output(text, failed, bool(cut), cost_p, tokens, seconds, model, created_at)
     return outputs

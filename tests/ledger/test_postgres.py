@@ -21,6 +21,7 @@ from support.postgres import ROLES, running
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
+from judgeloop.core.keys import digest
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import opening, postgres
 from judgeloop.ledger.opening import create_ledger, is_ledger, open_ledger, open_reader, place_of
@@ -175,9 +176,10 @@ async def test_texts_with_nul_come_back_as_they_were(ledger_at):
     ledger = open_ledger(ledger_at)
     await bought(ledger)
     assert (await ledger.verdicts(["k"]))["k"].reason == "why k \0 \ue000 \ue0000"
-    ledger.keep("run", KeptResult("h\0", "t", "{}", {"d": "judged \0"}))
+    texts = {digest("judged \0"): "judged \0"}
+    ledger.keep("run", KeptResult("h\0", "t", "{}", texts))
     with open_reader(ledger_at) as reader:
-        assert reader.result("run").texts == {"d": "judged \0"}
+        assert reader.result("run").texts == texts
     await ledger.aclose()
 
 
