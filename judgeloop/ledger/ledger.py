@@ -22,6 +22,7 @@ import asyncio
 import json
 import os
 import platform
+import time
 import uuid
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -190,6 +191,7 @@ class Ledger:
         self._named = [BUDGETS] if self._names else []
         self._calls = count()
         self._begun: set[str] = set()  # runs that are known to have a row
+        self._free_since: dict[str, float] = {}  # runs of others that have no lock, and since when that is seen
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """The verdicts recorded under `keys`; a key without a verdict is left out."""
@@ -305,11 +307,19 @@ class Ledger:
         self._check_budgets(db.execute(BUDGETS, {"charge_to": self._charge_to}))
         return balances(db, self._charge_to)
 
-    def _recovered(self, db: Connection, run: str) -> bool:
-        """Close what dead processes left open of a run; return False if a process works on it."""
+    def _recovered(self, db: Connection, run: str, *, at_once: bool = False) -> bool:
+        """Close what dead processes left open of a run; return False if a process works on it.
+
+        A process whose connection to a server broke lives without its lock until it has connected again: it is
+        waited for, unless `at_once`.
+        """
         if not db.lock(run, 0):
+            self._free_since.pop(run, None)
             return False
         try:
+            now = time.monotonic()
+            if not at_once and now - self._free_since.setdefault(run, now) < db.grace_s:
+                return False
             recover(db, run, self._opener)
         finally:
             db.unlock(run)
@@ -483,10 +493,7 @@ class Ledger:
             )
             digests = json.dumps(list(result.texts))
             values = {"headline": result.headline, "text": result.text, "document": result.document}
-            crcs = {
-                "headline_crc": checksum(result.headline),
-                "crc": checksum(result.text, result.document, digests),
-            }
+            crcs = {"headline_crc": checksum(result.headline), "crc": checksum(result.text, result.document, digests)}
             db.execute(KEEP_RESULT, {"run": run, "digests": digests, **values, **crcs})
 
         self._writer.do(book)
@@ -520,7 +527,7 @@ class Ledger:
         """
         open_ = self._writer.do(lambda db: db.execute("SELECT DISTINCT run FROM attempts WHERE ended IS NULL").rows)
         for (run,) in open_:
-            self._writer.do(partial(self._recovered, run=run))
+            self._writer.do(partial(self._recovered, run=run, at_once=True))
         return list(map(recorded, self._writer.do(lambda db: db.execute(UNKNOWN).rows)))
 
     def settle_unknown(self, settlements: Sequence[Settlement]) -> None:
