@@ -55,8 +55,8 @@ from judgeloop.ledger.upkeep import verify  # noqa: E402
 IN_P, OUT_P = 15 * 10**6, 120 * 10**6  # picodollars a token
 PRICE = "15,120"
 MOST_TOKENS = 30  # in a reply
-ENDS, FAILED = (0, 3), 4  # decided, undecided; the judge failed
-USED_UP = "used up the budget"  # by what may have been billed, as a provider sees it that answers with errors
+ENDS, FAILED = (0, 3), 4  # decided, undecided; without a result
+NO_MONEY = "does not cover the worst case of the next query"
 SHOWN = 1500  # characters of what a process said
 END_S = 1.5  # between two times at which all connections are ended
 END_ALL = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -174,7 +174,7 @@ class Runs:
             child.kill()
             return f"process {number} hung"
         said = (self.said / str(number)).read_text("utf-8", "replace")
-        if code in ENDS or (code == FAILED and USED_UP in said):
+        if code in ENDS or (code == FAILED and NO_MONEY in said):
             return ""
         return f"process {number} ended with {code}: {said[-SHOWN:]}"
 

@@ -147,6 +147,7 @@ RUN_P = "SELECT charged_p FROM runs WHERE id = :run"
 ANSWERS = """SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) AS answers_p, count(DISTINCT key) AS answers
     FROM attempts WHERE key = ANY(:keys) AND state = 'settled' AND charged_p > 0"""
 
+OPEN = "SELECT id, state FROM attempts WHERE run = :run AND ended IS NULL ORDER BY id"
 LEFT = "run = :run AND ended IS NULL AND opener <> :opener"
 LEFT_P = f"""SELECT {SUM.format("charged_p", "state = 'reserved'")}, {SUM.format("charged_p", "state = 'sent'")}
     FROM attempts WHERE {LEFT}"""
@@ -191,7 +192,8 @@ class Ledger:
         self._named = [BUDGETS] if self._names else []
         self._calls = count()
         self._begun: set[str] = set()  # runs that are known to have a row
-        self._free_since: dict[str, float] = {}  # runs of others that have no lock, and since when that is seen
+        # Runs of others without a lock, with what is open of them, and since when that is seen.
+        self._free_since: dict[str, tuple[object, float]] = {}
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """The verdicts recorded under `keys`; a key without a verdict is left out."""
@@ -317,8 +319,10 @@ class Ledger:
             self._free_since.pop(run, None)
             return False
         try:
-            now = time.monotonic()
-            if not at_once and now - self._free_since.setdefault(run, now) < db.grace_s:
+            now, open_ = time.monotonic(), db.execute(OPEN, {"run": run}).rows
+            if (seen := self._free_since.get(run)) is None or seen[0] != open_:
+                seen = self._free_since[run] = open_, now  # it has booked since, so it lived
+            if not at_once and now - seen[1] < db.grace_s:
                 return False
             recover(db, run, self._opener)
         finally:

@@ -167,6 +167,9 @@ async def test_who_waits_for_a_call_does_not_take_a_process_whose_connection_bro
         assert (await other.sending(waits)).busy == "run", "it has its lock"
     assert (await other.sending(waits)).busy == "run", "since a moment only"
     await asyncio.sleep(0.6)
+    await one.reserve("run", wanted("more"), None)
+    assert (await other.sending(waits)).busy == "run", "it has booked meanwhile"
+    await asyncio.sleep(0.6)
     assert not (await other.sending(waits)).busy
     await one.aclose()
     await other.aclose()
