@@ -42,15 +42,9 @@ FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening
 LONGEST_NAME = 60  # characters
 
 EXITS = (
-    "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge or a system failed, {gate}130 interrupted, 141 "
+    "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge or a system failed, {gates}130 interrupted, 141 "
     "standard output was closed. Rerun the command to continue the run; no verdict is paid twice."
 )
-# What exit code 5 means, by question.
-GATES = {
-    "compare": "5 a gate failed (--require-winner, --not-worse or --by-group), ",
-    "select": "5 --require-winner failed, ",
-    "estimate": "5 --require-score failed, ",
-}
 
 
 def command_of(question: QuestionRow[Any, Any]) -> click.Command:
@@ -63,7 +57,7 @@ def command_of(question: QuestionRow[Any, Any]) -> click.Command:
 def _help(question: QuestionRow[Any, Any]) -> str:
     """The help text: what the command does, an example, exit codes."""
     example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
-    exits = EXITS.format(gate=GATES.get(question.name, ""))
+    exits = EXITS.format(gates=f"5 a gate failed ({question.gates}), " if question.gates else "")
     return "\n\n".join([question.help, *([example] if question.example else []), exits])
 
 

@@ -10,27 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.questions import given as places
 
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
-from judgeloop.questions.compare.question import CompareQuestion
+from judgeloop.questions.catalogue import QUESTIONS as ROWS
 from judgeloop.questions.compare.settings import CompareSettings
-from judgeloop.questions.estimate.question import EstimateQuestion
 from judgeloop.questions.estimate.settings import EstimateSettings
-from judgeloop.questions.select.question import SelectQuestion
 from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.replay.settings import CONFIGS
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Role, declared
 
-QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {
-    CompareSettings: CompareQuestion().prepare,
-    SelectSettings: SelectQuestion().prepare,
-    EstimateSettings: EstimateQuestion().prepare,
-}
+QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {row.settings(): row.load().prepare for row in ROWS}
 IN_THE_ID = {Role.RUN, Role.CONTENT, Role.KEY}
 ENVIRONMENT = {"OPENAI_API_KEY": "none"}
 
@@ -153,12 +148,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def given(question: type[RunSettings]) -> dict[str, Any]:
     """The least that a question has to be told."""
-    files: dict[type[RunSettings], dict[str, Any]] = {
-        CompareSettings: {"first": "a.jsonl", "second": "b.jsonl"},
-        SelectSettings: {"outputs": ("a.jsonl", "b.jsonl", "c.jsonl"), "baseline": "a"},
-        EstimateSettings: {"outputs": "a.jsonl"},
-    }
-    return {"judge": ("openai/gpt-4.1-mini",), **files[question]}
+    files = places(question, "a.jsonl", "b.jsonl", "c.jsonl")
+    return {"judge": ("openai/gpt-4.1-mini",), **files} | (
+        {"baseline": "a"} if "baseline" in declared(question) else {}
+    )
 
 
 def prepared(question: type[RunSettings], values: dict[str, Any]) -> Any:
