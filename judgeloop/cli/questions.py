@@ -21,7 +21,7 @@ from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, 
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
-from judgeloop.report.page import Fact, Section
+from judgeloop.report.page import COST, Fact, Section, costs
 from judgeloop.report.terminal import render
 from judgeloop.report.words import count, shortened, visible
 from judgeloop.settings.setting import COMMAND_LINE
@@ -80,7 +80,7 @@ class Asking(Generic[R]):
     def whole(self, ready: Prepared[Any], result: R, read: Read) -> R:
         """A result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.providers.redaction import MASK
-        from judgeloop.runs.drive import masked, repeatable
+        from judgeloop.runs.begin import masked, repeatable
         from judgeloop.settings.setting import PREFIX
         from judgeloop.settings.sources import OF_TESTS
         from judgeloop.settings.values import names_a_secret
@@ -107,7 +107,7 @@ class Asking(Generic[R]):
         from judgeloop.cli.files import check_outputs, render_json, unfinished
         from judgeloop.ledger.opening import is_ledger
         from judgeloop.runs.anew import said_anew
-        from judgeloop.runs.drive import opened
+        from judgeloop.runs.begin import opened
         from judgeloop.settings.run_settings import CEILING
 
         read: Read = click.get_current_context().obj
@@ -197,7 +197,7 @@ class Asking(Generic[R]):
             page = result.page
             say(visible(as_flags(f"no result: {result.stop_sentence}")))
             judged = f"{result.judged:,} of {count(result.items, 'item')}{result.also_judged}"
-            say(f"judged, in the order asked: {judged}; cost: {page.text('cost')} ({page.text('calls')})")
+            say(f"judged, in the order asked: {judged}; {costs(page.text(COST))} ({page.text('calls')})")
             for note in result.advice:
                 say(as_flags(note.message))
         try:

@@ -490,7 +490,7 @@ def result_of(
     shown of each group; None if no group is tested. `before` is what earlier comparisons with the
     baseline noted, and `searched` is as in the result.
     """
-    outcome, systems = finished.outcome, setup.systems
+    outcome, systems = finished.ending, setup.systems
     tally = outcome.estimate.tally
     every = [*outcome.labels, *outcome.further]
     labels = label_rows(every, systems, items, outcome.deciding)
@@ -532,7 +532,7 @@ def result_of(
 
 def _risk(finished: Finished[Tally], threshold: float, better: float | None, *, whole: bool) -> float:
     """The stated risk: of the claim, of "better" where a rule about a gap says so, or of naming now."""
-    outcome = finished.outcome
+    outcome = finished.ending
     if whole and (outcome.winner is not None or outcome.stop.kind in ANSWERS):
         return 0.0
     if outcome.stop.kind is StopKind.NO_DIFFERENCE:
