@@ -68,9 +68,9 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Two processes a core for `-n auto`: many tests wait for a server or a signal."""
+    """A process more than cores for `-n auto`: some tests wait for a server, and each process imports and collects."""
     config.option.dist = "worksteal"
-    return 2 * (os.cpu_count() or 1)
+    return 1 + (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,7 @@ def _clear_lead(draft: Draft) -> Any:
 
 """
 RULE_ROW = """
-    RuleRow("compare", "clear-lead", "a lead of seven", _clear_lead),
+    RuleRow("compare", "clear-lead", "a lead of seven", _clear_lead, states_risk=False),
 """
 
 PROVIDER = '''
@@ -313,8 +313,11 @@ def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded
     copy.insert("catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_MADE)
 
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", "--rule", "clear-lead", "--json"))
-    assert (live["rule"], live["guarantee"]) == ("clear-lead", None)
+    assert (live["rule"], live["guarantee"], live["risk"]) == ("clear-lead", None, None)
     assert abs(live["wins"]["lead-2"] - live["wins"]["centrality"]) == 7
+
+    shown = copy.run("runs", "show", live["run"])
+    assert "0.1" not in shown, "no risk is stated"
 
     table = tmp_path / "table"
     copy.run(*recorded, "--iterative", "--rules", "clear-lead", "-o", table)

@@ -28,6 +28,7 @@ ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, no
 ONE_ORDER = ", each shown in one random order"
 AS_GIVEN = ", and on outputs as these systems give them"
 DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
+NO_RISK = "none is stated: how often such a name is wrong is not known"
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
 NOT_ASKED = "not asked; `controls=on` asks them first"

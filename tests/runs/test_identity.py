@@ -163,9 +163,8 @@ def run_of(question: type[RunSettings], values: dict[str, Any]) -> str:
     return str(prepared(question, values).run_id)
 
 
-def verdicts_of(question: type[RunSettings], values: dict[str, Any]) -> list[str]:
+def verdicts_of(judges: Any) -> list[str]:
     """The keys of the judges' verdicts on some texts."""
-    judges = prepared(question, values).judges
     shown = Call(Item("i", "p"), ("a", "b"), ("one", "another"))
     return [KeyIngredients.of(judge.identity, shown, blind=judge.blind).key for judge in judges]
 
@@ -210,10 +209,10 @@ def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
 
     with closing(open_ledger(HOME / "ledger.sqlite")) as ledger:
         ledger.set_budget("nightly", 1, "total", MIDNIGHT)
-    differ = run_of(question, before) != run_of(question, changed)
+    one, other = prepared(question, before), prepared(question, changed)
 
-    assert differ == (field.setting.role in IN_THE_ID)
-    differ = verdicts_of(question, before) != verdicts_of(question, changed)
+    assert (one.run_id != other.run_id) == (field.setting.role in IN_THE_ID)
+    differ = verdicts_of(one.judges) != verdicts_of(other.judges)
     assert differ == (field.setting.role is Role.KEY and field.name not in OF_OTHERS)
 
 
