@@ -48,17 +48,11 @@ EXITS = (
 
 
 def command_of(question: QuestionRow[Any, Any]) -> click.Command:
-    """The command of a question."""
-    return settings_command(
-        question.name, Asking(question).invoked, question.settings(), switches=OF_RUNS, text=_help(question)
-    )
-
-
-def _help(question: QuestionRow[Any, Any]) -> str:
-    """The help text: what the command does, an example, exit codes."""
+    """The command of a question; its help says what it does, has an example, and the exit codes."""
     example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
     exits = EXITS.format(gates=f"5 a gate failed ({question.gates}), " if question.gates else "")
-    return "\n\n".join([question.help, *([example] if question.example else []), exits])
+    text = "\n\n".join([question.help, *([example] if question.example else []), exits])
+    return settings_command(question.name, Asking(question).invoked, question.settings(), switches=OF_RUNS, text=text)
 
 
 @dataclass(frozen=True, slots=True)

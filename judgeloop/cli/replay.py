@@ -134,13 +134,11 @@ def _write(folder: Path, tables: dict[str, Rows]) -> None:
 
 def _render(table: Rows) -> str:
     """The table in columns, without standard errors, which are in the files."""
+
+    def cell(value: object) -> str:
+        return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+
     shown = [name for name in (table[0] if table else {}) if not name.endswith("_se")]
-    cells = [shown, *([_cell(row[name]) for name in shown] for row in table)]
+    cells = [shown, *([cell(row[name]) for name in shown] for row in table)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(shown))]
     return "\n".join("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)) for line in cells)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
