@@ -113,7 +113,7 @@ class ChatServer:
         return f"{self.root}/v1"
 
     def close(self) -> None:
-        del RUNNING[self._server.server_address[1]]
+        RUNNING.pop(self._server.server_address[1], None)
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
