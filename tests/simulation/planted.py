@@ -78,8 +78,8 @@ PLANTED = [
     Planted(
         "replies are shifted: each call gets the one before",
         ATTEMPTS,
-        "return await self._asked.ask(call)",
-        "self.kept, new = await self._asked.ask(call), getattr(self, 'kept', None)\n"
+        "return await self._answerer.ask(call)",
+        "self.kept, new = await self._answerer.ask(call), getattr(self, 'kept', None)\n"
         "                return new or self.kept",
     ),
     Planted(
