@@ -84,7 +84,7 @@ async def judged(pool: Pool, address: Path | str, in_flight: int) -> None:
     )
     terms = Terms("run", order=Order.FIXED, budget_p=10**15, concurrency=in_flight)
     finished = await drive(session, pool, AtOnce(), ledger, terms)
-    assert finished.outcome.asked == len(pool)
+    assert finished.ending.asked == len(pool)
     await ledger.aclose()
 
 
