@@ -18,6 +18,7 @@ from judgeloop.formats.join import align
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.methods.stats.strata import Floats
+from judgeloop.papers.recorded import read_vectors
 from judgeloop.replay.settings import ReplaySettings
 
 Texts = Sequence[str | None]  # a system's outputs by item; None where it has none
@@ -91,19 +92,21 @@ def read_recorded(
     if unknown := sorted(set(config.leave_out) - table.systems):
         raise InputError(f"`leave_out={unknown[0]}`: the verdicts contain no such system")
     systems = sorted((table.systems | set(also)) - set(config.leave_out))
-    known, texts, given = [Item(name, "") for name in table.items], dict[str, Texts](), None
+    known, texts = [Item(name, "") for name in table.items], dict[str, Texts]()
+    given: NDArray[np.floating] | None = None
     if items or outputs or vectors is not None:
         rows = [located.row for located in read_items(config.items).rows]
         known = [Item(row.id or "", row.prompt or "") for row in rows]
     if vectors is not None:
-        given = read_vectors(vectors, len(known))
-        both = [name for name in systems if name in given]
-        if len(both) < config.FEWEST <= len(systems):
+        file = read_vectors(vectors)
+        of = {name: own for name in systems if (own := file.of_system(name)) is not None}
+        if len(of) < config.FEWEST <= len(systems):
             raise InputError(
-                f"`vectors`: {vectors} names {some(sorted(given))}, and the verdicts {some(sorted(systems)) or 'none'}; the "
-                f"vectors of {config.FEWEST} systems with verdicts are needed"
+                f"`vectors`: {vectors} names {some(sorted(file.embeddings)) or 'none'}, and the verdicts "
+                f"{some(sorted(systems)) or 'none'}; the vectors of {config.FEWEST} systems with verdicts are needed"
             )
-        systems = both
+        systems, places = list(of), file.places([item.id for item in known])
+        given = np.stack([own[places] for own in of.values()])
     if len(systems) < config.FEWEST:
         raise InputError(
             f"{config.verdicts}: expected scores of at least {config.FEWEST} of the systems, found "
@@ -123,12 +126,7 @@ def read_recorded(
             f"items such as {table.items[0]!r}: give the rows of items such ids, in the field `id`"
         )
     return Recorded(
-        table,
-        tuple(systems),
-        tuple(known),
-        scores,
-        tuple(texts[name] for name in systems if outputs),
-        None if given is None else np.stack([given[name] for name in systems]),
+        table, tuple(systems), tuple(known), scores, tuple(texts[name] for name in systems if outputs), given
     )
 
 
@@ -169,22 +167,3 @@ def read_texts(place: Path, items: Path, systems: Sequence[str]) -> tuple[list[I
     aligned = align(list(found.values()), read_items(items).rows, items)
     texts = ([row.output if row else None for row in rows] for rows in aligned.rows)
     return list(aligned.items), dict(zip(found, texts, strict=True))
-
-
-def read_vectors(path: Path, items: int) -> dict[str, NDArray[np.floating]]:
-    """Read the vectors of each system's outputs, shape (items, dimensions), from an .npz file.
-
-    The file holds the arrays `models`, shape (systems,), and `embeddings`, shape (systems, items,
-    dimensions).
-
-    Raises:
-        DataError: an array is missing, or has another shape.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            names, vectors = arrays["models"], arrays["embeddings"]
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(path, f"expected an .npz with the arrays models and embeddings: {error}") from None
-    if vectors.shape[:-1] != (len(names), items):
-        raise DataError(path, f"expected embeddings of the shape ({len(names)}, {items}, …), found {vectors.shape}")
-    return dict(zip(map(str, names), np.asarray(vectors, dtype=np.float32), strict=True))
