@@ -257,13 +257,14 @@ def success_table(rows: list[dict[str, Any]]) -> str:
 
 def rules_table(rows: list[dict[str, Any]]) -> str:
     """Format the rules, with the columns of Ashury-Tahan et al. (2024), tables 2 and 3."""
-    head = ("rule", "risk", "selector", "judgments", "error %", "success %", "undecided %", "gap", "error's",
-            "success's", "undecided's")  # fmt: skip
+    head = ("rule", "risk", "selector", "judgments", "error %", "success %", "undecided %", "success by the rule %",
+            "undecided by the rule %", "gap", "error's", "success's", "undecided's")  # fmt: skip
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for row in rows:
         gaps = [row[name] for name in ("gap", "gap_error", "gap_success", "gap_inconclusive")]
         cells = [row["rule"], f"{row['risk']:g}", row["selector"], f"{row['judgments']:.1f}"]
-        cells += [share(row, "error"), f"{100 * row['success']:.1f}", f"{100 * row['inconclusive']:.1f}"]
+        counts = ("success", "inconclusive", "success_met", "inconclusive_met")
+        cells += [share(row, "error"), *(f"{100 * row[name]:.1f}" for name in counts)]
         cells += ["-" if value is None else f"{value:.2f}" for value in gaps]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -288,8 +289,8 @@ def needed_table(rows: Rows) -> str:
 def _needed(row: dict[str, Any]) -> str:
     if row["calls"] is None:
         return "never"
-    saved = row["against_random"]
-    return f"{row['calls']:,}" + ("" if not saved else f" ({-saved:+.0%})")
+    more = row["against_random"]
+    return f"{row['calls']:,}" + (f" ({more:+.0%})" if more else "")
 
 
 def identified_table(rows: Rows, unit: str, shown: Sequence[int]) -> str:

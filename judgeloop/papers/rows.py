@@ -28,7 +28,7 @@ def _embedded(draft: Draft, texts: Callable[[Any], list[str]]) -> Any:
 
 
 def _differences(draft: Draft) -> Any:
-    """One vector for each item, of those of both outputs (section 4.1); a replay may measure another way."""
+    """One vector for each item, of those of both outputs (section 4); a replay may measure another way."""
     from judgeloop.papers.diffuse.tree import COMBINED
 
     def of_both() -> Any:

@@ -20,7 +20,7 @@ kept
 """
 RULES = [
     {"rule": "r", "risk": 0.1, "selector": "s", "judgments": 7.0, "error": 0.1, "error_se": 0.02, "success": 0.9,
-     "inconclusive": 0.0, "gap": 0.2, "gap_error": None, "gap_success": 0.2, "gap_inconclusive": None},
+     "inconclusive": 0.0, "success_met": 0.7, "inconclusive_met": 0.2, "gap": 0.2, "gap_error": None, "gap_success": 0.2, "gap_inconclusive": None},
 ]  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def test_a_name_is_taken_exactly_and_the_page_stays_as_it_is(command, tmp_path, 
     assert command("--only", "realsumm-rouge2-rules") == ["realsumm-rouge2-rules"]
     assert (tmp_path / "tables.md").read_text() == PAGE
     written = (tmp_path / "out" / "realsumm-rouge2-rules.md").read_text()
-    assert "| r | 0.1 | s | 7.0 | 10.0 ± 2.0 | 90.0 |" in written
+    assert "| r | 0.1 | s | 7.0 | 10.0 ± 2.0 | 90.0 | 0.0 | 70.0 | 20.0 |" in written
     said = capsys.readouterr().out
     assert written in said
     assert "not the same as on the page" in said

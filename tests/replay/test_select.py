@@ -40,6 +40,13 @@ def test_every_selector_is_measured_by_calls_and_queries(data, tmp_path):
     assert rows_of(out / "races.csv")[0]["runs"] == "3"
 
 
+def test_fewer_calls_than_random_are_negative_as_is_less_error():
+    steps = {"random": [[40, 8, 1.0, 0.0]], "confidence": [[10, 2, 1.0, 0.0]], "uncertainty": [[60, 12, 1.0, 0.0]]}
+    rows = [{"selector": name, "steps": own} for name, own in steps.items()]
+    found = {row["selector"]: row["against_random"] for row in needed(rows) if row["goal"] == "best"}
+    assert found == {"random": 0, "confidence": -0.75, "uncertainty": 0.5}
+
+
 def test_the_win_rates_are_those_of_the_recorded_verdicts(data, tmp_path):
     out = tmp_path / "out"
     result = replay(*data, "--pool", 10, "--seeds", 1, "--selectors", "random", "-o", out, "--jobs", 1)
