@@ -15,7 +15,7 @@ import click
 
 from judgeloop.cli.options import JSON, QUIET, settings_command
 from judgeloop.cli.output import as_flags
-from judgeloop.cli.progress import counting
+from judgeloop.cli.progress import computing, counting
 from judgeloop.core.errors import InputError
 from judgeloop.settings import fields
 from judgeloop.settings.setting import declared, one_of
@@ -68,7 +68,8 @@ def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
         if name not in known and value is not None:
             raise InputError(f"`{name}`: --job {job} has no such choice")
     config = CONFIGS[job].of(**{name: value for name, value in given.items() if name in known})
-    tables, shown = runs[job](config, quiet=quiet)
+    with computing(quiet=quiet):
+        tables, shown = runs[job](config, quiet=quiet)
     _write(config.output, tables)
     whole = tables if len(tables) > 1 else shown[0]  # of a single table, its rows
     print(dumps(whole, indent=2) if json else "\n\n".join(map(_render, shown)).rstrip())

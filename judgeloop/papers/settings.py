@@ -76,9 +76,10 @@ class LLMSelectorSettings:
     epsilon: Epsilon = None
 
 
+AUTO = "auto"
 HIDDEN = "hidden:"  # begins the name of a model whose hidden states are the vectors
 MIDDLE = "middle"
-Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
+Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
 # Their papers prescribe the last hidden layer (Li et al. 2019, Chen et al. 2020).
 ON_THE_LAST_LAYER = ("cross-entropy", "mmd-critic")
 CLUSTERS: Form = {
@@ -113,7 +114,7 @@ class AcTracerSettings:
         Role.RUN,
     ).field("lexical")
     layer: Layer | None = fields.run_setting(
-        "Layer of the hidden states: middle, last or a number. Default: middle; last for "
+        "Layer of the hidden states: middle, last, a number, or auto (AcTracer's search). Default: middle; last for "
         "cross-entropy and mmd-critic, as in their papers.",
         fields.SELECTION,
     ).field(None)

@@ -28,8 +28,8 @@ from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.intervals import Interval
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.papers.actracer.inputs import SEARCHING, most_clusters, read_confidence, states_of
-from judgeloop.papers.settings import HIDDEN, MIDDLE
+from judgeloop.papers.actracer.inputs import SEARCHING, most_clusters, read_confidence, searched_layer, states_of
+from judgeloop.papers.settings import AUTO, HIDDEN, MIDDLE
 from judgeloop.papers.vectors import embed, reduced
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.replay.compare import Row, walked
@@ -324,6 +324,8 @@ class _Sources:
         config = self.config
         if given is not None:
             return reduced(given)
+        if layer == AUTO:
+            layer = str(searched_layer(pool, config.represent, config.cache_dir))
         return states_of(pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir)
 
     def _output_vectors(self, pool: Pool) -> NDArray[np.floating]:

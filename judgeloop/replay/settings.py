@@ -239,7 +239,7 @@ class ReplayEstimateSettings(ReplaySettings):
     layer: Annotated[
         Layer | None,
         run_setting(
-            "Layer of the hidden states: middle, last or a number. Default: middle. "
+            "Layer of the hidden states: middle, last, a number, or auto (AcTracer's search). Default: middle. "
             "cross-entropy and mmd-critic always use the last.",
             ONE,
         ),

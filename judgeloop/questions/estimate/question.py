@@ -182,13 +182,15 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
         config, items = run.config, len(run.pool)
         proxy, scores = run.inputs.proxy, _proxy_scores(parts)
+        searched: int | None = getattr(parts.selector, "layer", None)
+        layer = config.layer if searched is None else f"{config.layer} ({searched})"
         represent = config.represent if config.selector_row.vectors else None
         more = more_to_know(_rule(parts), outcome.estimate.tally) if outcome.winner is None else None
         return estimated_of(
             ran.finished,
             setup_of(run, parts.rule, config.selector, represent=represent),
             EstimateOptions(
-                layer=config.layer if config.hidden else None,
+                layer=layer if config.hidden else None,
                 strata=len(strata_of(parts.selector, items).sizes),
                 half_width=config.half_width,
                 interval_kind=config.interval,
