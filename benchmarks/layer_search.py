@@ -4,7 +4,8 @@ r"""The layer that AcTracer's algorithm 2 finds for the prompts of a file, and h
 
 MODEL is a folder or a name on the hub, ITEMS a file with a `prompt` in each line (JSONL). Prints the
 median divergence at each layer, the layer at their elbow, and the seconds, without those that loading
-the model takes. Nothing is read from a cache or kept. Needs the extra `judgeloop[embed]`.
+the model takes. On a busy machine the seconds of the processor say more. Nothing is read from a cache
+or kept. Needs the extra `judgeloop[embed]`.
 """
 
 from __future__ import annotations
@@ -29,15 +30,14 @@ def main() -> None:
     arguments = parser.parse_args()
     prompts = [located.row.prompt or "" for located in read_items(arguments.items).rows]
     model = load(find_place(arguments.model))
-    began, tell = time.perf_counter(), Work("prompts", len(prompts))
+    began, used, tell = time.perf_counter(), time.process_time(), Work("prompts", len(prompts))
     medians = np.median(in_parts(prompts, lambda texts: divergences(model, texts, tell)), axis=0)
-    took = time.perf_counter() - began
+    took, used = time.perf_counter() - began, time.process_time() - used
     print("layer  median divergence, nats")
     for layer, median in enumerate(medians, start=1):
         print(f"{layer:>5}  {median:.4f}")
-    print(
-        f"layer {at_elbow(medians)} of {model.layers}: {len(prompts):,} prompts, {took:.1f} s on {model.network.device}"
-    )
+    seconds = f"{took:.1f} s ({used:.1f} s of a processor) on {model.network.device}"
+    print(f"layer {at_elbow(medians)} of {model.layers}: {len(prompts):,} prompts, {seconds}")
 
 
 if __name__ == "__main__":

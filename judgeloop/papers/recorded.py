@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import DataError, some
+from judgeloop.core.records import Pool
 
 LAYER = re.compile(r"layer(\d+)")
 # What the names of published output files have beside the system's: abs-bart_out.txt.
@@ -114,6 +115,43 @@ def read_vectors(path: Path) -> VectorFile:
         {name: _finite(path, name, array) for name, array in embeddings.items()},
         {number: _finite(path, f"layer{number}", array) for number, array in layers.items()},
     )
+
+
+def of_outputs(path: Path, pool: Pool) -> list[Vectors]:
+    """The vectors of each system's outputs in a pool, shape (items, dimensions).
+
+    Raises:
+        DataError: as `read_vectors`, or there are no vectors of a system or item.
+    """
+    file, found = read_vectors(path), list[Vectors]()
+    places = file.places([item.id for item in pool.items])
+    for system in pool.systems:
+        if (vectors := file.of_system(system)) is None:
+            raise DataError(
+                path, f"expected vectors of the outputs of {system!r}, found those of {some(file.embeddings) or 'none'}"
+            )
+        found.append(vectors[places])
+    return found
+
+
+def of_states(path: Path, pool: Pool, layer: str) -> Vectors:
+    """What stands for a system's states on the items of a pool: hidden states at `layer`, else its outputs' vectors.
+
+    Raises:
+        DataError: as `of_outputs`, or there is no such layer.
+    """
+    file = read_vectors(path)
+    if not file.layers:
+        return of_outputs(path, pool)[0]
+    return file.at_layer(layer)[file.places([item.id for item in pool.items])]
+
+
+def holds_layers(path: Path | None) -> bool:
+    """Whether a file holds hidden states by layer; False of a file that cannot be read, which is said elsewhere."""
+    try:
+        return path is not None and any(map(LAYER.fullmatch, np.load(path, allow_pickle=False).files))
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile):
+        return False
 
 
 def _is_known(name: str) -> bool:

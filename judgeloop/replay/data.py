@@ -18,7 +18,7 @@ from judgeloop.formats.join import align
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.methods.stats.strata import Floats
-from judgeloop.papers.recorded import read_vectors
+from judgeloop.papers.recorded import VectorFile, read_vectors
 from judgeloop.replay.settings import ReplaySettings
 
 Texts = Sequence[str | None]  # a system's outputs by item; None where it has none
@@ -29,7 +29,8 @@ class Recorded:
     """What is recorded of `systems` on `items`; `table` holds the scores of all systems.
 
     `scores` has the shape (systems, items), NaN without a score. `vectors`, shape (systems, items,
-    dimensions), are those of a file. `outputs` and `vectors` are empty or None if nothing uses them.
+    dimensions), are those of a file, `states` the hidden states in one. All three are empty or None if nothing uses
+    them.
     """
 
     table: VerdictTable
@@ -38,6 +39,7 @@ class Recorded:
     scores: Floats
     outputs: tuple[Texts, ...] = ()
     vectors: NDArray[np.floating] | None = None
+    states: VectorFile | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -94,19 +96,12 @@ def read_recorded(
     systems = sorted((table.systems | set(also)) - set(config.leave_out))
     known, texts = [Item(name, "") for name in table.items], dict[str, Texts]()
     given: NDArray[np.floating] | None = None
+    states: VectorFile | None = None
     if items or outputs or vectors is not None:
         rows = [located.row for located in read_items(config.items).rows]
         known = [Item(row.id or "", row.prompt or "") for row in rows]
     if vectors is not None:
-        file = read_vectors(vectors)
-        of = {name: own for name in systems if (own := file.of_system(name)) is not None}
-        if len(of) < config.FEWEST <= len(systems):
-            raise InputError(
-                f"`vectors`: {vectors} names {some(sorted(file.embeddings)) or 'none'}, and the verdicts "
-                f"{some(sorted(systems)) or 'none'}; the vectors of {config.FEWEST} systems with verdicts are needed"
-            )
-        systems, places = list(of), file.places([item.id for item in known])
-        given = np.stack([own[places] for own in of.values()])
+        systems, given, states = _vectors_in(vectors, config, systems, known)
     if len(systems) < config.FEWEST:
         raise InputError(
             f"{config.verdicts}: expected scores of at least {config.FEWEST} of the systems, found "
@@ -126,8 +121,30 @@ def read_recorded(
             f"items such as {table.items[0]!r}: give the rows of items such ids, in the field `id`"
         )
     return Recorded(
-        table, tuple(systems), tuple(known), scores, tuple(texts[name] for name in systems if outputs), given
+        table, tuple(systems), tuple(known), scores, tuple(texts[name] for name in systems if outputs), given, states
     )
+
+
+def _vectors_in(
+    path: Path, config: ReplaySettings, systems: list[str], items: Sequence[Item]
+) -> tuple[list[str], NDArray[np.floating] | None, VectorFile | None]:
+    """The systems of which a file has vectors, and these; or the file, if it holds a model's hidden states."""
+    file = read_vectors(path)
+    if file.layers and config.FEWEST == 1:
+        if len(systems) > 1:
+            raise InputError(
+                f"`vectors`: {path} holds the hidden states of one model, and the verdicts {some(systems)}; leave out "
+                "the others with `leave_out`"
+            )
+        return systems, None, file
+    found = {name: own for name in systems if (own := file.of_system(name)) is not None}
+    if len(found) < config.FEWEST <= len(systems):
+        raise InputError(
+            f"`vectors`: {path} names {some(sorted(file.embeddings)) or 'none'}, and the verdicts "
+            f"{some(sorted(systems)) or 'none'}; the vectors of {config.FEWEST} systems with verdicts are needed"
+        )
+    places = file.places([item.id for item in items])
+    return list(found), np.stack([own[places] for own in found.values()]) if found else None, None
 
 
 def read_scores(path: Path) -> VerdictTable:

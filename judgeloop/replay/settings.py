@@ -24,6 +24,7 @@ from judgeloop.papers.settings import (
     Layer,
     Represent,
     RepresentOne,
+    VectorsFile,
     WeakJudges,
 )
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE
@@ -62,9 +63,6 @@ def _among(help_: str, names: Sequence[str], panel: str = SELECTION, **more: Any
 
 
 # Settings of several questions.
-VectorsFile = Annotated[
-    Path | None, _file("File of output vectors: .npz with the arrays models and embeddings.", SELECTION)
-]
 TieMargin = Annotated[float, Ge(0), run_setting("Scores that differ by no more than this are a tie.", PROTOCOL)]
 
 REPLAYED_RULES = tuple(row.name for row in catalogue.rules_of("compare") if not row.recorded)

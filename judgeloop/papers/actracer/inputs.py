@@ -79,9 +79,14 @@ def states(draft: Draft, which: Literal["states", "last states"]) -> Floats:
     """Vectors of the items, reduced, shape (items, dimensions)."""
 
     def computed() -> Floats:
+        from judgeloop.papers.recorded import of_states
+        from judgeloop.papers.vectors import reduced
+
         assert draft.pool is not None, "a replay knows the vectors"
         given = draft.settings
         layer = given.layer or "middle"  # that of the settings suits the selector
+        if given.vectors is not None:
+            return reduced(of_states(given.vectors, draft.pool, layer))
         if layer == AUTO:
             draft.found["layer"] = searched_layer(draft.pool, given.represent, given.cache_dir)
             layer = str(draft.found["layer"])
