@@ -48,7 +48,8 @@ from judgeloop.settings.fields import (
     Share,
     run_setting,
 )
-from judgeloop.settings.setting import Parse, Role, Setting, anybody, one_of, some_of
+from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.setting import Parse, Role, Setting, anybody, declared, one_of, some_of
 from judgeloop.settings.values import listed, numbers
 
 
@@ -196,6 +197,14 @@ class ReplaySelectSettings(ReplaySettings):
     epsilon: Epsilon = None
     risk: Annotated[Share, run_setting("Stated risk at which a race stops.", PROTOCOL)] = 0.1
     min_gap: MinGap = None
+    max_abstentions: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        run_setting(
+            "Share of calls without a verdict (0 to 1) above which a run ends, as a live search does.", PROTOCOL
+        ),
+    ] = declared(RunSettings)["max_abstentions"].default
     seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
     tie_margin: TieMargin = 0.0
 
