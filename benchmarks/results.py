@@ -87,7 +87,7 @@ TWELVE = frozenset({
     "llama-2-70b-chat-hf", "mistral-medium", "phi-2", "vicuna-13b", "wizardlm-13b",
 })  # fmt: skip
 SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
-    FEW: ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003"]),
+    FEW: ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003", "--seeds", "20"]),
     "select-gpt4": ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003"]),
     "select-turbo": ("alpacaeval", "gpt4turbo", [*MANY, *TURBO, "--baseline", "gpt4_1106_preview"]),
 }
@@ -121,6 +121,7 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
         "exact",
         [*ONE, "--selectors", "random,stratified,actracer", "--layer", "last", "--seeds", "20"],
     ),
+    "estimate-tiny-auto": ("tiny-lm", "exact", [*COARSE, "--selectors", "random,actracer", "--layer", "auto"]),
     "estimate-tiny-mean": ("tiny-lm", "exact", [*COARSE, *BY_PICKS]),
     "estimate-tiny-first": ("tiny-lm", "exact", [*COARSE, *BY_PICKS, *FIRST_TOKEN]),
     "estimate-symbols": ("symbols-lm", "exact", [*COARSE, "--selectors", EVERY_PART]),
