@@ -1,6 +1,6 @@
 r"""The layer that AcTracer's algorithm 2 finds for the prompts of a file, and how long that takes.
 
-    python benchmarks/layer_search.py MODEL ITEMS
+    python benchmarks/layer_search.py MODEL ITEMS [--prompts N]
 
 MODEL is a folder or a name on the hub, ITEMS a file with a `prompt` in each line (JSONL). Prints the
 median divergence at each layer, the layer at their elbow, and the seconds, without those that loading
@@ -27,8 +27,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("items", type=Path)
+    parser.add_argument("--prompts", type=int, help="number of prompts, the first of the file; all by default")
     arguments = parser.parse_args()
-    prompts = [located.row.prompt or "" for located in read_items(arguments.items).rows]
+    prompts = [located.row.prompt or "" for located in read_items(arguments.items).rows][: arguments.prompts]
     model = load(find_place(arguments.model))
     began, used, tell = time.perf_counter(), time.process_time(), Work("prompts", len(prompts))
     medians = np.median(in_parts(prompts, lambda texts: divergences(model, texts, tell)), axis=0)

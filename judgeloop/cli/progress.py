@@ -136,7 +136,8 @@ class _Computing:
 
     def __init__(self, stream: TextIO | None, now: Clock) -> None:
         self._stream, self._now = stream, now
-        self._what, self._said, self._began = "", "", 0.0
+        self._what, self._said = "", ""
+        self._began = self._told = 0.0
         self._shown: _Bar | _Lines | None = None
 
     def progress(self, what: str, done: int, of: int) -> None:
@@ -144,7 +145,7 @@ class _Computing:
             self.close()
             self._what, self._began = what, self._now()
             self._shown = _shown_on(self._stream, self._now)
-        self._said = f"{done:,} of {of:,} {what}"
+        self._said, self._told = f"{done:,} of {of:,} {what}", self._now()
         if self._shown is not None:
             self._shown.show(Seen(done, of, what))
 
@@ -156,7 +157,7 @@ class _Computing:
         """End the work that is shown, and say how long it took."""
         if self._shown is not None:
             self._shown.close()
-            say(f"{self._said}, {self._now() - self._began:,.1f} s")
+            say(f"{self._said}, {self._told - self._began:,.1f} s")
         self._what, self._shown = "", None
 
 

@@ -103,11 +103,12 @@ def _replay_select(config: ReplaySelectSettings, *, quiet: bool) -> Tables:
         "calls": by_calls(rows, calls),
         "queries": by_queries(rows, range(1, max(row["queries"] for row in rows) + 1)),
         "needed": needed(rows),
-        "races": races(rows),
         "rates": win_rates(config),
     }
     best = [row for row in tables["needed"] if row["goal"] == "best"]
-    return tables, [best, tables["races"]]
+    if not (raced := races(rows)):
+        return tables, [best]
+    return tables | {"races": raced}, [best, raced]
 
 
 def _replay_estimate(config: ReplayEstimateSettings, *, quiet: bool) -> Tables:

@@ -53,8 +53,8 @@ class VectorFile:
             DataError: the file has no such layer.
         """
         last = max(self.layers)
-        number = {"last": last, "middle": last // 2}.get(layer) if not layer.isdigit() else int(layer)
-        if number not in self.layers:
+        number = int(layer) if layer.isdigit() else {"last": last, "middle": last // 2}.get(layer)
+        if number is None or number not in self.layers:
             why = "; a search for the layer needs the model (`represent=hidden:MODEL`)" if number is None else ""
             raise DataError(self.path, f"expected the layer {layer}, found {some(map(str, sorted(self.layers)))}{why}")
         return self.layers[number]
@@ -91,10 +91,10 @@ def read_vectors(path: Path) -> VectorFile:
             arrays: dict[str, NDArray[Any]] = {name: file[name] for name in file.files if _is_known(name)}
     except (OSError, ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         raise DataError(path, f"expected an .npz file of vectors: {error}") from None
-    ids = arrays.get("ids")
+    ids = None if "ids" not in arrays else arrays["ids"].ravel()
     if {"models", "embeddings"} <= arrays.keys():
         names, stacked = arrays["models"], arrays["embeddings"]
-        rows = stacked.shape[1] if ids is None and stacked.ndim > 1 else np.size(ids)
+        rows = len(ids) if ids is not None else stacked.shape[1] if stacked.ndim > 1 else 1
         if stacked.ndim != 3 or stacked.shape[:2] != (np.size(names), rows):  # noqa: PLR2004 - systems, items, dimensions
             raise DataError(
                 path, f"expected embeddings of the shape ({np.size(names)}, {rows}, …), found {stacked.shape}"
@@ -105,7 +105,7 @@ def read_vectors(path: Path) -> VectorFile:
         layers = {int(found[1]): array for name, array in arrays.items() if (found := LAYER.fullmatch(name))}
         if not layers:
             raise DataError(path, "expected the arrays models and embeddings, or layer1, layer2, …")
-        rows = len(next(iter(layers.values()))) if ids is None else np.size(ids)
+        rows = len(next(iter(layers.values())) if ids is None else ids)
         for number, array in layers.items():
             if array.ndim != 2 or len(array) != rows:  # noqa: PLR2004 - items, dimensions
                 raise DataError(path, f"expected layer{number} of the shape ({rows}, …), found {array.shape}")

@@ -226,10 +226,12 @@ def test_computations_before_the_first_judgment_are_shown_with_their_seconds(cap
         read.done(0)
         clock.now += SECONDS_BETWEEN_LINES
         read.done(12)
-        read.done(28)
         clock.now += 5
-        search.done(9)
+        read.done(28)
+        clock.now += 100  # of other work, which nobody tells of
+        search.done(0)
         clock.now += 2.5
+        search.done(9)
         work.found("`layer=auto`: layer 3 of 4")
     assert stream.getvalue() == "judgeloop: 12 of 40 prompts read\n"
     assert capsys.readouterr().err.splitlines() == [

@@ -44,6 +44,7 @@ SMALLEST = {
 # With the extra embed.
 EMBEDDING = {
     "embed_batches": "{data}/tiny-lm/outputs.jsonl --texts 10 --repeats 1",
+    "layer_search": "{data}/tiny-lm/model {data}/tiny-lm/outputs.jsonl --prompts 20",
     "hidden_states": "{data}/tiny-lm/model --prompts 10 --plain 5",
     "symbols_lm": "{out} --steps 1",
 }

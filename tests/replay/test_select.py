@@ -60,6 +60,7 @@ def test_the_win_rates_are_those_of_the_recorded_verdicts(data, tmp_path):
     rates = {row["system"]: float(row["win_rate"]) for row in rows_of(out / "rates.csv")}
     assert rates == {name: pytest.approx(np.mean(found)) for name, found in recorded.items()}
     assert list(rates.values()) == sorted(rates.values(), reverse=True)
+    assert not (out / "races.csv").exists(), "no race was run"
 
 
 def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
