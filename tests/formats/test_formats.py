@@ -391,3 +391,77 @@ def test_promptfoo_with_several_prompts_names_systems_by_prompt_too(write):
         ("openai:gpt-4.1-mini Translate: {{text}}", "text: cat"),
         ("openai:gpt-4.1-mini french", "text: dog"),
     ]
+
+
+def promptfoo_results(*columns, tests=("cat", "dog"), repeat=1):
+    """What promptfoo writes of `columns`, each a provider's id, its label and a prompt, and of `tests`."""
+    results = []
+    for number, word in enumerate(word for word in tests for _ in range(repeat)):
+        for at, (provider, label, prompt) in enumerate(columns):
+            results.append(
+                {
+                    "promptIdx": at, "testIdx": number, "promptId": prompt, "vars": {"text": word},
+                    "testCase": {"vars": {"text": word}, "assert": []},
+                    "provider": {"id": provider, "label": label},
+                    "prompt": {"raw": prompt.replace("{{text}}", word), "label": prompt},
+                    "response": {"output": f"{word} of {at}, {number}"}, "failureReason": 0, "score": 1,
+                }
+            )  # fmt: skip
+    prompts = [{"raw": prompt, "label": prompt, "provider": provider} for provider, _, prompt in columns]
+    return json.dumps({"evalId": "e", "results": {"version": 3, "prompts": prompts, "results": results}}).encode()
+
+
+def rows_by_model(path):
+    found = {}
+    for row in open_rows(path)[1].rows:
+        found.setdefault(row.fields["model"], []).append(row)
+    return found
+
+
+def test_promptfoo_with_several_providers_has_one_prompt(write):
+    plain = "Say {{text}}"
+    found = rows_by_model(write(promptfoo_results(("openai:a", "", plain), ("openai:b", "", plain))))
+    assert {name: [row.fields["prompt"] for row in rows] for name, rows in found.items()} == {
+        "openai:a": ["Say cat", "Say dog"],
+        "openai:b": ["Say cat", "Say dog"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ([("a", "", "Say {{text}}"), ("a", "", "Shout {{text}}")], ["a Say {{text}}", "a Shout {{text}}"]),
+        ([("a", "", "Say {{text}}"), ("a", "", "Say {{text}}")], ["a (1)", "a (2)"]),
+        ([("a", "hot", "Say {{text}}"), ("a", "cold", "Say {{text}}")], ["hot", "cold"]),
+        ([("a", "ours", "Say {{text}}"), ("b", "ours", "Say {{text}}")], ["ours (a)", "ours (b)"]),
+    ],
+    ids=["two prompts", "one provider twice", "two labels", "one label of two"],
+)
+def test_every_column_of_promptfoo_is_a_system(write, columns, names):
+    found = rows_by_model(write(promptfoo_results(*columns)))
+    assert list(found) == names
+    assert [rows[0].fields["output"] for rows in found.values()] == ["cat of 0, 0", "cat of 1, 0"]
+
+
+def test_repetitions_of_promptfoo_are_epochs(write):
+    plain = ("openai:a", "", "Say {{text}}")
+    rows = rows_by_model(write(promptfoo_results(plain, repeat=3)))["openai:a"]
+    assert [(row.fields["id"], row.epoch) for row in rows] == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
+    once = rows_by_model(write(promptfoo_results(plain)))["openai:a"]
+    assert [(row.fields["id"], row.epoch) for row in once] == [(0, 0), (1, 0)]
+
+
+def test_repetitions_of_promptfoo_are_told_apart_in_each_column(write):
+    plain = "Say {{text}}"
+    found = rows_by_model(write(promptfoo_results(("a", "", plain), ("b", "", plain), repeat=2)))
+    assert {name: [row.epoch for row in rows] for name, rows in found.items()} == {"a": [1, 2] * 2, "b": [1, 2] * 2}
+
+
+def test_repetitions_and_a_provider_that_stands_twice_in_a_csv_of_promptfoo_are_told_apart(write):
+    after = "Status,Score,Named Scores,Grader Reason,Comment"
+    rows = "".join(f"{word},one {word},PASS,1,,,,two {word},FAIL,0,,,\n" for word in ("cat", "cat", "dog"))
+    found = rows_by_model(write(f"text,[a] Say,{after},[a] Say,{after}\n{rows}"))
+    assert {name: [(row.fields["id"], row.epoch) for row in of] for name, of in found.items()} == {
+        "a (1)": [(0, 1), (0, 2), (1, 1)],
+        "a (2)": [(0, 1), (0, 2), (1, 1)],
+    }
