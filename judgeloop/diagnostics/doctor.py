@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
@@ -152,10 +153,11 @@ def _output(system: System, answer: Answer | Output) -> Finding:
     output = system.read(answer)
     if output.text is None:
         return Finding("output", False, f"it gave no output: {output.failed}")
-    ended = "the limit cut it" if output.cut else "it ended by itself"
+    whole = output.ended is OutputEnd.WHOLE
+    ended = "it ended by itself" if whole else f"it was {output.ended.said}"
     shown = " ".join(output.text.split())[:SHOWN]
     said = f"{len(output.text):,} characters after {output.seconds:.1f} s; {ended}: {shown!r}"
-    return Finding("output", None if output.cut or not shown else True, said)
+    return Finding("output", None if not (whole and shown) else True, said)
 
 
 async def _try(

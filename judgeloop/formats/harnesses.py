@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from judgeloop.core.ends import ended
 from judgeloop.core.errors import DataError
 from judgeloop.formats.columns import OUTPUT, PROMPT, candidates_of, is_messages, said, turns
 from judgeloop.formats.source import OpenedFile, within
@@ -70,14 +71,16 @@ def promptfoo(file: OpenedFile) -> Iterator[Row]:
         if several:
             fields["prompt"] = "\n".join(f"{name}: {value}" for name, value in (result.get("vars") or {}).items())
         epoch = seen[column, test] if repeats else 0
+        # Of a test that failed by an error, too, as promptfoo counts it.
+        scores = {"score": result.get("score"), **(result.get("namedScores") or {})}
         output = within(result, "response", "output")
         if result.get("failureReason") == PROMPTFOO_ERROR or output is None:
             reason = result.get("error") or within(result, "response", "error") or "no response"
-            yield Row(number, fields, failed=f"the provider failed: {reason}", epoch=epoch)
+            yield Row(number, fields, failed=f"the provider failed: {reason}", epoch=epoch, scores=scores)
             continue
         fields["output"] = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-        scores = {"score": result.get("score"), **(result.get("namedScores") or {})}
-        yield Row(number, fields, epoch=epoch, scores=scores)
+        how = ended(within(result, "response", "finishReason"))
+        yield Row(number, fields, epoch=epoch, scores=scores, ended=how)
 
 
 def _promptfoo_column(result: Fields) -> tuple[Any, ...]:
@@ -163,13 +166,14 @@ def promptfoo_csv(file: OpenedFile) -> Iterator[Row]:
         for at, name in systems.items():
             fields = {"id": ranks[asked] if repeats else number, "model": name, "prompt": asked}
             output, status, score, named, reason, _ = cells[at : at + 1 + len(PROMPTFOO_AFTER)]
-            if status == "ERROR":
-                yield Row(line, fields, failed=f"the provider failed: {reason or 'no reason is given'}", epoch=epoch)
-                continue
             try:
                 scores = {"score": score, **(json.loads(named) if named else {})}
             except (ValueError, TypeError):
                 raise file.wrong(f"expected named scores as JSON, found {named!r:.60}", line) from None
+            if status == "ERROR":
+                failed = f"the provider failed: {reason or 'no reason is given'}"
+                yield Row(line, fields, failed=failed, epoch=epoch, scores=scores)
+                continue
             yield Row(line, fields | {"output": output}, epoch=epoch, scores=scores)
 
 
@@ -238,7 +242,9 @@ def helm(file: OpenedFile) -> Iterator[Row]:
             yield Row(number, fields, failed=str(reason), epoch=epoch)
             continue
         completion = file.only(within(state, "result", "completions"), "completions", number)
-        yield Row(number, fields | {"output": within(completion, "text")}, epoch=epoch)
+        reason = within(completion, "finish_reason")
+        how = ended(within(reason, "reason") if isinstance(reason, dict) else reason)
+        yield Row(number, fields | {"output": within(completion, "text")}, epoch=epoch, ended=how)
 
 
 def is_helm_stats(file: OpenedFile) -> bool:
@@ -297,14 +303,15 @@ def openai_batch(file: OpenedFile) -> Iterator[Row]:
             continue
         try:
             if isinstance(body.get("output"), list):
+                how = ended(within(body, "incomplete_details", "reason") or body.get("status"))
                 answer = "\n".join(said(part) for part in body["output"] if within(part, "type") == "message")
             else:
                 choice = file.only(body.get("choices"), "choices", row.line)
-                message = within(choice, "message")
+                message, how = within(choice, "message"), ended(within(choice, "finish_reason"))
                 answer = said(message) if message else str(choice["text"])
         except (ValueError, TypeError, KeyError) as error:
             raise file.wrong(f"the reply has no text: {error}", row.line) from None
-        yield Row(row.line, fields | {"model": body.get("model"), "output": answer})
+        yield Row(row.line, fields | {"model": body.get("model"), "output": answer}, ended=how)
 
 
 def is_anthropic_batch(file: OpenedFile) -> bool:
@@ -333,7 +340,8 @@ def anthropic_batch(file: OpenedFile) -> Iterator[Row]:
             answer = said(message)
         except ValueError as error:
             raise file.wrong(f"the reply has no text: {error}", row.line) from None
-        yield Row(row.line, fields | {"model": message.get("model"), "output": answer})
+        how = ended(message.get("stop_reason"))
+        yield Row(row.line, fields | {"model": message.get("model"), "output": answer}, ended=how)
 
 
 def is_lm_eval(file: OpenedFile) -> bool:

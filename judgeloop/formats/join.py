@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import MOST_NAMED, DataError, InputError
 from judgeloop.core.records import Item, Pool
 from judgeloop.formats.columns import ID, PROMPT, candidates_of, found_text, remedy
@@ -301,6 +302,12 @@ def join(
         items=tuple(known.item(key) for key in matched),
         systems=names,
         outputs=tuple(tuple(found[key].output for key in matched) for found in answers),
+        ends={
+            (system, position): found[key].ended
+            for system, found in enumerate(answers)
+            for position, key in enumerate(matched)
+            if found[key].ended is not OutputEnd.WHOLE
+        },
     )
     scores = {
         (item.id, system): score

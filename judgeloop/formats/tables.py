@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import DataError, InputError, NoFileError, did_you_mean
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Row:
     """The fields of a row and the line on which it begins.
 
     `failed` says why the system gave no output; empty if it gave one. `epoch` counts the times that
-    a log repeats an item, from 1; 0 if the format has none. `scores` are recorded scores by scorer.
+    a log repeats an item, from 1; 0 if the format has none. `scores` are recorded scores by scorer. `ended` says how
+    the output ended, as far as the format says it.
     """
 
     line: int
@@ -57,6 +59,7 @@ class Row:
     failed: str = ""
     epoch: int = 0
     scores: Mapping[str, object] | None = None
+    ended: OutputEnd = OutputEnd.WHOLE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -161,7 +161,7 @@ def with_verdicts(joined: Joined, paths: Iterable[Path]) -> Joined:
         if lacking := len(pool) and len(joined.pool) - len(pool):
             found = [joined.left_out] if joined.left_out else []
             said = ", ".join([*found, f"{lacking:,} without a verdict in {path}"])
-            joined = Joined(pool, said, joined.beyond)
+            joined = replace(joined, pool=pool, left_out=said)
     return joined
 
 

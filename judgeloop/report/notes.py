@@ -23,6 +23,7 @@ class NoteCode(enum.StrEnum):
     ITEMS_LEFT_OUT = "items_left_out"
     OUTPUT_REPEATED = "output_repeated"
     OUTPUTS_EMPTY = "outputs_empty"
+    OUTPUTS_NOT_WHOLE = "outputs_not_whole"
     PRICES_OLD = "prices_old"
     ASKED_ANEW = "asked_anew"
     USAGE_NOT_BELIEVED = "usage_not_believed"
@@ -75,6 +76,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
+    NoteCode.OUTPUTS_NOT_WHOLE: "Not all outputs of {system} are whole: {said}.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
     "changed: update genai-prices, or set `judge_price` (for a system `system=NAME.price`).",
     NoteCode.ASKED_ANEW: "{why}",

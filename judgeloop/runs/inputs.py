@@ -525,6 +525,7 @@ def with_live(
             f"two systems have the same name ({', '.join(name for name, _ in both)}); give other names "
             "with `names=NAME,NAME`"
         )
+    filed = [place for place in range(count) if place not in systems]
     return replace(
         joined,
         pool=Pool(
@@ -532,6 +533,7 @@ def with_live(
             systems=tuple(name for name, _ in both),
             outputs=tuple(texts for _, texts in both),
             live=tuple(sorted(systems)),
+            ends={(filed[system], position): end for (system, position), end in pool.ends.items()},
         ),
     )
 

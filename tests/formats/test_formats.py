@@ -15,6 +15,7 @@ from formats.samples import FILES, SAMPLES, inspect_archive, inspect_document, t
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats import tables
 from judgeloop.formats.catalogue import FORMATS, format_of, open_rows
+from judgeloop.formats.recorded import read_recorded
 from judgeloop.formats.rows import ItemRow, OutputRow, read_items, read_outputs
 from judgeloop.formats.source import open_file
 
@@ -465,3 +466,79 @@ def test_repetitions_and_a_provider_that_stands_twice_in_a_csv_of_promptfoo_are_
         "a (1)": [(0, 1), (0, 2), (1, 1)],
         "a (2)": [(0, 1), (0, 2), (1, 1)],
     }
+
+
+def each_of(document, *path):
+    """What stands at a path, in which `*` is every entry of a list."""
+    found = [document]
+    for part in path:
+        found = [one for held in found for one in held] if part == "*" else [held[part] for held in found]
+    return found
+
+
+# Where each format says how an output ended: the objects that hold the field, and the field.
+REASONS = {
+    "inspect": (("samples", "*", "output", "choices", "*"), "stop_reason"),
+    "promptfoo": (("results", "results", "*", "response"), "finishReason"),
+    "helm": (("request_states", "*", "result", "completions", "*"), "finish_reason"),
+    "openai-batch": (("*", "response", "body", "choices", "*"), "finish_reason"),
+    "anthropic-batch": (("*", "result", "message"), "stop_reason"),
+    "rows": (("*",), "finish_reason"),
+}
+
+
+def with_reason(name, reason):
+    """A sample file of a format, of which every output says that it ended so."""
+    path, field = REASONS[name]
+    raw = inspect_document() if name == "inspect" else SAMPLES[name].content
+    if path[0] != "*":
+        document = json.loads(raw)
+        for holder in each_of(document, *path):
+            holder[field] = {"reason": reason} if name == "helm" else reason
+        return json.dumps(document).encode()
+    lines = [json.loads(line) for line in raw.decode().splitlines() if line.strip()]
+    for holder in each_of(lines, *path):
+        holder[field] = reason
+    return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+
+
+@pytest.mark.parametrize("name", list(REASONS))
+@pytest.mark.parametrize(("reason", "ended"), [("stop", "whole"), ("max_tokens", "cut"), ("refusal", "filtered")])
+def test_how_an_output_ended_is_read_from_the_file(write, name, reason, ended):
+    rows = read_outputs(write(with_reason(name, reason))).rows
+    assert {located.row.ended for located in rows} == {ended}
+    assert len(rows) == len(SAMPLES[name].outputs)
+
+
+@pytest.mark.parametrize("name", list(REASONS))
+def test_what_a_server_broke_off_is_no_output_of_a_file(write, name):
+    path = write(with_reason(name, "network_error"))
+    with pytest.raises(DataError, match="there is no output: it was broken off by the server"):
+        read_outputs(path)
+    found = read_outputs(path, allow_failed=True)
+    assert (len(found.rows), found.failed) == (0, len(SAMPLES[name].outputs))
+
+
+def test_responses_of_openai_say_that_they_are_incomplete(write):
+    body = {
+        "model": "m", "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"},
+        "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "half"}]}],
+    }  # fmt: skip
+    line = {"custom_id": "1", "response": {"status_code": 200, "body": body}}
+    (located,) = read_outputs(write(json.dumps(line))).rows
+    assert (located.row.output, located.row.ended) == ("half", "cut")
+
+
+@pytest.mark.parametrize("name", ["inspect", "promptfoo"])
+def test_a_sample_with_an_error_has_the_score_that_its_tool_counts(write, name):
+    document = json.loads(inspect_document() if name == "inspect" else SAMPLES[name].content)
+    if name == "inspect":
+        document["samples"][1] |= {"error": {"message": "TimeoutError()"}}
+    else:
+        document["results"]["results"][1] |= {"failureReason": 2, "error": "API error: 500", "score": 0}
+    path = write(json.dumps(document))
+    scorer = "match" if name == "inspect" else "score"
+    assert [located.row.score for located in read_recorded(path, scorer).rows] == [1.0, 0.0]
+    assert read_recorded(path, scorer).failed == 0
+    with pytest.raises(DataError, match="there is no output"):
+        read_outputs(path)
