@@ -24,7 +24,7 @@ from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger, place_of
 from judgeloop.ledger.records import Reservation, Ticket
 from judgeloop.providers.catalogue import likely_model
-from judgeloop.providers.pricing import Metered, age_sentence, old_prices, today
+from judgeloop.providers.pricing import Metered, Renamed, age_sentence, old_prices, today
 from judgeloop.report.facts import tokens
 from judgeloop.report.terminal import wrapped
 from judgeloop.report.words import WIDTH, visible
@@ -89,7 +89,7 @@ async def examine(
         return [*findings, Finding("verdict", None, "skipped: this judge makes no network calls")]
     asked = Asked.judge(judge, config.judge_timeout)
     server, answer = await _booked(config, judge.identity.name, judge, asked, call)
-    return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
+    return [*findings, *server, *_renamed(judge), *([] if answer is None else [_verdict(answer, call)])]
 
 
 async def examine_system(config: DoctorSettings, name: str, environment: Mapping[str, str]) -> list[Finding]:
@@ -109,7 +109,13 @@ async def examine_system(config: DoctorSettings, name: str, environment: Mapping
     if any(finding.fine is False for finding in findings):
         return findings
     server, answer = await _booked(config, name, system, Asked.system(name, system), TOLD)
-    return [*findings, *server, *([] if answer is None else [_output(system, answer)])]
+    return [*findings, *server, *_renamed(system), *([] if answer is None else [_output(system, answer)])]
+
+
+def _renamed(one: Judge | System) -> list[Finding]:
+    """Say what the server calls a model that has the user's price."""
+    said = one.price_note if isinstance(one, Renamed) else ""
+    return [Finding("price", True, said)] if said else []
 
 
 async def _booked(

@@ -193,6 +193,7 @@ class Chat(ABC, Generic[WireT]):
 
     def __init__(self, spec: ChatSpec) -> None:
         self.spec = spec
+        self.named = ""  # the model of the user's price, as the first reply named it
         self.limit = TokenLimit(spec.max_output_tokens + spec.thinking_tokens)
         self._schema_size = len(json.dumps(spec.form.schema)) if spec.form else 0
         self._clients: Clients[Any] = Clients(self._make_client)
@@ -206,6 +207,12 @@ class Chat(ABC, Generic[WireT]):
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
         return pricing.note(self.spec.tier, self.spec.price)
+
+    @property
+    def price_note(self) -> str:
+        """What the server calls the model that has the user's price, in a sentence; empty if it says nothing new."""
+        spec = self.spec
+        return pricing.renamed(spec.model, spec.endpoint.clean(self.named), spec.price, spec.published)
 
     @classmethod
     def fields(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -377,8 +384,10 @@ class Chat(ABC, Generic[WireT]):
         if spec.price is None:
             return pricing.Bill(0)
         most = self._most(call, texts)
+        if spec.price.own and not self.named:
+            self.named = message.model
         claim = pricing.Claim(message.model, message.said(), message.tokens(), message.cost_p(), message.tier())
-        return pricing.bill(claim, pricing.Sent(spec.model, spec.price, tuple(texts), most, spec.published))
+        return pricing.bill(claim, pricing.Sent(spec.model, spec.price, tuple(texts), most, spec.published, self.named))
 
     def _most(self, call: Hashable, texts: Sequence[str]) -> Usage:
         return pricing.most_tokens(texts, self._schema_size, self.limit.of(call))

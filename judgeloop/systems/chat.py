@@ -275,6 +275,11 @@ class ChatSystem:
         """The address and the key, by which judges and systems share their pace."""
         return self.chat.server
 
+    @property
+    def price_note(self) -> str:
+        """What the server calls the model that has the user's price, in a sentence; empty if it says nothing new."""
+        return self.chat.price_note
+
     def make_ready(self, calls: int) -> None:
         """Make the clients that so many calls at one time need."""
         self.chat.make_ready(calls)
