@@ -86,6 +86,7 @@ class RunArguments(CallArguments, total=False):
     system: str | Sequence[str] | None
     missing: str | None
     names: Sequence[str] | None
+    strip_thoughts: Sequence[str] | None
     epoch: str | None
     max_item_bytes: int | None
     seed: int | None

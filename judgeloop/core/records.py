@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
 from judgeloop.core.ends import OutputEnd
+from judgeloop.core.thoughts import answer_of, holds_thoughts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -408,6 +409,11 @@ class Pool:
     def count_empty(self, system: int) -> int:
         """On how many items the output of a system has no text."""
         return sum(not output.strip() for output in self._given(system))
+
+    def count_thoughts(self, system: int) -> tuple[int, int]:
+        """How many outputs of a system hold thoughts, and how many of these have no answer behind them."""
+        thinking = [output for output in self._given(system) if holds_thoughts(output)]
+        return len(thinking), sum(not answer_of(output) for output in thinking)
 
     def count_ends(self, system: int) -> dict[str, int]:
         """How many outputs of a system ended in which way, but for whole ones."""

@@ -18,6 +18,7 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, StopKind, StopReason
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import NOBODY, TIE, Abstention, Answer, Call, Label, Output, Pool, Query, Quote, Verdict
+from judgeloop.core.thoughts import holds_thoughts
 from judgeloop.engine.asks import OutputAsk, Planned, asks_for, longest_in, plan_for
 from judgeloop.engine.session import ABSTENTION_GRACE
 from judgeloop.engine.state import Terms
@@ -31,7 +32,6 @@ EARMARK = "earmark"
 EMPTY = "its output is empty"
 SHOWN = 3  # reasons why a system failed
 BY_LABEL = ("too_long", "lost", "spared")  # the figures of a system that labels tell
-THOUGHTS_END = "</think>"  # the tag after which a model that thinks gives its answer
 
 
 @dataclass(slots=True)
@@ -312,7 +312,7 @@ class Sources:
             why=tuple(why.most_common(SHOWN)),
             ended=self._ended(name),
             empty=sum(not text.strip() for text in texts),
-            thoughts=sum(THOUGHTS_END in text for text in texts),
+            thoughts=sum(map(holds_thoughts, texts)),
             masked=sum(MASK in text for text in texts),
             **by_label,
             models=tuple(dict.fromkeys(output.model for output in outputs if output.model)),

@@ -39,6 +39,26 @@ class Format:
         return self.rows(file)
 
 
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """A file that is known by its content, and not read: why, and what to give in its place."""
+
+    title: str
+    recognises: Callable[[OpenedFile], bool]
+    why: str
+    instead: str
+
+
+NOT_READ = (
+    NotRead("a CSV of promptfoo whose cells begin with `[PASS]` or `[FAIL]`", harnesses.is_mixed_csv, "mark, score, reason and output are one text there", "give results.json: promptfoo writes it with `--output results.json`, and of an earlier evaluation with `promptfoo export`"),
+    NotRead("HTML or XML", harnesses.is_markup, "nothing says which of its texts is an output", "give the same results as JSON or CSV (of promptfoo: `--output results.json`)"),
+    NotRead("the results of lm-evaluation-harness", harnesses.has_fields("results", "configs", "versions"), "they are means over all documents", "give the samples: a run with `--log_samples` writes samples_*.jsonl beside it"),
+    NotRead("a run specification of HELM", harnesses.has_fields("adapter_spec", "scenario_spec"), "it holds no outputs", "give scenario_state.json beside it, or per_instance_stats.json for the scores"),
+    NotRead("AlpacaEval's annotations", harnesses.has_fields(*harnesses.ANNOTATION), "they are verdicts", "give `judge=replay:FILE`, beside the two files of outputs"),
+    NotRead("judgments of MT-Bench", harnesses.has_fields(*harnesses.JUDGMENT), "they are verdicts", "give `judge=replay:FILE`, beside the two files of answers"),
+    NotRead("judgments of Arena-Hard", harnesses.has_fields(*harnesses.BATTLES), "they are verdicts", "give `judge=replay:FILE`, beside the two files of answers"),
+    NotRead("a batch of OpenAI's API", lambda file: file.is_text and file.first.get("object") == "batch", "it says where the results are", "download the file that `output_file_id` names"),
+)  # fmt: skip
 # Any text may be rows whose columns have a meaning.
 PLAIN = Format("rows", "judgeloop's own rows, Hugging Face JSON lines, CSV, TSV, CSV with `;`", lambda file: file.is_text, harnesses.plain_rows, "`.jsonl`, `.json`, `.csv`, `.tsv`", "`score` or `scores`")  # fmt: skip
 FORMATS = (
@@ -52,6 +72,7 @@ FORMATS = (
     Format("anthropic-batch", "Anthropic message batch results and requests", harnesses.is_anthropic_batch, harnesses.anthropic_batch, "`*_results.jsonl`"),
     Format("lm-eval", "lm-evaluation-harness samples", harnesses.is_lm_eval, harnesses.lm_eval, "`samples_*.jsonl`", "each metric"),
     Format("openai-evals", "Logs of OpenAI's evals", harnesses.is_openai_evals, harnesses.openai_evals, "`/tmp/evallogs/*.jsonl`", "`match`, `metrics`"),
+    Format("openai-output-items", "Output items of OpenAI's Evals API", harnesses.is_output_items, harnesses.output_items, "output items, a line each", "each grader", "item"),
     Format("arena-hard", "Arena-Hard answers", harnesses.is_arena_hard, harnesses.arena_hard, "`model_answer/*.jsonl`"),
     Format("mt-bench", "MT-Bench questions and answers", harnesses.is_mt_bench, harnesses.mt_bench, "`question.jsonl`, `model_answer/*.jsonl`"),
     Format("alpaca-eval", "AlpacaEval outputs", harnesses.is_alpaca_eval, harnesses.plain_rows, "`model_outputs.json`"),
@@ -64,9 +85,13 @@ def format_of(file: OpenedFile) -> Format:
     """The first format that recognises a file; the last recognises every text.
 
     Raises:
-        DataError: the file is not UTF-8.
+        DataError: the file is not UTF-8, or of a kind that is known and not read.
     """
-    return next(row for row in FORMATS if row.recognises(file))
+    found = next(row for row in FORMATS if row.recognises(file))
+    known = next((row for row in NOT_READ if found is PLAIN and row.recognises(file)), None)
+    if known is not None:
+        raise file.wrong(f"this is {known.title}, which is not read: {known.why}; {known.instead}")
+    return found
 
 
 def open_rows(path: Path) -> tuple[str, Table]:

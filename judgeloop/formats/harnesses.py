@@ -7,7 +7,7 @@ rows that nobody has to translate (JSON lines, a JSON array, CSV), and folders o
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +20,8 @@ from judgeloop.formats.tables import MOST_BYTES, Fields, Row, cells_of, read_tex
 PROMPTFOO_ERROR = 2  # promptfoo's `failureReason` for everything but a rejected output
 PROMPTFOO_AFTER = ["Status", "Score", "Named Scores", "Grader Reason", "Comment"]  # columns after an output
 PROMPTFOO_DESCRIPTION = "Description"
+# Its older CSV: a column `[provider] prompt`, and cells that begin with a mark and a score.
+PROVIDERS_COLUMN, MIXED_CELL = re.compile(r"\[.+\] "), re.compile(r"\[(PASS|FAIL|ERROR)\]")
 LONGEST_HEADER = 1 << 16  # characters; the prompts stand in it
 HTTP_OK = 200
 LM_EVAL_OWN = {
@@ -28,6 +30,10 @@ LM_EVAL_OWN = {
 }  # fmt: skip
 NO_TEXT = "this task compares the likelihoods of given choices, so there is no text to judge"
 FASTCHAT_ERROR = "$ERROR$"  # what FastChat writes for an answer when the API failed
+# What the rows of verdicts have, of AlpacaEval, MT-Bench and Arena-Hard.
+ANNOTATION = {"instruction", "generator_1", "generator_2", "preference"}
+JUDGMENT = {"question_id", "turn", "judge"}
+BATTLES = {"uid", "judge", "model", "baseline", "games"}
 K = TypeVar("K")
 DEEPEST_ROWS = 7  # objects within each other, in which rows are looked for
 FOLDER_UNIT = "file"
@@ -287,8 +293,26 @@ def openai_batch(file: OpenedFile) -> Iterator[Row]:
     """Results of OpenAI's Batch API, and the requests that were sent to it.
 
     The body of a result is a reply of `/v1/chat/completions`, `/v1/responses` or `/v1/completions`. It has no prompt:
-    the file of requests is given as `items`.
+    the file of requests is given as `items`. Of a request that was sent again, the last answer counts.
     """
+    yield from _latest(_openai_batch(file))
+
+
+def _latest(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of a batch; of an item that was sent again, the last answer alone, or its last failure."""
+    found: dict[Any, Row] = {}
+    for row in rows:
+        answered = "output" in row.fields
+        if not answered and not row.failed:
+            yield row  # a request
+            continue
+        known = found.get(row.fields["id"])
+        if known is None or answered or known.failed:
+            found[row.fields["id"]] = row
+    yield from found.values()
+
+
+def _openai_batch(file: OpenedFile) -> Iterator[Row]:
     for row in file.rows():
         fields: Fields = {"id": row.fields.get("custom_id")}
         if "response" not in row.fields:
@@ -322,6 +346,10 @@ def is_anthropic_batch(file: OpenedFile) -> bool:
 
 def anthropic_batch(file: OpenedFile) -> Iterator[Row]:
     """Results of Anthropic's Message Batches API, and the requests that were sent to it, as in `openai_batch`."""
+    yield from _latest(_anthropic_batch(file))
+
+
+def _anthropic_batch(file: OpenedFile) -> Iterator[Row]:
     for row in file.rows():
         fields: Fields = {"id": row.fields.get("custom_id")}
         if "result" not in row.fields:
@@ -432,6 +460,53 @@ def openai_evals(file: OpenedFile) -> Iterator[Row]:
             scores.setdefault(sample, {}).update(numbers)
     for sample, row in rows.items():
         yield Row(row.line, row.fields, scores=scores.get(sample, {}))
+
+
+def is_output_items(file: OpenedFile) -> bool:
+    """Whether the first row, or the first of a page as downloaded, is an output item of OpenAI's Evals API."""
+    first = next(iter(_page(file)), file.first)
+    return isinstance(first, dict) and first.get("object") == "eval.run.output_item"
+
+
+def output_items(file: OpenedFile) -> Iterator[Row]:
+    """Output items of OpenAI's Evals API (`evals.runs.output_items.list`), a line each, or a page of the list.
+
+    The scores are those of the graders, by name. A page that says that there are more is refused.
+    """
+    if within(file.document, "has_more"):
+        raise file.wrong(
+            f"this page has the first {len(_page(file))} output items, and says that there are more (`has_more`); expected "
+            "all of them: ask for the next page with `after`, and write a line for each item"
+        )
+    rows = [Row(number, item) for number, item in enumerate(_page(file), start=1)] or file.rows()
+    for row in rows:
+        sample = row.fields.get("sample")
+        fields: Fields = {
+            "id": row.fields.get("datasource_item_id"),
+            "prompt": within(sample, "input"),
+            "model": within(sample, "model"),
+        }
+        graded = row.fields.get("results")
+        scores = {
+            str(within(one, "name")): within(one, "score") for one in (graded if isinstance(graded, list) else [])
+        }
+        said_last = within(sample, "output")
+        error = within(sample, "error", "message") or within(sample, "error", "code")
+        if error or not is_messages(said_last):
+            yield Row(row.line, fields, failed=str(error or "the sample has no output"), scores=scores)
+            continue
+        try:
+            answer = said(said_last[-1])
+        except ValueError as wrong:
+            raise file.wrong(f"the output is no text: {wrong}", row.line) from None
+        how = ended(within(sample, "finish_reason"))
+        yield Row(row.line, fields | {"output": answer}, scores=scores, ended=how)
+
+
+def _page(file: OpenedFile) -> list[Any]:
+    """The entries of a page of a list, as OpenAI's API sends it; empty for another file."""
+    listed = within(file.document, "data") if within(file.document, "object") == "list" else None
+    return listed if isinstance(listed, list) else []
 
 
 def is_arena_hard(file: OpenedFile) -> bool:
@@ -588,3 +663,28 @@ def folder_rows(folder: Path) -> Iterator[Row]:
         if (size := size + len(text)) > MOST_BYTES:
             raise DataError(folder, f"these files have more than {MOST_BYTES >> 20:,} MiB")
         yield Row(number, {"id": path.stem, "output": text.removesuffix("\n")})
+
+
+def is_mixed_csv(file: OpenedFile) -> bool:
+    """Whether the second row has promptfoo's cells of mark, score, reason and output, below a column of a provider."""
+    text = file.text.lstrip() if file.is_text else ""
+    if not text or text.startswith(("{", "[{", "<")):
+        return False
+    try:
+        rows = cells_of(file.path, file.text)
+        header, cells = next(rows)[1], next(rows, (0, []))[1]
+    except (DataError, StopIteration):
+        return False
+    return any(
+        PROVIDERS_COLUMN.match(name) and MIXED_CELL.match(cell) for name, cell in zip(header, cells, strict=False)
+    )
+
+
+def has_fields(*names: str) -> Callable[[OpenedFile], bool]:
+    """What says whether the document, or the first row, has these fields."""
+    return lambda file: file.is_text and set(names) <= set(file.first)
+
+
+def is_markup(file: OpenedFile) -> bool:
+    """Whether this is HTML or XML."""
+    return file.is_text and file.text.lstrip()[:9].lower().startswith(("<!doctype", "<html", "<?xml", "<svg"))

@@ -21,6 +21,7 @@ from judgeloop.formats.columns import (
     PROMPT,
     Candidates,
     Map,
+    MissingFieldError,
     RowReader,
     along_paths,
     candidates_of,
@@ -178,7 +179,10 @@ def read_outputs(
             failed += 1
             continue
         if parsed is None:
-            parsed = _parsed(RowReader(table, row, candidates))
+            try:
+                parsed = _parsed(RowReader(table, row, candidates))
+            except MissingFieldError as error:
+                raise error.knowing(every, mapped) from None
         if how is not OutputEnd.WHOLE:
             parsed = replace(parsed, ended=how)
         found.append(Located(row.line, parsed, table.unit))
@@ -205,11 +209,12 @@ def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
     found, seen = [], _Seen(mapped)
     turns: dict[str, Sequence[tuple[str, str]]] = {}
     told: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
-    for row in along_paths(table.rows, mapped):
+    every = along_paths(table.rows, mapped)
+    for row in every:
         reader = RowReader(table, row, seen.of(row)[0])
         item = ItemRow(*reader.item())
         if item.prompt is None:
-            raise reader.missing(PROMPT)
+            raise reader.missing(PROMPT).knowing(every, mapped)
         found.append(Located(row.line, item, table.unit))
         if said := reader.turns():
             turns[item.prompt] = said

@@ -34,6 +34,7 @@ MOST_BYTES = 1 << 30  # of a file as it is read, and when decompressed
 EXPANDED, ALWAYS_BYTES = 50, 1 << 26
 DEVICES = ("/dev/", "/proc/")  # what a shell puts in the place of a pipe
 LONGEST_SHOWN = 60
+NOTHING = {"", "nan", "null", "none", "na", "n/a", "<na>", "nil", "-"}
 UNTERMINATED = "Unterminated string"  # how Python's reader of JSON names it
 CUT = "; the file seems to be cut off: write it again, or delete what is incomplete at its end"
 _LIST_NEXT = re.compile(r"\n\s*\[")
@@ -219,6 +220,13 @@ def form_of(text: str) -> str:
         return LINES if listed else ARRAY
     delimiter = _delimiter_of(text)
     return TABLES.get(delimiter, f"CSV with `{delimiter}`")
+
+
+def says_nothing(value: object) -> bool:
+    """Whether a value stands for none in a column of numbers: null, NaN, or how programs write these as text."""
+    if isinstance(value, str):
+        return value.strip().casefold() in NOTHING
+    return value is None or value != value  # noqa: PLR0124 - NaN
 
 
 def parse_row(path: Path, row: Row, model: type[M]) -> M:

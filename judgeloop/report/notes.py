@@ -24,6 +24,7 @@ class NoteCode(enum.StrEnum):
     OUTPUT_REPEATED = "output_repeated"
     OUTPUTS_EMPTY = "outputs_empty"
     OUTPUTS_NOT_WHOLE = "outputs_not_whole"
+    THOUGHTS_JUDGED = "thoughts_judged"
     PRICES_OLD = "prices_old"
     ASKED_ANEW = "asked_anew"
     USAGE_NOT_BELIEVED = "usage_not_believed"
@@ -77,6 +78,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.OUTPUTS_NOT_WHOLE: "Not all outputs of {system} are whole: {said}.",
+    NoteCode.THOUGHTS_JUDGED: "{thoughts:,} of {items:output} of {system} hold thoughts in tags, which are judged, too; {without:,} "
+    "have no answer behind them. `strip_thoughts={system}` has the answers judged alone.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
     "changed: update genai-prices, or set `judge_price` (for a system `system=NAME.price`).",
     NoteCode.ASKED_ANEW: "{why}",

@@ -121,6 +121,8 @@ class DataNotes(Part):
     - `empty`: the systems that gave an output without text to some items, with the number of items
     - `ended`: the systems of which some outputs are not whole, with the number of items by the way in which they ended:
       `cut`, `filtered`, `failed`, `unknown`
+    - `thoughts`, `unanswered`: the files of which outputs hold thoughts in tags, with the number of items; and on how
+      many of these no answer stands behind the thoughts
     """
 
     HIDDEN = frozenset({"usual_empty", "usual_ends"})
@@ -132,12 +134,14 @@ class DataNotes(Part):
     repeated: dict[str, int] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
     ended: dict[str, dict[str, int]] = field(default_factory=dict)
+    thoughts: dict[str, int] = field(default_factory=dict)
+    unanswered: dict[str, int] = field(default_factory=dict)
     usual_empty: int = 0
     usual_ends: int = 0
 
     @property
     def warnings(self) -> list[Note]:
-        """Items left out; outputs that are repeated, or empty or not whole more often than those of the baseline."""
+        """Items left out; outputs that repeat, hold thoughts, or are empty or cut more often than the baseline's."""
         same, empty = self.repeated.items(), self.empty.items()
         partial = note(NoteCode.ITEMS_LEFT_OUT, items=self.items, left_out=self.left_out)
         return [
@@ -158,6 +162,10 @@ class DataNotes(Part):
                 )
                 for name, ends in self.ended.items()
                 if sum(ends.values()) > self.usual_ends
+            ),
+            *(
+                note(NoteCode.THOUGHTS_JUDGED, system=name, thoughts=n, items=self.items, without=self.unanswered[name])
+                for name, n in self.thoughts.items()
             ),
         ]
 

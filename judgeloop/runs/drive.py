@@ -270,6 +270,7 @@ def data_notes(prepared: Prepared[Any], answered: Pool | None = None) -> DataNot
     whole = answered or pool
     empty = {name: whole.count_empty(number) for number, name in enumerate(pool.systems)}
     ends = {name: whole.count_ends(number) for number, name in enumerate(pool.systems)}
+    thoughts = {name: pool.count_thoughts(n) for n, name in enumerate(pool.systems) if n not in pool.live}
     baseline = config.trusted(pool.systems) if isinstance(config, ContestSettings) else ""
     return DataNotes(
         items=len(pool),
@@ -281,6 +282,8 @@ def data_notes(prepared: Prepared[Any], answered: Pool | None = None) -> DataNot
         # The baseline's outputs say what is usual.
         usual_empty=empty.get(baseline, 0),
         ended={name: found for name, found in ends.items() if found},
+        thoughts={name: some for name, (some, _) in thoughts.items() if some},
+        unanswered={name: without for name, (some, without) in thoughts.items() if some},
         usual_ends=sum(ends.get(baseline, {}).values()),
     )
 

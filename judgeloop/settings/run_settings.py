@@ -166,6 +166,11 @@ class RunSettings(JudgeSettings):
         "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
         metavar="NAME,...",
     ).field(())
+    strip_thoughts: Annotated[tuple[str, ...], Parse(listed)] = fields.items_setting(
+        "Systems whose files hold thoughts in tags: of their outputs only what stands behind `</think>` is judged.",
+        may_set=anybody,
+        metavar="NAME,...",
+    ).field(())
     epoch: Annotated[str | None, fields.EPOCH] = replace(fields.WHICH_EPOCH, file_only=True).field(None)
     max_item_bytes: Annotated[int, Ge(1)] = fields.run_setting(
         "Maximum bytes of an item with its outputs.", fields.ITEMS, file_only=True

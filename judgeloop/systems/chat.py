@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judgeloop.core.errors import DataError, ErrorKind, InputError, JudgeError, did_you_mean
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
-from judgeloop.engine.generating import THOUGHTS_END
+from judgeloop.core.thoughts import THOUGHTS_END
 from judgeloop.formats.own_files import outside
 from judgeloop.formats.tables import read_bytes
 from judgeloop.providers.catalogue import PROVIDERS, chat_class

@@ -61,6 +61,31 @@ def promptfoo_csv(*results) -> bytes:
     return "\n".join([header, *lines]).encode()
 
 
+def output_items(*given) -> bytes:
+    """Output items of OpenAI's Evals API, each of an answer, a grader's score and an error."""
+    lines = [
+        {
+            "object": "eval.run.output_item",
+            "id": f"outputitem_{n}",
+            "run_id": "evalrun_1",
+            "eval_id": "eval_1",
+            "status": "pass",
+            "datasource_item_id": n,
+            "datasource_item": {"asked": f"2 + {n}?"},
+            "results": [{"name": "exact", "passed": True, "score": score}],
+            "sample": {
+                "input": [{"role": "user", "content": f"2 + {n}?"}],
+                "error": error,
+                "model": "gpt-4.1-2025",
+                "output": [] if answer is None else [{"role": "assistant", "content": answer}],
+                "finish_reason": "stop",
+            },
+        }
+        for n, (answer, score, error) in enumerate(given)
+    ]
+    return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+
+
 def helm_stats() -> bytes:
     def stat(name, mean):
         return {"name": {"name": name, "split": "test"}, "count": 1, "sum": mean, "mean": mean}
@@ -146,6 +171,13 @@ SAMPLES = {
             {"exact_match,strict-match": 1.0, "exact_match,flexible-extract": 1.0},
             {"exact_match,strict-match": 0.0, "exact_match,flexible-extract": 0.0},
         ],
+    ),
+    "openai-output-items": Sample(
+        output_items(("4", 1.0, None), ("6", 0.5, None)),
+        [OutputRow("0", "2 + 0?", model="gpt-4.1-2025", output="4"), OutputRow("1", "2 + 1?", model="gpt-4.1-2025", output="6")],
+        output_items((None, 0.0, {"code": "server_error", "message": "no capacity"})),
+        "item 1: there is no output: no capacity",
+        [{"exact": 1.0}, {"exact": 0.5}],
     ),
     "arena-hard": Sample(
         text("arena_hard.jsonl"),

@@ -10,7 +10,7 @@ import sys
 import zipfile
 
 import pytest
-from formats.samples import FILES, SAMPLES, inspect_archive, inspect_document, text
+from formats.samples import FILES, SAMPLES, inspect_archive, inspect_document, output_items, text
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats import tables
@@ -542,3 +542,64 @@ def test_a_sample_with_an_error_has_the_score_that_its_tool_counts(write, name):
     assert read_recorded(path, scorer).failed == 0
     with pytest.raises(DataError, match="there is no output"):
         read_outputs(path)
+
+
+@pytest.mark.parametrize("more", [True, False])
+def test_a_page_of_output_items_is_read_whole_or_refused(write, more):
+    items = [json.loads(line) for line in output_items(("4", 1.0, None), ("6", 0.5, None)).splitlines()]
+    path = write(json.dumps({"object": "list", "data": items, "has_more": more}))
+    if more:
+        with pytest.raises(DataError, match="the first 2 output items, and says that there are more"):
+            read_outputs(path)
+    else:
+        assert rows_of(path) == SAMPLES["openai-output-items"].outputs
+
+
+def batch_line(custom_id, text, status=200):
+    """A line of an OpenAI batch: an answer, or a request that failed."""
+    if text is None:
+        return {"custom_id": custom_id, "response": {"status_code": status, "body": {"error": {"message": "again"}}}}
+    body = {"model": "m", "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
+    return {"custom_id": custom_id, "response": {"status_code": 200, "body": body}}
+
+
+def message_line(custom_id, text):
+    """The same of an Anthropic batch."""
+    if text is None:
+        return {"custom_id": custom_id, "result": {"type": "expired"}}
+    message = {"type": "message", "model": "m", "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
+    return {"custom_id": custom_id, "result": {"type": "succeeded", "message": message}}
+
+
+@pytest.mark.parametrize("of", [batch_line, message_line])
+def test_of_a_request_that_was_sent_again_the_last_answer_counts(write, of):
+    lines = [of("1", None), of("2", "two"), of("1", "one"), of("2", None), of("3", "old"), of("3", "new")]
+    found = read_outputs(write("".join(f"{json.dumps(line)}\n" for line in lines)))
+    assert [(located.row.id, located.row.output) for located in found.rows] == [
+        ("1", "one"),
+        ("2", "two"),
+        ("3", "new"),
+    ]
+    assert found.failed == 0
+    with pytest.raises(DataError, match="there is no output"):
+        read_outputs(write("".join(f"{json.dumps(of('1', None))}\n" for _ in range(2))))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('land,[demo:new] Name {{land}}\n0,"[FAIL] (0.00)\n\nno\n---\nParis"\n', "results.json"),
+        ("<!DOCTYPE html>\n<html><body>4</body></html>", "HTML or XML"),
+        ('{"results": {"gsm8k": {}}, "configs": {}, "versions": {}, "n-shot": {}}', "--log_samples"),
+        ('{"adapter_spec": {}, "scenario_spec": {}, "name": "mmlu"}', "scenario_state.json"),
+        ('[{"instruction": "p", "generator_1": "a", "generator_2": "b", "preference": 1.0}]', "judge=replay:FILE"),
+        ('{"question_id": 1, "turn": 1, "judge": ["gpt-4"], "model_1": "a", "model_2": "b"}', "judge=replay:FILE"),
+        ('{"uid": "u", "judge": "j", "model": "a", "baseline": "b", "games": []}', "judge=replay:FILE"),
+        ('{"id": "batch_1", "object": "batch", "output_file_id": "file-1"}', "output_file_id"),
+    ],
+)
+def test_files_that_are_known_and_not_read_are_refused_by_name(write, content, says):
+    with pytest.raises(DataError, match="which is not read: ") as caught:
+        read_outputs(write(content))
+    assert says in str(caught.value)
+    assert "map" not in str(caught.value)

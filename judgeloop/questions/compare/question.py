@@ -200,7 +200,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         data, judge = data_notes(run, finished.pool), run.judges[0]
         scores = None
         if isinstance(judge, RecordedJudge):  # nobody reads the outputs beside recorded scores, which may be missing
-            data = replace(data, empty={}, repeated={}, ended={})
+            data = replace(data, empty={}, repeated={}, ended={}, thoughts={}, unanswered={})
             scores = [[judge.scores[item.id, name] for item in run.pool.items] for name in run.pool.systems]
         before = _before(ran)
         represent = config.represent if config.selector_row.vectors else None
