@@ -9,7 +9,7 @@ goes only to the provider, or to the address in the provider's own environment v
 import ipaddress
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -105,6 +105,11 @@ class Names:
     who: str
     base_url: str
     key: str
+
+    @property
+    def address(self) -> str:
+        """The setting as messages show it: settings stand between backticks, variables do not."""
+        return self.base_url if self.base_url.isupper() else f"`{self.base_url}`"
 
 
 OF_JUDGE = Names("judge={}/…", "judge_base_url", JUDGE_KEY)
@@ -209,6 +214,8 @@ def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUD
             f"`{names.who.replace('{}', provider.name)}`: where is the server? Give "
             f"`{names.base_url}=http://HOST:PORT/v1`"
         )
+    if not given and url != provider.url:
+        names = replace(names, base_url=f"{provider.url_variable}", key=f"{provider.key_variable}")
     _check_url(url, names)
     official = provider.owns(url)
     return Endpoint(
@@ -230,7 +237,7 @@ def _check_url(url: str, names: Names) -> None:
     The message does not repeat an address with "@", which may contain a password.
     """
     if "@" in url:
-        raise InputError(f"`{names.base_url}`: a key does not belong in an address; set {names.key}")
+        raise InputError(f"{names.address}: a key does not belong in an address; set {names.key}")
     try:
         parts = urlsplit(url)
         complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
@@ -238,7 +245,7 @@ def _check_url(url: str, names: Names) -> None:
         complete = False
     # What reads the address would leave out a tab or a line feed in it.
     if not complete or any(sign.isspace() or not sign.isprintable() for sign in url):
-        raise InputError(f"`{names.base_url}`: expected http(s)://HOST[:PORT]/…, found {url!r}")
+        raise InputError(f"{names.address}: expected http(s)://HOST[:PORT]/…, found {url!r}")
 
 
 def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Names, *, given: bool) -> str:
@@ -250,16 +257,17 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Na
             f"{name}: expected a key of ASCII letters, digits and signs; found other characters in it, "
             "such as the … of an example; copy the key again"
         )
+    of_judge = names.who == OF_JUDGE.who
     if not key and official:
         raise InputError(
-            f"the {'judge' if names is OF_JUDGE else names.who} needs a key: set "
+            f"the {'judge' if of_judge else names.who} needs a key: set "
             f"{provider.key_variable} in the environment, or write {provider.key_variable}=… to the file "
-            f".env in this folder{'; `judge=metric:rouge2` needs none, but references' if names is OF_JUDGE else ''}"
+            f".env in this folder{'; `judge=metric:rouge2` needs none, but references' if of_judge else ''}"
         )
     parts = urlsplit(url)
     if key and parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise InputError(
-            f"`{names.base_url}`: the key would travel unencrypted to {parts.hostname}; use https, or unset "
+            f"{names.address}: the key would travel unencrypted to {parts.hostname}; use https, or unset "
             f"{name} for a server without a key"
         )
     return key or NO_KEY
