@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, final
 
 from pydantic import (
@@ -259,6 +260,7 @@ class Chat(ABC, Generic[WireT]):
         from judgeloop.providers.http import EVENTS
 
         request, endpoint = self.request(call, messages), self.spec.endpoint
+        key = endpoint.key
         _, api_error = self._sdk()
         options: dict[str, Any] = {}
         if self.limit.of(call) > STREAMED_FROM:
@@ -274,12 +276,17 @@ class Chat(ABC, Generic[WireT]):
             if failure and ran_out(failure):  # it may be billed
                 used_up = self._used_up(call) if read is None else self.limit.truncated(call, 0)
                 return Reply(used_up, cost_p=None)
+            if failure and failure.status == HTTPStatus.UNAUTHORIZED and await _renewed(endpoint, key):
+                why = f"{endpoint.origin} refused the key; it is asked again with the one that its command prints now"
+                raise JudgeError(ErrorKind.CHANGED, why, billed=False) from None
             if failure and self._change_request(failure, request):
                 raise changed(endpoint) from None
             raise ending(error, endpoint) from None
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
             # The body is too large or cut off, or its encoding is unknown.
             raise unreadable(endpoint) from None
+        if endpoint.printed is not None:
+            endpoint.printed.accepted()
         # A server that does not stream sends a JSON object all the same.
         streamed = bool(options) and not raw.content.lstrip().startswith(b"{")
         try:
@@ -461,6 +468,16 @@ def _clean(answer: Answer | Output, endpoint: Endpoint) -> Answer | Output:
         return replace(answer, reason=endpoint.clean(answer.reason))
     text = None if answer.text is None else endpoint.masked(answer.text)
     return replace(answer, text=text, failed=endpoint.clean(answer.failed), model=endpoint.clean(answer.model))
+
+
+async def _renewed(endpoint: Endpoint, key: str) -> bool:
+    """Whether a command prints another key than the one that was refused."""
+    if endpoint.printed is None:
+        return False
+    try:
+        return await endpoint.printed.renewed(key)
+    except InputError as error:
+        raise JudgeError(ErrorKind.REJECTED, str(error), billed=False) from None
 
 
 def _texts(messages: Messages) -> tuple[str, ...]:

@@ -119,10 +119,9 @@ class DataNotes(Part):
     - `guessed`: a sentence on the columns that were guessed; empty if none were
     - `repeated`: the systems that gave the same output to many items, with the number of items
     - `empty`: the systems that gave an output without text to some items, with the number of items
-    - `ended`: the systems of which some outputs are not whole, with the number of items by the way in which they ended:
-      `cut`, `filtered`, `failed`, `unknown`
-    - `thoughts`, `unanswered`: the files of which outputs hold thoughts in tags, with the number of items; and on how
-      many of these no answer stands behind the thoughts
+    - `ended`: how many outputs of each system are not whole, by their end: `cut`, `filtered`, `failed`, `unknown`
+    - `thoughts`: the files of which outputs hold thoughts in tags, with the number of items
+    - `unanswered`: on how many of these no answer stands behind the thoughts
     """
 
     HIDDEN = frozenset({"usual_empty", "usual_ends"})

@@ -341,6 +341,7 @@ def judge_options(
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, named(config.judge), config.specs),
         price=config.judge_price,
+        key_command=config.key_command,
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
@@ -367,6 +368,11 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
     if len(judges) > 1 and by_hand:
         raise InputError(
             "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their own"
+        )
+    asked = sum(map(is_remote, named(config.asked)))
+    if config.key_command is not None and asked != 1:
+        raise InputError(
+            f"`key_command` prints the key of one server; expected one judge that is a model, found {asked}"
         )
     if sum(map(is_remote, named(config.judge))) > 1 and config.judge_base_url is not None:
         raise InputError(

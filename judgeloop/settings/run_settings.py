@@ -73,6 +73,14 @@ class JudgeSettings(MoneySettings):
     judge_base_url: str | None = fields.judge_setting(
         "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
     ).field(None)
+    key_command: str | None = Setting(
+        "Command that prints the key of the judge's server, such as a token of a cloud. It runs without a shell, and again "
+        "when the server refuses the key.",
+        fields.JUDGE,
+        Role.PLACE,
+        metavar="COMMAND",
+        example="az account get-access-token --resource https://cognitiveservices.azure.com",
+    ).field(None)
     judge_name: tuple[str, ...] = fields.judge_setting(
         "Name that stands for the server's address in the keys of verdicts, so that they are found "
         "again at another address. For one judge of several: JUDGE=NAME.",

@@ -363,7 +363,9 @@ def _system_of(description: Description, options: SystemOptions) -> ChatSystem:
     environment = _environment(kind, options)
     asked = replace(options, environment=environment, max_output_tokens=limit, effort=effort)
     key = f"the key in the variable that `system={name}.key-variable` names"
-    endpoint = endpoint_for(provider, asked, Names(f"system {name}", f"system={name}.base-url", key))
+    endpoint = endpoint_for(
+        provider, asked, Names(f"system {name}", f"system={name}.base-url", key, f"system={name}.key-command")
+    )
     url = endpoint.base_url
     price = model_price(provider, model, url, given=options.price, tier=STANDARD)
     if price is not None and options.price is not None:
@@ -394,6 +396,8 @@ def _environment(kind: type[Chat[Any]], options: SystemOptions) -> dict[str, str
         InputError: the variable is not set, holds a key that belongs elsewhere, or has no address.
     """
     provider, given = kind.provider, options.key_variable
+    if given is not None and options.key_command is not None:
+        raise InputError(f"`system={options.name}.key-command`: expected this or `key-variable`, found both")
     found = {name: text for name, text in options.environment.items() if not name.endswith(KEY_ENDING)}
     own = provider.key_variable
     if given is None:
