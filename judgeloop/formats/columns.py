@@ -42,12 +42,12 @@ KNOWN: dict[str, tuple[str, ...]] = {
 }
 GUESSES: dict[str, tuple[str, ...]] = {
     ID: ("item_id", "question_id", "sample_id", "example_id", "prompt_id", "uid"),
-    PROMPT: ("question", "input", "user_input", "query", "problem", MESSAGES, "conversation", "conversations"),
-    REFERENCE: ("target", "expected", "expected_output", "ground_truth", "gold", "ideal"),
+    PROMPT: ("question", "input", "user_input", "query", "problem", "inputs", MESSAGES, "conversation", "conversations"),
+    REFERENCE: ("target", "expected", "expected_output", "ground_truth", "gold", "ideal", "targets"),
     GROUP: ("category",),
     MODEL: ("model_name", "model_id"),
     OUTPUT: (
-        "response", "completion", "answer", "generation", "prediction", "generated_text",
+        "response", "outputs", "completion", "answer", "generation", "prediction", "generated_text",
         "model_output", "model_response", "model_answer", "actual_output",
     ),
 }  # fmt: skip

@@ -509,6 +509,27 @@ def _page(file: OpenedFile) -> list[Any]:
     return listed if isinstance(listed, list) else []
 
 
+def is_deepeval(file: OpenedFile) -> bool:
+    """Whether this is a test run."""
+    return isinstance(within(file.document, "testCases"), list) and "metricsScores" in (file.document or {})
+
+
+def deepeval(file: OpenedFile) -> Iterator[Row]:
+    """A test run of DeepEval (`DEEPEVAL_RESULTS_FOLDER`): a case for each item, with the score of each metric.
+
+    The item is known by its text, as the names of cases count them. A metric that ended in an error has no score.
+    """
+    for number, case in enumerate((file.document or {})["testCases"], start=1):
+        fields: Fields = {"prompt": within(case, "input"), "reference": within(case, "expectedOutput")}
+        measured = within(case, "metricsData") or ()
+        scores = {str(within(one, "name")): None if within(one, "error") else within(one, "score") for one in measured}
+        output = within(case, "actualOutput")
+        if output is None:
+            yield Row(number, fields, failed="the case has no output", scores=scores)
+        else:
+            yield Row(number, fields | {"output": output}, scores=scores)
+
+
 def is_arena_hard(file: OpenedFile) -> bool:
     """Whether the first line has an answer as the last message."""
     messages = file.first.get("messages")

@@ -86,6 +86,24 @@ def output_items(*given) -> bytes:
     return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
 
 
+def deepeval_run(*given) -> bytes:
+    """A test run of DeepEval, each case of an answer, a metric's score and its error."""
+    cases = [
+        {
+            "name": f"test_case_{n}",
+            "input": f"2 + {n}?",
+            "actualOutput": answer,
+            "expectedOutput": str(2 + n),
+            "order": n,
+            "metricsData": [
+                {"name": "Mentions", "threshold": 0.5, "success": not error, "score": score, "error": error}
+            ],
+        }
+        for n, (answer, score, error) in enumerate(given)
+    ]
+    return json.dumps({"testCases": cases, "conversationalTestCases": [], "metricsScores": []}).encode()
+
+
 def helm_stats() -> bytes:
     def stat(name, mean):
         return {"name": {"name": name, "split": "test"}, "count": 1, "sum": mean, "mean": mean}
@@ -178,6 +196,13 @@ SAMPLES = {
         output_items((None, 0.0, {"code": "server_error", "message": "no capacity"})),
         "item 1: there is no output: no capacity",
         [{"exact": 1.0}, {"exact": 0.5}],
+    ),
+    "deepeval": Sample(
+        deepeval_run(("4", 1.0, None), ("6", None, "no key")),
+        [OutputRow(None, "2 + 0?", "2", output="4"), OutputRow(None, "2 + 1?", "3", output="6")],
+        deepeval_run((None, None, "no output")),
+        "case 1: there is no output: the case has no output",
+        [{"Mentions": 1.0}, {"Mentions": None}],
     ),
     "arena-hard": Sample(
         text("arena_hard.jsonl"),

@@ -603,3 +603,20 @@ def test_files_that_are_known_and_not_read_are_refused_by_name(write, content, s
         read_outputs(write(content))
     assert says in str(caught.value)
     assert "map" not in str(caught.value)
+
+
+def test_a_file_that_promptfoo_wrote_of_two_providers_is_read_as_it_meant(write):
+    """Written by promptfoo 0.118.11 of one prompt, two providers and three tests, with an error and a cut output."""
+    path = write(text("promptfoo_two_providers.json"))
+    found = rows_by_model(path)
+    assert {name: [row.fields["id"] for row in rows] for name, rows in found.items()} == {
+        "demo:old": [0, 1, 2],
+        "demo:new": [0, 1, 2],
+    }
+    assert {row.fields["prompt"] for row in found["demo:new"]} == {f"Name the capital of land {n}." for n in (1, 2, 3)}
+    assert [row.ended for row in found["demo:new"]] == ["whole", "cut", "whole"]
+    assert [bool(row.failed) for row in found["demo:old"]] == [False, False, True]
+    assert {name: [row.scores["score"] for row in rows] for name, rows in found.items()} == {
+        "demo:old": [0, 0, 0],
+        "demo:new": [1, 1, 1],
+    }

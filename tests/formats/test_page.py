@@ -24,7 +24,19 @@ def columns():
     return rows
 
 
-TABLES = {"formats": formats, "columns": columns}
+def readings():
+    rows = []
+    for row in FORMATS:
+        said = row.reading
+        rows.append(
+            f"| {row.title} | "
+            + " | ".join(one or "—" for one in (said.tried, said.repeats, said.errors, said.ends))
+            + " |"
+        )
+    return rows
+
+
+TABLES = {"formats": formats, "readings": readings, "columns": columns}
 
 
 def written(text):
