@@ -199,10 +199,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             more = more_to_decide(rule.stronger, tally, run.limits, unasked, sampled=run.sampled)
         if isinstance(groups, ByGroup):
             groups.follow([*outcome.labels, *outcome.further])
-        data, judge = data_notes(run), run.judges[0]
+        data, judge = data_notes(run, finished.pool), run.judges[0]
         scores = None
         if isinstance(judge, RecordedJudge):  # nobody reads the outputs beside recorded scores, which may be missing
-            data = replace(data, empty={}, repeated={})
+            data = replace(data, empty={}, repeated={}, ended={}, thoughts={}, unanswered={})
             scores = [[judge.scores[item.id, name] for item in run.pool.items] for name in run.pool.systems]
         before = _before(ran)
         represent = config.represented if config.selector_row.vectors else None
