@@ -169,6 +169,22 @@ def preference(apart: float | NDArray[np.float64], margin: float = 0.0) -> int |
     return (apart > least) * 1 - (apart < -least) * 1
 
 
+FIRST, SECOND, NEITHER = "first", "second", "neither"  # what a decision model chooses from in a comparison
+DECISION_MARGIN = 0.05  # within which its probabilities of both are a tie, unless the user says another
+
+
+def leaning(shares: Mapping[str, float], margin: float) -> int:
+    """As `preference`, of the probabilities of `FIRST`, `SECOND` and `NEITHER`.
+
+    The mean of their scores would not do: `NEITHER` is a tie where it is the most probable, whatever the others are.
+
+    >>> leaning({"first": 0.11, "second": 0.04, "neither": 0.85}, 0.05), leaning({"first": 0.6, "second": 0.4}, 0.05)
+    (0, 1)
+    """
+    first, second, neither = (shares.get(option, 0.0) for option in (FIRST, SECOND, NEITHER))
+    return 0 if neither >= max(first, second) else preference(first - second, margin)
+
+
 def as_score(preferred: int) -> float:
     """The score of a verdict with this preference: 1, 0.5 or 0."""
     return TIE + preferred / 2
@@ -202,6 +218,15 @@ class Verdict:
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:
             raise ValueError(f"a verdict's score lies in [0, 1], not {self.score!r}")
+
+    @property
+    def graded(self) -> float | None:
+        """By how much a decision model preferred the first, in [0, 1]; None of another judge.
+
+        It is the first one's probability and half of that of a tie. It decides nothing. A rating is graded itself.
+        """
+        shares = self.probabilities or {}
+        return shares[FIRST] + shares[NEITHER] / 2 if FIRST in shares else None
 
     @property
     def preference(self) -> int:

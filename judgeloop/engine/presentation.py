@@ -4,9 +4,12 @@ A judge's score is about the output that it was shown first. Only this module co
 a swapped call. A rating has no order.
 
 In both orders, a tie and anything is a tie. So the second call is made only if the first prefers a
-system: otherwise it cannot change the verdict. Which order comes first is a coin from the item's
-texts. It does not depend on what is already paid for, and is the same for items with the same texts,
-which share their calls, and in runs with another seed, which find the tie that a first call brought.
+system: otherwise it cannot change the verdict. A decision model is always asked in both orders: its
+probabilities are kept, and what is a tie is said here, by the margin of the run, when they are read.
+
+Which order comes first is a coin from the item's texts. It does not depend on what is already paid
+for, and is the same for items with the same texts, which share their calls, and in runs with another
+seed, which find the tie that a first call brought.
 
 One order is another question than both: with many items that get (A, tie), single calls may prefer
 A while both orders prefer B. Its population is that of pairs (item, order).
@@ -17,10 +20,24 @@ the other votes count preferences, which a rating does not have.
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from judgeloop.core.records import TIE, Abstention, Answer, Call, Order, Query, Verdict, Vote, as_score
+from judgeloop.core.records import (
+    DECISION_MARGIN,
+    FIRST,
+    SECOND,
+    TIE,
+    Abstention,
+    Answer,
+    Call,
+    Order,
+    Query,
+    Verdict,
+    Vote,
+    as_score,
+    leaning,
+)
 
 
 def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
@@ -43,34 +60,59 @@ def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> 
 def settles(first: Answer) -> bool:
     """Whether the answer to the first of two calls is the answer, whatever the second says.
 
-    A tie is a tie. Without a verdict in one order the query has none: the other order alone would
-    carry the judge's position bias.
+    A tie is a tie, but for one that another margin might undo. Without a verdict in one order the
+    query has none: the other order alone would carry the judge's position bias.
     """
-    return isinstance(first, Abstention) or first.preference == 0
+    return isinstance(first, Abstention) or (first.probabilities is None and first.preference == 0)
 
 
-def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None]) -> Answer:
+def read(answer: Verdict, margin: float) -> Verdict:
+    """A verdict as it is with this margin, which is kept with a decision model's probabilities, not its score."""
+    shares = answer.probabilities or {}
+    return replace(answer, score=as_score(leaning(shares, margin))) if FIRST in shares else answer
+
+
+def _turned(verdict: Verdict) -> Verdict:
+    """A verdict about two systems as one about them the other way round."""
+    shares, other = verdict.probabilities, {FIRST: SECOND, SECOND: FIRST}
+    turned = shares and {other.get(option, option): share for option, share in shares.items()}
+    return Verdict(1.0 - verdict.score, reason=verdict.reason, swapped=True, probabilities=turned)
+
+
+def _mean_shares(verdicts: Sequence[Verdict]) -> Mapping[str, float] | None:
+    """The mean of the probabilities in both orders; None of a judge that gives none."""
+    told = [verdict.probabilities for verdict in verdicts if verdict.probabilities is not None]
+    if len(told) < len(verdicts):
+        return None
+    return {option: math.fsum(shares[option] for shares in told) / len(told) for option in told[0]}
+
+
+def combine(
+    query: Query, calls: Sequence[Call], answers: Sequence[Answer | None], margin: float = DECISION_MARGIN
+) -> Answer:
     """The answer to `query` from `answers`, each about the order of its call.
 
     `answers` are in the order of `calls`, None for a call that was not made. If the first answer
     settles the verdict, the second is not looked at, even if it is known. Two orders that prefer
     the same system give the mean of their scores. Two orders that disagree give a tie with
-    `flipped` set and both reasons. A rating has a single answer.
+    `flipped` set and both reasons. Probabilities are averaged, but not before the sign is taken: that
+    would take more items. A rating has a single answer.
     """
     verdicts: list[Verdict] = []
     for call, answer in zip(calls, answers, strict=True):
         if isinstance(answer, Abstention):
             return answer
         assert answer is not None, "the second call is left out only if the first settles"
-        straight = call.systems == query.systems
-        verdicts.append(answer if straight else Verdict(1.0 - answer.score, reason=answer.reason, swapped=True))
+        found = read(answer, margin)
+        verdicts.append(found if call.systems == query.systems else _turned(found))
         if settles(answer):
             break
     both = len(verdicts) > 1
     flipped = len({verdict.preference for verdict in verdicts}) > 1
     score = TIE if flipped else sum(verdict.score for verdict in verdicts) / len(verdicts)
     other = verdicts[1].reason if flipped else ""
-    return replace(verdicts[0], score=score, flipped=flipped, both=both, other_reason=other)
+    shares = _mean_shares(verdicts)
+    return replace(verdicts[0], score=score, flipped=flipped, both=both, other_reason=other, probabilities=shares)
 
 
 def _coin(*parts: object) -> bool:

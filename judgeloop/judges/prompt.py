@@ -7,7 +7,8 @@ front matter has these fields:
     fields          the fields that the user part contains
     answer          the field of the reply that holds the label
     labels          every allowed label with its score, for the output shown first or rated
-    schema          the JSON schema of the reply
+    schema          the JSON schema of the reply; for a decision model type = "decision", the kind of question, and
+                    what each label stands for
 
 In the user part `{{field}}` becomes a JSON string (or null) and `{{marker}}` a random marker. All
 fields are filled in one pass, so an output that contains `{{second}}` is not expanded.
@@ -23,12 +24,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.core.records import Call
+from judgeloop.core.records import FIRST, NEITHER, SECOND, TIE, Call
 from judgeloop.formats.own_files import shipped
 from judgeloop.formats.tables import read_text
+from judgeloop.providers.catalogue import DECISION
 
 _FORM = re.compile(r"\A\+\+\+\n(?P<front>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z", re.DOTALL)
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
@@ -37,6 +39,10 @@ OPTIONAL = {"reference", "rubric"}
 MARKER_BYTES = 16
 # Forms of reply that are a bare label, with the word that the names of their prompts contain.
 BARE = {"logprob": "label", "choice": "choice"}
+# The options of a decision between two outputs, and the kinds of question by which one output is rated.
+CHOSEN_FROM = {FIRST: 1.0, SECOND: 0.0, NEITHER: TIE}
+YES_NO = {"yes": 1.0, "no": 0.0}
+MOST_LEVELS = 10  # that every server has
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,11 @@ class Template:
     def rates(self) -> bool:
         """True if the template rates one output, False if it compares two."""
         return "output" in _FIELD.findall(self.user)
+
+    @property
+    def decides(self) -> bool:
+        """True if it is a question to a decision model."""
+        return self.schema.get("type") == DECISION
 
     @property
     def takes_rubric(self) -> bool:
@@ -138,7 +149,30 @@ def parse_template(text: str, path: object) -> Template:
     if len(template.labels) <= 1:
         raise DataError(path, f"expected at least two labels, found {len(template.labels)}")
     _check_fields(path, template, fields)
+    if template.decides:
+        _check_decision(path, template)
     return template
+
+
+def _check_decision(path: object, template: Template) -> None:
+    """Refuse a question that no decision model could be asked, or whose answer has no meaning here."""
+    labels, options = template.labels, template.schema.get("options")
+    if not isinstance(options, dict) or {*options} != {*labels} or not all(map(str.strip, map(str, options.values()))):
+        raise DataError(path, "schema.options needs what each label stands for, in words")
+    levels = [*labels.values()]
+    fits = {
+        "choice": not template.rates and labels == CHOSEN_FROM,
+        "score": template.rates and len(levels) <= MOST_LEVELS and levels == sorted(set(levels)),
+        "yes-no": template.rates and labels == YES_NO,
+    }
+    question = str(template.schema.get("question"))
+    if not fits.get(question):
+        raise DataError(
+            path,
+            f"expected schema.question to be choice with the labels {', '.join(CHOSEN_FROM)} (1, 0 and 0.5) to compare, "
+            f"score with up to {MOST_LEVELS} labels from the lowest on, or yes-no with the labels yes and no (1 and 0) "
+            f"to rate; found {question!r} with {', '.join(labels)}",
+        )
 
 
 def _check_fields(path: object, template: Template, declared: set[str]) -> None:
@@ -180,12 +214,10 @@ def template_for(verdict: str, prompt: str | None, rubric: str | None, *, rating
     template.check_question(rating=rating)
     if verdict == "logprob" and sorted(template.labels.values()) != [0.0, 1.0]:
         raise InputError(f"`verdict=logprob` needs a prompt with two labels, scored 1 and 0; {template.id} has others")
-    bare = template.schema.get("type") == "string"
-    if bare != (verdict in BARE):
-        one, other = ("choice", "logprob") if bare else ("schema", "tool")
-        raise InputError(
-            f"`prompt={template.id}` needs `verdict={one}` or `verdict={other}`, found `verdict={verdict}`"
-        )
+    forms = {"string": tuple(BARE), DECISION: (DECISION,)}.get(str(template.schema.get("type")), ("schema", "tool"))
+    if verdict not in forms:
+        needs = " or ".join(f"`verdict={form}`" for form in sorted(forms))
+        raise InputError(f"`prompt={template.id}` needs {needs}, found `verdict={verdict}`")
     if rubric is None:
         if template.takes_rubric:
             raise InputError(f"`prompt={template.id}` has a place for a rubric; give `rubric`, text or a file")
@@ -195,15 +227,26 @@ def template_for(verdict: str, prompt: str | None, rubric: str | None, *, rating
     return template.with_rubric(_text_or_file(rubric))
 
 
+@runtime_checkable
+class Prompted(Protocol):
+    """A judge that reads a prompt."""
+
+    template: Template
+
+
+def named_template(prompt: str) -> Template:
+    """The template of a file of the user's, or the one that judgeloop ships under this name."""
+    path = Path(prompt)
+    return parse_template(read_text(path), path) if path.suffix == ".md" else shipped_template(prompt)
+
+
 def _named_template(verdict: str, prompt: str | None, rubric: str | None, family: str) -> Template:
     if prompt is None:
         if verdict in BARE:
             return shipped_template(f"{family}-{BARE[verdict]}.v1")
+        family += "-decision" if verdict == DECISION else ""
         return shipped_template(f"{family}.v1" if rubric is None else f"{family}-rubric.v1")
-    path = Path(prompt)
-    if path.suffix == ".md":
-        return parse_template(read_text(path), path)
-    return shipped_template(prompt)
+    return named_template(prompt)
 
 
 def _text_or_file(rubric: str) -> str:

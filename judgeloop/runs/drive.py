@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population
+from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Population
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
@@ -94,6 +94,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         max_item_bytes=config.max_item_bytes,
         missing_abstains=config.missing == ABSTAIN,
         max_failed=config.max_abstentions,
+        tie_margin=DECISION_MARGIN if config.tie_margin is None else config.tie_margin,
         outputs_since={prepared.pool.systems[n]: day for n, day in since_of(config).items()},
     )
 

@@ -52,9 +52,10 @@ from judgeloop.judges.catalogue import (
     recorded_files,
     server_names,
 )
-from judgeloop.judges.prompt import Template, template_for
+from judgeloop.judges.prompt import Prompted, Template, named_template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.providers.catalogue import DECISION
 from judgeloop.settings.run_settings import (
     REFERENCES,
     SECOND,
@@ -199,7 +200,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         *_controls(config, joined.pool, judges, systems),
         _population(config, judges),
         guesses_text(guesses),
-        options.template if any("prompt" in one.identity.parameters for one in judges) else None,
+        next((one.template for one in judges if isinstance(one, Prompted)), None),
         options.template.rubric or "",
         systems,
         ceiling_of(environment),
@@ -299,7 +300,10 @@ def judge_options(
         InputError: a setting is wrong, or no judge reads it.
     """
     # What verdicts are said to depend on has to be read by a judge, if only by one of a panel, or by the proxy.
-    read = frozenset[str]().union(*(parse_spec(spec)[0].reads for spec in config.specs))
+    rows = [parse_spec(spec)[0] for spec in config.specs]
+    read = frozenset[str]().union(*(row.reads for row in rows))
+    read |= {"verdict"} if any(config.verdict in row.verdicts for row in rows) else frozenset()
+    deciding = any(row.decides for row in rows)
     for name in sorted(frozenset[str]().union(*(row.reads for row in JUDGES)) - read):
         value = getattr(config, name)
         if value == declared(type(config))[name].default:
@@ -309,13 +313,16 @@ def judge_options(
             f"`{name}={value}` has no effect with {judges}; it applies to "
             f"{alternatives([row.form for row in JUDGES if name in row.reads])}; leave it out"
         )
+    others = any(row.verdicts and not row.decides for row in rows)
+    template, decision = _templates(config, rating=rating, deciding=deciding, others=others)
     return JudgeOptions(
-        template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
+        template=template,
+        deciding=decision,
         environment=environment,
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, named(config.judge), config.specs),
         price=config.judge_price,
-        tie_margin=config.tie_margin,
+        tie_margin=config.tie_margin or 0.0,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
         effort=config.judge_effort,
@@ -325,6 +332,21 @@ def judge_options(
         allow_plugins=config.allow_plugins,
         offline=offline,
     )
+
+
+def _templates(
+    config: JudgeSettings, *, rating: bool, deciding: bool, others: bool
+) -> tuple[Template, Template | None]:
+    """The instructions of all other judges, and those of decision models; None if no judge is one.
+
+    A prompt is for the judges of its form, and a rubric for every judge.
+    """
+    of_decision = config.prompt is not None and named_template(config.prompt).decides
+    verdict = DECISION if deciding and not others else config.verdict
+    template = template_for(verdict, None if of_decision and others else config.prompt, config.rubric, rating=rating)
+    if not (deciding and others):
+        return template, template if deciding else None
+    return template, template_for(DECISION, config.prompt if of_decision else None, config.rubric, rating=rating)
 
 
 def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:

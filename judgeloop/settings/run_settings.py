@@ -106,9 +106,10 @@ class JudgeSettings(MoneySettings):
         "provider offers (anthropic: also a number of tokens).",
         may_set=anybody,
     ).field(None)
-    tie_margin: fields.TieMargin = 0.0
+    tie_margin: fields.TieMargin = None
     verdict: Annotated[str, one_of(VERDICT_FORMS)] = fields.judge_setting(
-        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.", may_set=anybody
+        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob; decision models have their own.",
+        may_set=anybody,
     ).field("schema")
     lenient_replies: bool = fields.judge_setting(
         "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "

@@ -115,7 +115,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         joined = join(runs, allow_partial=config.allow_partial)
         check_winner(config, joined.pool)
         scorers = " and ".join(dict.fromkeys(run.scorer for run in runs))
-        judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin)
+        judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin or 0.0)
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 

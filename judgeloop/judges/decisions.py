@@ -1,0 +1,93 @@
+"""A judge that is a decision model: its questions, and what verdict follows from the probabilities of their options.
+
+`openai-decisions/MODEL`, `typesafe/MODEL` and `systemone/NAME` are such judges; `providers/decisions.py` asks them. The
+prompt has no random marker, as one would move the probabilities. All probabilities are kept with the verdict. So the
+margin within which two answers tie is no part of a verdict's key: `engine/presentation.py` applies it on reading.
+"""
+
+from functools import cached_property
+from typing import Any, final
+
+from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, JudgeIdentity, Verdict, as_score, leaning
+from judgeloop.judges.base import JudgeOptions
+from judgeloop.judges.chat import LEAST_MASS, ModelJudge, unlikely
+from judgeloop.judges.prompt import Template, template_for
+from judgeloop.providers.catalogue import DECISION
+from judgeloop.providers.chat import REFUSED, Chat, ChatSpec, Said
+from judgeloop.providers.decisions import MOST_OUTPUT, Decided, Kind, TypedQuestion, TypedQuestions, Shares
+from judgeloop.providers.endpoint import endpoint_for
+from judgeloop.providers.pricing import model_price, published_at
+
+# Part of every verdict's key. Raise it when the same probabilities could give another verdict.
+READER_VERSION = 1
+VERDICT = "verdict"  # the name of the question that decides
+ROUNDED = 0.005  # what rounding to two decimals changes in a probability
+
+
+@final
+class DecisionJudge(ModelJudge):
+    """A decision model; each call of `judge` sends one HTTP request with all questions about one call."""
+
+    @cached_property
+    def identity(self) -> JudgeIdentity:
+        """The model, and everything else that can change a verdict; the provider's name says the wire form."""
+        spec = self.chat.spec
+        return JudgeIdentity(
+            provider=self.chat.provider.name,
+            model=spec.model,
+            parameters={**spec.endpoint.identity, "prompt": self.template.digest, "reader": str(READER_VERSION)},
+        )
+
+    def _messages(self, call: Call) -> list[tuple[str, str]]:
+        return super()._messages(call)[1:]  # the instructions are part of the questions
+
+    def _answer(self, said: Said) -> Answer:
+        assert isinstance(said, Decided), "a decision model was asked"
+        if said.unreadable:
+            return Abstention(f"unparsable: {said.unreadable}", again=True)
+        if said.mass < LEAST_MASS:
+            return unlikely(said.mass)
+        shares = said.shares[VERDICT]
+        if shares is None:
+            return Abstention(REFUSED)
+        total = sum(shares.values())
+        if min(shares.values()) < 0 or abs(total - 1) > ROUNDED * (len(shares) + 1):
+            return Abstention(f"not a distribution: the probabilities add up to {total:.2f}")
+        shares = {option: share / total for option, share in shares.items()}
+        return Verdict(self._score(shares), _in_words(shares), probabilities=shares)
+
+    def _score(self, shares: Shares) -> float:
+        """The mean of a rating's levels, never the server's, which is rounded; a comparison's by the usual margin."""
+        if self.template.rates:
+            return min(1.0, sum(self.template.labels[level] * share for level, share in shares.items()))
+        return as_score(leaning(shares, DECISION_MARGIN))
+
+
+def _in_words(shares: Shares) -> str:
+    return ", ".join(f"{option} {share:.2f}" for option, share in shares.items())
+
+
+def decision_judge(kind: type[Chat[Any]], model: str, options: JudgeOptions) -> DecisionJudge:
+    """Create the judge `PROVIDER/MODEL`, asked by a `kind` of decisions.
+
+    Raises:
+        InputError: the address, the key or the price is missing or wrong.
+    """
+    provider, endpoint = kind.provider, endpoint_for(kind.provider, options)
+    url = endpoint.base_url
+    template = options.deciding or template_for(DECISION, None, None, rating=options.template.rates)
+    spec = ChatSpec(
+        model,
+        endpoint,
+        model_price(provider, model, url, given=options.price, tier=options.tier),
+        questions_of(template),
+        max_output_tokens=MOST_OUTPUT,
+        published=published_at(provider, url),
+    )
+    return DecisionJudge(kind(spec), template)
+
+
+def questions_of(template: Template) -> TypedQuestions:
+    """What a template asks: one question, whose instructions are its system part."""
+    schema = template.schema
+    return TypedQuestions.of([TypedQuestion(VERDICT, Kind(schema["question"]), template.system, schema["options"])])

@@ -1,0 +1,211 @@
+"""Decision models on the command line, against a server on loopback that keeps the bill."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.chat_server import ChatServer, completion, goodness
+from support.commandline import judgeloop, result_of
+from support.decision_server import billed_tokens, decided, decision_server, honest
+from support.outputs import write_outputs
+
+ITEMS = 40
+JEV_P = 42_000  # picodollars a token: $0.042 a million
+
+
+def write(name, text):
+    return write_outputs(Path(f"{name}.jsonl"), [text(n) for n in range(ITEMS)])
+
+
+@pytest.fixture(autouse=True)
+def files():
+    write("old", lambda n: f"an answer of some length to {n}")
+    write("new", lambda n: f"a {'good' if n % 8 else 'poor'} answer of some length to {n}")
+
+
+@pytest.fixture
+def server():
+    found = decision_server()
+    yield found
+    found.close()
+
+
+def typesafe(server: ChatServer) -> dict[str, str]:
+    return {"TYPESAFE_API_KEY": "tsk-of-tests", "TYPESAFE_BASE_URL": server.root}
+
+
+def systemone(server: ChatServer) -> list[str]:
+    return ["--judge", "systemone/m", "--judge-base-url", server.url]
+
+
+COMPARE = ["compare", "old.jsonl", "new.jsonl", "--controls", "off"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "price_p"),
+    [
+        (["--judge", "typesafe/jev-latest", "--judge-price", "0.042,0"], JEV_P),
+        (["--judge", "openai-decisions/gpt-6-luna", "--judge-price", "0.10,0"], 100_000),
+        (["--judge", "systemone/m", "--judge-price", "0.02,0"], 20_000),
+    ],
+)
+def test_a_comparison_is_decided_and_the_bill_is_the_servers(server, flags, price_p):
+    found = result_of(*COMPARE, *flags, "--judge-base-url", server.url, "--budget", "0.10")
+    assert (found["winner"], found["outcome"]) == ("new", "decided")
+    assert len(server.requests) == found["attempts"]
+    assert round(found["spent_usd"] * 10**12) == billed_tokens(server) * price_p
+    again = result_of(*COMPARE, *flags, "--judge-base-url", server.url, "--budget", "0.10")
+    assert (again["attempts"], again["winner"]) == (0, "new")
+    assert len(server.requests) == found["attempts"]
+
+
+def test_an_address_of_ones_own_is_free_of_charge(server):
+    found = result_of(*COMPARE, *systemone(server))
+    assert (found["winner"], found["spent_usd"]) == ("new", 0.0)
+
+
+def test_every_pair_is_asked_in_both_orders_also_after_a_tie(server):
+    write("same", lambda n: f"no answer of some length to {n}")
+    found = result_of(
+        "compare", "old.jsonl", "same.jsonl", *systemone(server), "--controls", "off", "--max-judgments", "12"
+    )
+    assert (found["judged"], found["ties"]) == (12, 12)
+    assert found["attempts"] == 24
+
+
+def test_another_margin_costs_nothing_and_is_another_run(server):
+    server.respond = lambda request, number: decided(request, leaning)
+    flags = [*COMPARE, *systemone(server), "--max-judgments", "30"]
+    wider = result_of(*flags, "--tie-margin", "0.2")
+    assert wider["ties"] == wider["judged"] > 0
+    asked = len(server.requests)
+    usual = result_of(*flags)
+    assert (usual["winner"], usual["ties"]) == ("new", usual["flips"])
+    assert len(server.requests) == asked, "the verdicts of before are read with the new margin"
+    assert wider["run"] != usual["run"]
+
+
+def leaning(shown, question, names):
+    """Leans to what is good by 0.1."""
+    best = "first" if shown["first_answer"].count("good") else "second"
+    return {name: 0.5 if name == best else 0.4 if name != "neither" else 0.1 for name in names}
+
+
+def test_orders_that_disagree_are_a_tie_that_is_told(server):
+    server.respond = lambda request, number: decided(
+        request, lambda shown, question, names: {"first": 0.8, "second": 0.1, "neither": 0.1}
+    )
+    found = result_of(*COMPARE, *systemone(server), "--max-judgments", "10")
+    assert (found["ties"], found["flips"]) == (10, 10)
+
+
+def test_refusals_are_abstentions_and_no_ties(server):
+    def some(shown, question, names):
+        return None if shown["task"] in {"p3", "p7"} else honest(shown, question, names)
+
+    server.respond = lambda request, number: decided(request, some)
+    found = result_of(
+        *COMPARE,
+        *systemone(server),
+        "--max-judgments",
+        str(ITEMS),
+        JUDGELOOP_MAX_ABSTENTIONS="0.5",
+        JUDGELOOP_MIN_JUDGMENTS=str(ITEMS - 2),
+    )
+    assert (found["abstentions"], found["ties"]) == (2, 5)
+
+
+def test_a_chat_judge_and_a_decision_model_form_a_panel_each_in_its_form(server):
+    usage = {"prompt_tokens": 400, "completion_tokens": 9}
+
+    def both(request, number):
+        if "questions" in request:
+            return decided(request)
+        return completion(json.dumps({"winner": goodness(request)}), usage=usage)
+
+    server.respond = both
+    found = result_of(
+        *COMPARE, "--judge", "openai/gpt-4.1", "--judge", "typesafe/jev-1.14.0", "--rubric", "Which is better?",
+        OPENAI_BASE_URL=server.url, OPENAI_API_KEY="k", **typesafe(server), JUDGELOOP_JUDGE_PRICE="1,1",
+    )  # fmt: skip
+    assert (found["winner"], found["judges"]) == ("new", ["openai/gpt-4.1", "typesafe/jev-1.14.0"])
+    asked = [json.dumps(request) for request in server.requests]
+    assert all("Which is better?" in request for request in asked), "a rubric is for every judge"
+    assert {"questions" in request for request in server.requests} == {True, False}
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_decision_model_is_a_proxy_of_another_judge_in_an_estimate(server):
+    Path("own_rating.py").write_text("def rate(output):\n    return float('good' in output)\n", encoding="utf-8")
+    Path("prices.toml").write_text('["typesafe/jev-1.14.0"]\ninput_per_mtok = 0.042\noutput_per_mtok = 0\n')
+    found = result_of(
+        "estimate", "new.jsonl", "--judge", "python:own_rating:rate", "--allow-plugins", "--proxy",
+        "typesafe/jev-1.14.0", "--budget", "0.05", "--max-judgments", "20", "--judge-price", "prices.toml", **typesafe(server),
+    )  # fmt: skip
+    assert found["proxy"] == "typesafe/jev-1.14.0"
+    assert 0.5 < found["proxy_mean"] < 1.0
+    assert len(server.requests) == ITEMS
+    assert round(found["spent_usd"] * 10**12) == billed_tokens(server) * JEV_P
+
+
+@pytest.mark.parametrize(
+    ("flags", "meant"),
+    [
+        (["--judge", "openai:decisions:gpt-6-luna"], "openai-decisions/gpt-6-luna"),
+        (["--judge", "openai/decisions:gpt-6-luna"], "openai-decisions/gpt-6-luna"),
+        (["--judge", "jev-latest"], "typesafe/jev-latest"),
+        (["--judge", "typsafe/jev-latest"], "typesafe/jev-latest"),
+        (["--judge", "openai/gpt-6-luna", "--verdict", "decision"], "openai-decisions/gpt-6-luna"),
+        (["--judge", "vllm/Qwen/Qwen3-8B", "--verdict", "decision", "--judge-base-url", "http://localhost:1/v1"],
+         "systemone/Qwen/Qwen3-8B"),
+    ],
+)  # fmt: skip
+def test_other_names_of_decision_models_are_understood(flags, meant):
+    done = judgeloop("compare", "old.jsonl", "new.jsonl", *flags, OPENAI_API_KEY="k")
+    assert done.exit_code == 2
+    assert f"did you mean {meant}?" in done.stderr
+
+
+def test_a_server_of_others_without_a_known_price_is_refused_before_anything_is_sent():
+    done = judgeloop(*COMPARE, "--judge", "systemone/m", "--judge-base-url", "https://decisions.example/v1")
+    assert done.exit_code == 2
+    assert "no price is known for this model" in done.stderr
+
+
+CLASS = """
+from judgeloop.parts import BaseJudge, JudgeIdentity
+from judgeloop.core.records import Reply, Verdict
+
+
+class Longer(BaseJudge):
+    identity = JudgeIdentity("python", "own_class:Longer", {"version": "1"}, mark=":")
+
+    async def judge(self, call):
+        lengths = [len(output) for output in call.outputs]
+        return Reply(Verdict(0.5 + 0.5 * ((lengths[0] > lengths[1]) - (lengths[0] < lengths[1]))), cost_p=0)
+
+
+class Half:
+    identity = Longer.identity
+
+
+class Needy(Longer):
+    def __init__(self, address):
+        self.address = address
+"""
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_judge_of_a_class_works_on_the_command_line():
+    Path("own_class.py").write_text(CLASS, encoding="utf-8")
+    write("long", lambda n: f"an answer of some length to {n}, and then more of it")
+    flags = ["compare", "old.jsonl", "long.jsonl", "--allow-plugins", "--judge"]
+    found = result_of(*flags, "python:own_class:Longer")
+    assert (found["winner"], found["judges"]) == ("long", ["python:own_class:Longer"])
+    assert result_of(*flags, "python:own_class:Longer")["attempts"] == 0
+    for name, said in (("Half", "lacks aclose, blind"), ("Needy", "missing 1 required positional argument")):
+        done = judgeloop(*flags, f"python:own_class:{name}")
+        assert done.exit_code == 2
+        assert said in done.stderr

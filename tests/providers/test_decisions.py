@@ -1,0 +1,208 @@
+"""Decision models over the wire: what is sent in each form, and what a reply of each is read as."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.chat_judges import chat_judge
+from support.chat_server import Response, error
+from support.decision_server import asked, decided, material
+from support.endings import replied
+
+from judgeloop.core.records import Abstention, Call, Item, Verdict
+from judgeloop.judges.prompt import shipped_template
+from judgeloop.providers.decisions import path_at
+from judgeloop.providers.pricing import price_from_text
+
+FORMS = ["openai-decisions", "typesafe", "systemone"]
+CALL = Call(Item("i", "Say something.", "good"), ("a", "b"), ("a good answer", "an answer"))
+RATING = Call(CALL.item, ("a",), CALL.outputs[:1])
+PRICE = price_from_text("1,0")
+
+each_form = pytest.mark.parametrize("form", FORMS)
+
+
+def ask(form, server, *, call=CALL, prompt="pairwise-decision.v1", url="", **more):
+    template = shipped_template(prompt)
+    template = template.with_rubric("brevity") if template.takes_rubric else template
+    return replied(chat_judge(form, url or server.url, template=template, price=PRICE, **more), call)
+
+
+def serve(server, shares, **usage):
+    server.respond = lambda request, number: decided(request, lambda shown, question, names: shares, **usage)
+
+
+@each_form
+def test_one_question_is_sent_with_nothing_optional_and_no_marker(chat_server, form):
+    serve(chat_server, {"first": 0.7, "second": 0.2, "neither": 0.1})
+    bodies = [ask(form, chat_server) and chat_server.requests[-1] for _ in range(2)]
+    assert bodies[0] == bodies[1], "the same question is the same request"
+    (body, _), template = bodies, shipped_template("pairwise-decision.v1")
+    assert set(body) == {"model", "questions", "input" if form == "openai-decisions" else "state"}
+    assert chat_server.paths[-1] == ("/v1/decisions" if form == "openai-decisions" else "/v1/systemone")
+    assert material(body) == {
+        "task": "Say something.", "reference": "good", "first_answer": "a good answer", "second_answer": "an answer",
+    }  # fmt: skip
+    (question,) = asked(body).values()
+    assert question["instructions"] == template.system
+    if form == "openai-decisions":
+        told = {one["value"]: one["description"] for one in question["choices"]}
+    else:
+        told = question["criteria"]
+    assert list(told.items()) == list(template.schema["options"].items())
+
+
+@each_form
+@pytest.mark.parametrize(
+    ("shares", "score"),
+    [
+        ({"first": 0.7, "second": 0.2, "neither": 0.1}, 1.0),
+        ({"first": 0.2, "second": 0.7, "neither": 0.1}, 0.0),
+        ({"first": 0.11, "second": 0.1, "neither": 0.79}, 0.5),
+        ({"first": 0.3, "second": 0.2, "neither": 0.5}, 0.5),
+        ({"first": 0.47, "second": 0.43, "neither": 0.1}, 0.5),
+        ({"first": 0.48, "second": 0.43, "neither": 0.09}, 0.5),
+        ({"first": 0.49, "second": 0.43, "neither": 0.08}, 1.0),
+        ({"first": 1.0, "second": 0.0, "neither": 0.0}, 1.0),
+        ({"first": 0.5, "second": 0.3, "neither": 0.19}, 1.0),
+    ],
+)
+def test_probabilities_become_a_verdict_and_are_kept(chat_server, form, shares, score):
+    serve(chat_server, shares)
+    answer = ask(form, chat_server).answer
+    assert isinstance(answer, Verdict)
+    assert answer.score == score
+    total = sum(shares.values())
+    assert answer.probabilities == pytest.approx({name: share / total for name, share in shares.items()})
+    assert answer.graded == pytest.approx((shares["first"] + shares["neither"] / 2) / total)
+
+
+@each_form
+@pytest.mark.parametrize(
+    ("shares", "why", "again"),
+    [
+        (None, "refused by the judge", False),
+        ({"first": 0.7, "second": 0.2, "neither": 0.0}, "add up to 0.90", False),
+        ({"first": 1.2, "second": -0.2, "neither": 0.0}, "not a distribution", False),
+        ({"first": 0.7, "second": 0.3}, "the options first, second are not those", True),
+        ({"A": 0.7, "second": 0.3, "neither": 0.0}, "the options A, second", True),
+    ],
+)
+def test_what_is_no_distribution_over_the_options_is_an_abstention_that_is_paid(chat_server, form, shares, why, again):
+    serve(chat_server, shares)
+    reply = ask(form, chat_server)
+    assert isinstance(reply.answer, Abstention)
+    assert why in reply.answer.reason
+    assert reply.answer.again == again
+    assert reply.cost_p == reply.usage.input_tokens * 1_000_000 > 0
+
+
+@each_form
+def test_an_answer_of_another_type_is_unreadable(chat_server, form):
+    def turned(request, number):
+        body = json.loads(decided(request).body)
+        answers = body["answers"] if form == "openai-decisions" else body["answers"].values()
+        for one in answers:
+            one["type"] = "score"
+        return Response(body=json.dumps(body).encode())
+
+    chat_server.respond = turned
+    answer = ask(form, chat_server).answer
+    assert (isinstance(answer, Abstention), answer.again) == (True, True)
+    assert "is of the type 'score', not 'choice'" in answer.reason
+
+
+@pytest.mark.parametrize("place", ["vllm", "sglang"])
+def test_labels_that_the_model_would_not_have_said_are_no_verdict(chat_server, place):
+    def unlikely(request, number):
+        body = json.loads(decided(request).body)
+        if place == "vllm":
+            body["diagnostics"] = {"verdict": {"label_mass": 0.006, "argmax_is_label": False}}
+        else:
+            body["answers"]["verdict"]["x_label_mass"] = 0.006
+        return Response(body=json.dumps(body).encode())
+
+    chat_server.respond = unlikely
+    answer = ask("systemone", chat_server).answer
+    assert answer == Abstention("the labels are unlikely first tokens (their probabilities add up to 0.01)")
+
+
+@each_form
+def test_a_rating_is_the_mean_of_its_levels_and_not_the_servers_score(chat_server, form):
+    levels = [0.0, 0.1, 0.2, 0.3, 0.4]
+    chat_server.respond = lambda request, number: decided(
+        request, lambda shown, question, names: dict(zip(names, levels, strict=True))
+    )
+    answer = ask(form, chat_server, call=RATING, prompt="rating-decision.v1").answer
+    assert answer.score == pytest.approx(sum(n / 4 * share for n, share in enumerate(levels)))
+    assert list(answer.probabilities) == ["useless", "poor", "middling", "good", "excellent"]
+    assert answer.graded is None
+    (question,) = asked(chat_server.requests[-1]).values()
+    told = [one["description"] for one in question["levels"]] if form == "openai-decisions" else question["criteria"]
+    assert told == list(shipped_template("rating-decision.v1").schema["options"].values())
+
+
+@each_form
+def test_a_yes_or_no_is_the_probability_of_yes(chat_server, form):
+    serve(chat_server, {"yes": 0.83, "no": 0.17})
+    answer = ask(form, chat_server, call=RATING, prompt="rating-decision-yes-no.v1").answer
+    assert answer.score == pytest.approx(0.83)
+    (question,) = asked(chat_server.requests[-1]).values()
+    assert question["type"] == ("predicate" if form == "openai-decisions" else "noul")
+    assert material(chat_server.requests[-1])["rubric"] == "brevity"
+
+
+@each_form
+def test_free_output_however_much_is_reported_contradicts_no_quote(chat_server, form):
+    serve(chat_server, {"first": 0.7, "second": 0.2, "neither": 0.1}, output_tokens=2000)
+    judge = chat_judge(form, chat_server.url, price=PRICE)
+    reply, quote = replied(judge, CALL), judge.quote(CALL)
+    assert (reply.breach, reply.usage.output_tokens) == ("", 2000)
+    assert reply.cost_p == reply.usage.input_tokens * 1_000_000 <= quote.cost_p
+    assert quote.tokens < 10_000, "free output counts against no limit of tokens a minute"
+
+
+def test_the_cost_that_a_gateway_reports_is_booked_where_it_is_larger(chat_server):
+    serve(chat_server, {"first": 0.7, "second": 0.2, "neither": 0.1}, cost=0.0021)
+    assert ask("systemone", chat_server).cost_p == 2_100_000_000
+    serve(chat_server, {"first": 0.7, "second": 0.2, "neither": 0.1}, cost=1e-9)
+    reply = ask("systemone", chat_server)
+    assert reply.cost_p == reply.usage.input_tokens * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("base", "route", "path"),
+    [
+        ("http://localhost:8000/v1", "systemone", "/systemone"),
+        ("http://localhost:8000/v1/", "decisions", "/decisions"),
+        ("https://api.typesafe.ai", "systemone", "/v1/systemone"),
+        ("https://api.typesafe.ai/", "systemone", "/v1/systemone"),
+        ("https://api.perplexity.ai/v1/decisions", "systemone", "https://api.perplexity.ai/v1/decisions"),
+        ("https://x.example/api/systemone/", "systemone", "https://x.example/api/systemone"),
+    ],
+)
+def test_the_route_is_added_to_an_address_unless_it_is_there(base, route, path):
+    assert path_at(base, route) == path
+
+
+def test_a_whole_address_is_posted_to_as_it_is(chat_server):
+    serve(chat_server, {"first": 0.7, "second": 0.2, "neither": 0.1})
+    ask("systemone", chat_server, url=f"{chat_server.root}/api/alpha/decisions")
+    assert chat_server.paths == ["/api/alpha/decisions"]
+
+
+@each_form
+def test_a_reply_without_usage_costs_its_worst_case(chat_server, form):
+    serve(chat_server, {"first": 0.7, "second": 0.2, "neither": 0.1}, input_tokens="many")
+    assert ask(form, chat_server).cost_p is None
+
+
+@each_form
+def test_the_server_gets_no_header_of_the_environment(chat_server, form, monkeypatch):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-secret")
+    chat_server.respond = lambda request, number: error(401)
+    with pytest.raises(Exception, match="not accepted"):
+        ask(form, chat_server, own=True)
+    assert "secret" not in json.dumps(chat_server.headers)
