@@ -14,7 +14,7 @@ from judgeloop.judges.chat import LEAST_MASS, ModelJudge, unlikely
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.providers.catalogue import DECISION
 from judgeloop.providers.chat import REFUSED, Chat, ChatSpec, Said
-from judgeloop.providers.decisions import MOST_OUTPUT, Decided, Kind, TypedQuestion, TypedQuestions, Shares
+from judgeloop.providers.decisions import MOST_OUTPUT, Decided, Kind, Shares, TypedQuestion, TypedQuestions
 from judgeloop.providers.endpoint import endpoint_for
 from judgeloop.providers.pricing import model_price, published_at
 

@@ -8,12 +8,13 @@ import pytest
 from support.chat_judges import chat_judge
 from support.chat_server import Response, error
 from support.decision_server import asked, decided, material
-from support.endings import replied
+from support.endings import ends, replied
 
-from judgeloop.core.records import Abstention, Call, Item, Verdict
+from judgeloop.core.errors import ErrorKind
+from judgeloop.core.records import Abstention, Call, Item, Reply, Verdict
 from judgeloop.judges.prompt import shipped_template
-from judgeloop.providers.decisions import path_at
-from judgeloop.providers.pricing import price_from_text
+from judgeloop.providers.decisions import OpenAIDecisions, SystemOne, TypeSafe, path_at
+from judgeloop.providers.pricing import model_price, price_from_text, published_price
 
 FORMS = ["openai-decisions", "typesafe", "systemone"]
 CALL = Call(Item("i", "Say something.", "good"), ("a", "b"), ("a good answer", "an answer"))
@@ -206,3 +207,76 @@ def test_the_server_gets_no_header_of_the_environment(chat_server, form, monkeyp
     with pytest.raises(Exception, match="not accepted"):
         ask(form, chat_server, own=True)
     assert "secret" not in json.dumps(chat_server.headers)
+
+
+def fail(server, status, body):
+    server.respond = lambda request, number: Response(status, json.dumps(body).encode())
+
+
+@pytest.mark.parametrize("form", ["typesafe", "systemone"])
+def test_an_item_that_has_too_many_tokens_is_too_long_and_was_not_billed(chat_server, form):
+    fail(chat_server, 400, {"detail": {"error_type": "max_tokens_exceeded"}})
+    reply = ask(form, chat_server)
+    assert reply == Reply(Abstention("too long for the model"), cost_p=0)
+    assert len(chat_server.requests) == 1
+
+
+@each_form
+def test_a_request_that_a_check_refuses_is_told_without_the_texts_that_it_quotes(chat_server, form):
+    wrong = {"loc": ["body", "state"], "msg": "Input should be shorter", "type": "x", "input": "SECRET TEXT"}
+    fail(chat_server, 422, {"detail": [wrong]})
+    with ends(ErrorKind.REFUSED, match="body.state: Input should be shorter") as caught:
+        ask(form, chat_server)
+    assert "SECRET" not in str(caught.value)
+
+
+@each_form
+def test_a_model_that_answers_no_decisions_ends_the_run_at_once(chat_server, form):
+    fail(chat_server, 501, {"error": {"message": "The model does not support the structured decision API"}})
+    with ends(ErrorKind.REJECTED, match="cannot do what is asked.*does not support the structured decision") as caught:
+        ask(form, chat_server)
+    assert not caught.value.billed
+
+
+@pytest.mark.parametrize(("status", "words"), [(401, "the key is not accepted"), (403, "no key was sent")])
+def test_a_wrong_key_and_no_key_are_told_apart(chat_server, status, words):
+    fail(chat_server, status, {"detail": "no"})
+    with ends(ErrorKind.REJECTED, match=words):
+        ask("typesafe", chat_server, key="none" if status == 403 else "k")
+
+
+PRICES = [
+    (OpenAIDecisions, "gpt-6-luna", "https://api.openai.com/v1", 100_000),
+    (TypeSafe, "jev-latest", "https://api.typesafe.ai", 42_000),
+    (TypeSafe, "jev-1.14.0", "https://api.typesafe.ai", 42_000),
+    (SystemOne, "typesafe/jev-1.14", "https://openrouter.ai/api/alpha/decisions", 42_000),
+    (SystemOne, "pplx-decider-v1.2", "https://api.perplexity.ai/v1/decisions", 20_000),
+    (SystemOne, "gpt-6-luna", "https://api.openai.com/v1", None),  # the price of the chat model
+    (SystemOne, "m", "https://decisions.example/v1", None),
+    (SystemOne, "m", "http://8.8.8.8:8000/v1", None),
+    (SystemOne, "m", "http://localhost:8000/v1", 0),
+    (SystemOne, "m", "http://192.168.1.7:8000/v1", 0),
+    (SystemOne, "m", "http://gpu-box:8000/v1", 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "model", "url", "input_p"), PRICES)
+def test_the_published_price_is_that_of_the_input_and_only_a_server_at_home_is_free(kind, model, url, input_p):
+    price = model_price(kind.provider, model, url, given=None, tier="standard")
+    found = None if price is None else (price.input.base_p, price.output.base_p)
+    assert found == (None if input_p is None else (input_p, 0))
+
+
+def test_a_chat_model_without_a_price_of_its_output_has_none():
+    assert published_price("jev-1.14.0", provider="typesafe") is None
+    assert published_price("gpt-6-luna", provider="openai").output.base_p > 0
+
+
+@each_form
+def test_the_quote_bounds_the_most_tokens_that_k_questions_were_seen_to_take(chat_server, form):
+    """Jev: 310 tokens with one question, 8,581 with 400; OpenAI 350 for two; vLLM counts the text for each."""
+    call = Call(Item("i", "p" * 3000), ("a", "b"), ("é" * 900, "🙂" * 200))
+    quote = chat_judge(form, chat_server.url, price=PRICE).quote(call)
+    texts = 3000 + 1800 + 800
+    assert quote.cost_p >= (texts + 2048 + 256) * 1_000_000
+    assert quote.cost_p < (texts + 6000) * 1_000_000
