@@ -170,6 +170,7 @@ def preference(apart: float | NDArray[np.float64], margin: float = 0.0) -> int |
 
 
 FIRST, SECOND, NEITHER = "first", "second", "neither"  # what a decision model chooses from in a comparison
+CRITERION = "."  # parts the name of a criterion from its option, among the probabilities of a verdict
 DECISION_MARGIN = 0.05  # within which its probabilities of both are a tie, unless the user says another
 
 
@@ -201,7 +202,8 @@ class Verdict:
     the scores of a panel's judges, None for an abstention. `swapped` is True when the call whose
     reason this is showed the second system first; None if those of a panel's judges differ. If the orders
     disagreed, `other_reason` is that of the call in the other order. `probabilities` are those that a decision
-    model gave its options. A verdict of a ledger also says which `model` answered, and when (`at`, ISO 8601, UTC).
+    model gave its options. `criteria` are the scores by single criteria, if there are any. A verdict of a ledger also
+    says which `model` answered, and when (`at`, ISO 8601, UTC).
     """
 
     score: float
@@ -212,6 +214,7 @@ class Verdict:
     swapped: bool | None = field(default=False, compare=False, repr=False)
     other_reason: str = field(default="", compare=False, repr=False)
     probabilities: Mapping[str, float] | None = field(default=None, compare=False, repr=False)
+    criteria: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
     model: str = field(default="", compare=False, repr=False)
     at: str = field(default="", compare=False, repr=False)
 

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from judgeloop.core.records import (
+    CRITERION,
     DECISION_MARGIN,
     FIRST,
     SECOND,
@@ -37,6 +38,7 @@ from judgeloop.core.records import (
     Vote,
     as_score,
     leaning,
+    preference,
 )
 
 
@@ -67,24 +69,61 @@ def settles(first: Answer) -> bool:
 
 
 def read(answer: Verdict, margin: float) -> Verdict:
-    """A verdict as it is with this margin, which is kept with a decision model's probabilities, not its score."""
-    shares = answer.probabilities or {}
-    return replace(answer, score=as_score(leaning(shares, margin))) if FIRST in shares else answer
+    """A verdict as it is with this margin, which is kept with a decision model's probabilities, not its score.
+
+    The scores by criteria are found among them, too.
+    """
+    if answer.probabilities is None:
+        return answer
+    parts: dict[str, dict[str, float]] = {}
+    for name, share in answer.probabilities.items():
+        criterion, _, option = name.rpartition(CRITERION)
+        parts.setdefault(criterion, {})[option] = share
+    whole = parts.pop("", {})
+    score = as_score(leaning(whole, margin)) if FIRST in whole else answer.score
+    return replace(answer, score=score, criteria={name: _by_one(own, margin) for name, own in parts.items()})
+
+
+def _by_one(shares: Mapping[str, float], margin: float) -> float:
+    """The score by one criterion: which is better, or the mean of levels that are given from the lowest on."""
+    if FIRST in shares:
+        return as_score(leaning(shares, margin))
+    places = enumerate(shares.values())
+    return min(1.0, math.fsum(place * share for place, share in places) / max(1, len(shares) - 1))
 
 
 def _turned(verdict: Verdict) -> Verdict:
     """A verdict about two systems as one about them the other way round."""
     shares, other = verdict.probabilities, {FIRST: SECOND, SECOND: FIRST}
-    turned = shares and {other.get(option, option): share for option, share in shares.items()}
-    return Verdict(1.0 - verdict.score, reason=verdict.reason, swapped=True, probabilities=turned)
+
+    def name_of(name: str) -> str:
+        criterion, dot, option = name.rpartition(CRITERION)
+        return f"{criterion}{dot}{other.get(option, option)}"
+
+    return Verdict(
+        1.0 - verdict.score,
+        reason=verdict.reason,
+        swapped=True,
+        probabilities=shares and {name_of(name): share for name, share in shares.items()},
+        criteria={name: 1.0 - score for name, score in verdict.criteria.items()},
+    )
 
 
-def _mean_shares(verdicts: Sequence[Verdict]) -> Mapping[str, float] | None:
-    """The mean of the probabilities in both orders; None of a judge that gives none."""
+def _both(verdicts: Sequence[Verdict]) -> tuple[Mapping[str, float] | None, dict[str, float]]:
+    """The mean of the probabilities in both orders, None of a judge that gives none; and the scores by criteria."""
     told = [verdict.probabilities for verdict in verdicts if verdict.probabilities is not None]
     if len(told) < len(verdicts):
-        return None
-    return {option: math.fsum(shares[option] for shares in told) / len(told) for option in told[0]}
+        return None, {}
+    options = [name for name in told[0] if all(name in shares for shares in told)]
+    shares = {name: math.fsum(each[name] for each in told) / len(told) for name in options}
+    common = [name for name in verdicts[0].criteria if all(name in one.criteria for one in verdicts)]
+    return shares, {name: _of_orders([one.criteria[name] for one in verdicts]) for name in common}
+
+
+def _of_orders(scores: Sequence[float]) -> float:
+    """The score of all orders of presentation: a tie if they prefer different systems."""
+    flipped = len({preference(score - TIE) for score in scores}) > 1
+    return TIE if flipped else sum(scores) / len(scores)
 
 
 def combine(
@@ -109,10 +148,18 @@ def combine(
             break
     both = len(verdicts) > 1
     flipped = len({verdict.preference for verdict in verdicts}) > 1
-    score = TIE if flipped else sum(verdict.score for verdict in verdicts) / len(verdicts)
+    score = _of_orders([verdict.score for verdict in verdicts])
     other = verdicts[1].reason if flipped else ""
-    shares = _mean_shares(verdicts)
-    return replace(verdicts[0], score=score, flipped=flipped, both=both, other_reason=other, probabilities=shares)
+    shares, criteria = _both(verdicts)
+    return replace(
+        verdicts[0],
+        score=score,
+        flipped=flipped,
+        both=both,
+        other_reason=other,
+        probabilities=shares,
+        criteria=criteria,
+    )
 
 
 def _coin(*parts: object) -> bool:
@@ -135,15 +182,18 @@ def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
     if lacked and (vote is Vote.UNANIMOUS or 2 * len(lacked) >= len(answers)):
         why = f"{len(lacked)} of {len(answers)} judges gave no verdict: {lacked[0].reason}"
         return Abstention(why, too_long=any(one.too_long for one in lacked))
-    score = {Vote.MAJORITY: _majority, Vote.MEAN: _mean, Vote.UNANIMOUS: _unanimous}[vote](verdicts)
+    by_vote = {Vote.MAJORITY: _majority, Vote.MEAN: _mean, Vote.UNANIMOUS: _unanimous}[vote]
     orders = {verdict.swapped for verdict in verdicts}
+    common = [name for name in verdicts[0].criteria if all(name in one.criteria for one in verdicts)]
+    by_one = {name: [Verdict(one.criteria[name]) for one in verdicts] for name in common}
     return Verdict(
-        score,
+        by_vote(verdicts),
         reason=" / ".join(verdict.reason for verdict in verdicts),
         flipped=any(verdict.flipped for verdict in verdicts),
         both=any(verdict.both for verdict in verdicts),
         swapped=orders.pop() if len(orders) == 1 else None,
         other_reason=" / ".join(verdict.other_reason for verdict in verdicts if verdict.flipped),
+        criteria={name: by_vote(own) for name, own in by_one.items()},
         votes=tuple(answer.score if isinstance(answer, Verdict) else None for answer in answers),
     )
 

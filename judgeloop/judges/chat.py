@@ -7,7 +7,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, final
 
@@ -122,7 +122,14 @@ class ChatJudge(ModelJudge):
         labels, by = self.template.labels, self._form.by
         if by == "logprob":
             return verdict_from_probabilities(said, labels)
-        in_json = partial(parsing.parse_verdict, field=self.template.answer)
+        in_json: Callable[..., Answer] = partial(parsing.parse_verdict, field=self.template.answer)
+        if self.template.criteria is not None:
+            in_json = partial(
+                parsing.parse_criteria,
+                field=self.template.answer,
+                criteria=self.template.criteria,
+                rates=self.template.rates,
+            )
         read = parsing.parse_label if by == "choice" else in_json
         return parsing.read_reply(
             said.text,

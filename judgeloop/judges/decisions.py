@@ -8,9 +8,10 @@ margin within which two answers tie is no part of a verdict's key: `engine/prese
 from functools import cached_property
 from typing import Any, final
 
-from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, JudgeIdentity, Verdict, as_score, leaning
+from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.chat import LEAST_MASS, ModelJudge, unlikely
+from judgeloop.judges.criteria import COMPARED, OVERALL, RATED, VERDICT, WEIGHTED, Criteria
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.providers.catalogue import DECISION
 from judgeloop.providers.chat import REFUSED, Chat, ChatSpec, Said
@@ -20,7 +21,6 @@ from judgeloop.providers.pricing import model_price, published_at
 
 # Part of every verdict's key. Raise it when the same probabilities could give another verdict.
 READER_VERSION = 1
-VERDICT = "verdict"  # the name of the question that decides
 ROUNDED = 0.005  # what rounding to two decimals changes in a probability
 
 
@@ -47,20 +47,27 @@ class DecisionJudge(ModelJudge):
             return Abstention(f"unparsable: {said.unreadable}", again=True)
         if said.mass < LEAST_MASS:
             return unlikely(said.mass)
-        shares = said.shares[VERDICT]
-        if shares is None:
-            return Abstention(REFUSED)
-        total = sum(shares.values())
-        if min(shares.values()) < 0 or abs(total - 1) > ROUNDED * (len(shares) + 1):
-            return Abstention(f"not a distribution: the probabilities add up to {total:.2f}")
-        shares = {option: share / total for option, share in shares.items()}
-        return Verdict(self._score(shares), _in_words(shares), probabilities=shares)
+        found: dict[str, Shares] = {}
+        for name, shares in said.shares.items():
+            if shares is None:
+                continue
+            total = sum(shares.values())
+            if min(shares.values()) < 0 or abs(total - 1) > ROUNDED * (len(shares) + 1):
+                return Abstention(f"not a distribution: the probabilities add up to {total:.2f}")
+            found[name] = {option: share / total for option, share in shares.items()}
+        return self._verdict(found)
 
-    def _score(self, shares: Shares) -> float:
-        """The mean of a rating's levels, never the server's, which is rounded; a comparison's by the usual margin."""
-        if self.template.rates:
-            return min(1.0, sum(self.template.labels[level] * share for level, share in shares.items()))
-        return as_score(leaning(shares, DECISION_MARGIN))
+    def _verdict(self, found: dict[str, Shares]) -> Answer:
+        """The verdict by the questions that were answered; a criterion that does not decide alone may be missing."""
+        criteria, labels = self.template.criteria, self.template.labels if self.template.rates else {}
+        weighted = criteria is not None and criteria.decide == WEIGHTED
+        overall = found.pop(VERDICT, None)
+        if (overall is None) is not weighted or (weighted and criteria and len(found) < len(criteria.each)):
+            return Abstention(REFUSED)
+        said = found if overall is None else {"": overall}
+        reason = "; ".join(f"{f'{name}: ' if name else ''}{_in_words(shares)}" for name, shares in said.items())
+        # The mean of a rating's levels is computed here: the server's is rounded.
+        return (criteria or Criteria((), OVERALL)).verdict(found, overall, labels, reason)
 
 
 def _in_words(shares: Shares) -> str:
@@ -88,6 +95,14 @@ def decision_judge(kind: type[Chat[Any]], model: str, options: JudgeOptions) -> 
 
 
 def questions_of(template: Template) -> TypedQuestions:
-    """What a template asks: one question, whose instructions are its system part."""
-    schema = template.schema
-    return TypedQuestions.of([TypedQuestion(VERDICT, Kind(schema["question"]), template.system, schema["options"])])
+    """What a template asks: the overall question unless a weighted sum decides, and one for each criterion."""
+    schema, criteria = template.schema, template.criteria
+    asked = []
+    if criteria is None or criteria.decide == OVERALL:
+        asked.append(TypedQuestion(VERDICT, Kind(schema["question"]), template.system, schema["options"]))
+    words, options = RATED if template.rates else COMPARED
+    kind = Kind.SCORE if template.rates else Kind.CHOICE
+    each = criteria.each if criteria else ()
+    return TypedQuestions.of(
+        [*asked, *(TypedQuestion(one.name, kind, f"{one.question}{words}", options) for one in each)]
+    )

@@ -10,7 +10,8 @@ front matter has these fields:
     schema          the JSON schema of the reply; for a decision model type = "decision", the kind of question, and
                     what each label stands for
 
-In the user part `{{field}}` becomes a JSON string (or null) and `{{marker}}` a random marker. All
+In the user part `{{field}}` becomes a JSON string (or null), `{{criteria}}` an object of the criteria's
+questions by name, and `{{marker}}` a random marker. All
 fields are filled in one pass, so an output that contains `{{second}}` is not expanded.
 """
 
@@ -27,15 +28,17 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.keys import as_text
 from judgeloop.core.records import FIRST, NEITHER, SECOND, TIE, Call
 from judgeloop.formats.own_files import shipped
 from judgeloop.formats.tables import read_text
+from judgeloop.judges.criteria import COMPARED, OVERALL, RATED, SUFFIX, Criteria, read_criteria
 from judgeloop.providers.catalogue import DECISION
 
 _FORM = re.compile(r"\A\+\+\+\n(?P<front>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z", re.DOTALL)
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 PAIRWISE, RATING = {"prompt", "first", "second"}, {"prompt", "output"}
-OPTIONAL = {"reference", "rubric"}
+OPTIONAL = {"reference", "rubric", "criteria"}
 MARKER_BYTES = 16
 # Forms of reply that are a bare label, with the word that the names of their prompts contain.
 BARE = {"logprob": "label", "choice": "choice"}
@@ -51,7 +54,7 @@ class Template:
 
     `answer` is the field of the reply that holds the label. `labels` maps each allowed label to its
     score, for the output shown first or rated. `schema` is the JSON schema of the reply. `digest`
-    is the hash of the file's text and the rubric, which is part of a verdict's key.
+    is the hash of the file's text and the rubric, or the criteria, which is part of a verdict's key.
     """
 
     id: str
@@ -62,6 +65,7 @@ class Template:
     user: str
     digest: str
     rubric: str | None = None
+    criteria: Criteria | None = None
 
     @property
     def rates(self) -> bool:
@@ -77,6 +81,11 @@ class Template:
     def takes_rubric(self) -> bool:
         """True if the user part contains `{{rubric}}`."""
         return "rubric" in _FIELD.findall(self.user)
+
+    @property
+    def takes_criteria(self) -> bool:
+        """True if the user part contains `{{criteria}}`."""
+        return "criteria" in _FIELD.findall(self.user)
 
     def check_question(self, *, rating: bool) -> None:
         """Check that the template rates if `rating`, and compares if not.
@@ -94,6 +103,30 @@ class Template:
         """The template with `rubric` filled in; its digest differs."""
         digest = hashlib.sha256(f"{self.digest}\0{rubric}".encode()).hexdigest()
         return replace(self, rubric=rubric, digest=digest)
+
+    def with_criteria(self, criteria: Criteria) -> Template:
+        """The template that asks by these criteria; its digest differs.
+
+        A chat model replies with a label for each, and with one for all of them if that decides.
+        """
+        put = RATED if self.rates else COMPARED
+        parts = as_text([criteria.key, *put] if self.decides else criteria.key)
+        digest = hashlib.sha256(f"{self.digest}\0{parts}".encode()).hexdigest()
+        schema: Mapping[str, Any] = self.schema
+        if not self.decides:
+            properties = dict(schema["properties"])
+            label = properties.pop(self.answer)
+            names = [one.name for one in criteria.each]
+            properties["criteria"] = {
+                "type": "object",
+                "required": names,
+                "additionalProperties": False,
+                "properties": dict.fromkeys(names, label),
+            }
+            if criteria.decide == OVERALL:
+                properties[self.answer] = label
+            schema = {**schema, "required": [*properties], "properties": properties}
+        return replace(self, rubric=criteria.text, criteria=criteria, schema=schema, digest=digest)
 
     def render(self, call: Call) -> tuple[str, str]:
         """The system message and the user message for `call`.
@@ -114,6 +147,9 @@ class Template:
             "output": call.outputs[0],
         }
         literals = {name: _literal(text) for name, text in values.items()}
+        if self.criteria is not None:
+            asked = {one.name: one.question for one in self.criteria.each}
+            literals["criteria"] = json.dumps(asked, ensure_ascii=False)
         literals["marker"] = secrets.token_hex(MARKER_BYTES)
         return self.system, _FIELD.sub(lambda match: literals[match[1]], self.user)
 
@@ -204,13 +240,14 @@ def template_for(verdict: str, prompt: str | None, rubric: str | None, *, rating
 
     `verdict` is the form of the reply. `prompt` is the name of a shipped prompt or the path of a
     `.md` file; without it the default depends on `verdict`, `rubric` and `rating`. `rubric` is text
-    or the path of a file. The template rates if `rating`, and compares if not.
+    or the path of a file; a `.toml` file holds criteria. The template rates if `rating`, and compares if not.
 
     Raises:
         InputError: there is no such prompt or rubric, or the prompt does not fit the other
             arguments.
     """
-    template = _named_template(verdict, prompt, rubric, "rating" if rating else "pairwise")
+    criteria = read_criteria(Path(rubric)) if rubric is not None and _is_criteria(rubric) else None
+    template = _named_template(verdict, prompt, rubric, "rating" if rating else "pairwise", by_criteria=bool(criteria))
     template.check_question(rating=rating)
     if verdict == "logprob" and sorted(template.labels.values()) != [0.0, 1.0]:
         raise InputError(f"`verdict=logprob` needs a prompt with two labels, scored 1 and 0; {template.id} has others")
@@ -218,6 +255,13 @@ def template_for(verdict: str, prompt: str | None, rubric: str | None, *, rating
     if verdict not in forms:
         needs = " or ".join(f"`verdict={form}`" for form in sorted(forms))
         raise InputError(f"`prompt={template.id}` needs {needs}, found `verdict={verdict}`")
+    if criteria is not None:
+        if template.takes_rubric or template.takes_criteria is template.decides:
+            place = "must have no place for a rubric" if template.decides else "needs a place for them ({{criteria}})"
+            raise InputError(f"`rubric={rubric}` holds criteria, and the prompt {template.id} {place}")
+        return template.with_criteria(criteria)
+    if template.takes_criteria:
+        raise InputError(f"`prompt={template.id}` has a place for criteria; give `rubric=FILE.toml`")
     if rubric is None:
         if template.takes_rubric:
             raise InputError(f"`prompt={template.id}` has a place for a rubric; give `rubric`, text or a file")
@@ -240,13 +284,25 @@ def named_template(prompt: str) -> Template:
     return parse_template(read_text(path), path) if path.suffix == ".md" else shipped_template(prompt)
 
 
-def _named_template(verdict: str, prompt: str | None, rubric: str | None, family: str) -> Template:
+def _named_template(
+    verdict: str, prompt: str | None, rubric: str | None, family: str, *, by_criteria: bool
+) -> Template:
     if prompt is None:
+        if by_criteria:
+            if verdict in BARE:
+                raise InputError(
+                    f"`rubric={rubric}`: `verdict={verdict}` is one label, which cannot answer several criteria"
+                )
+            return shipped_template(f"{family}-decision.v1" if verdict == DECISION else f"{family}-criteria.v1")
         if verdict in BARE:
             return shipped_template(f"{family}-{BARE[verdict]}.v1")
         family += "-decision" if verdict == DECISION else ""
         return shipped_template(f"{family}.v1" if rubric is None else f"{family}-rubric.v1")
     return named_template(prompt)
+
+
+def _is_criteria(rubric: str) -> bool:
+    return rubric.endswith(SUFFIX) and " " not in rubric
 
 
 def _text_or_file(rubric: str) -> str:

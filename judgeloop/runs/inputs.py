@@ -133,6 +133,12 @@ class Inputs:
         return len(self.pool) if self.population is None else self.population
 
     @property
+    def criteria(self) -> tuple[str, ...]:
+        """The names of the criteria that models judge by; empty without any."""
+        found = self.prompt.criteria if self.prompt else None
+        return tuple(one.name for one in found.each) if found else ()
+
+    @property
     def by_hand(self) -> bool:
         """Whether a person judges."""
         return any(judge.by_hand for judge in self.judges)

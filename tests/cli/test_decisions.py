@@ -209,3 +209,60 @@ def test_a_judge_of_a_class_works_on_the_command_line():
         done = judgeloop(*flags, f"python:own_class:{name}")
         assert done.exit_code == 2
         assert said in done.stderr
+
+
+CRITERIA = """
+[[criterion]]
+name = "good"
+question = "Which answer is better?"
+[[criterion]]
+name = "long"
+question = "Which answer is longer?"
+"""
+
+
+def by_two(shown, question, names):
+    """By length the old answers are better."""
+    if question == "long":
+        first, second = (len(shown[name]) for name in ("first_answer", "second_answer"))
+        best = "neither" if first == second else ("first" if first < second else "second")
+        return {name: 0.9 if name == best else 0.05 for name in names}
+    return honest(shown, question, names)
+
+
+def test_criteria_are_counts_until_a_claim_for_each_is_asked_for(server):
+    Path("criteria.toml").write_text(CRITERIA)
+    server.respond = lambda request, number: decided(request, by_two)
+    flags = [*COMPARE, *systemone(server), "--rubric", "criteria.toml"]
+    found = result_of(*flags)
+    assert found["winner"] == "new"
+    rows = {one["group"]: one for one in found["criteria"]}
+    assert rows["good"]["losses"] == 0 < rows["good"]["wins"]
+    assert rows["long"]["wins"] == 0 < rows["long"]["losses"]
+    assert {one["claim"] for one in found["criteria"]} == {None}
+    asked = len(server.requests)
+    assert asked == found["attempts"] == 2 * found["judged"], "all criteria in the same requests"
+    printed = judgeloop(*flags).stdout
+    assert "counts, without a claim" in printed
+    claimed = result_of(*flags, "--by-criterion")
+    assert claimed["winner"] == "new"
+    assert len(server.requests) > asked, "further judgments go to open criteria"
+    assert {one["group"]: one["claim"] for one in claimed["criteria"]} == {"good": "better", "long": "worse"}
+    result_of(*flags, "--by-criterion", "-o", "labels.csv", "-o", "found.json")
+    labels = json.loads(Path("found.json").read_text())["labels"]
+    assert {"good", "long"} == set(labels[0]["criteria"])
+    assert 0.0 <= labels[0]["graded"] <= 1.0
+    assert "good=0" in Path("labels.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--by-criterion"], "needs a rubric of several criteria"),
+        (["--by-criterion", "--by-group", "report"], "does not go with --by-group"),
+    ],
+)
+def test_claims_by_criterion_need_criteria(server, flags, said):
+    done = judgeloop(*COMPARE, *systemone(server), *flags)
+    assert done.exit_code == 2
+    assert said in done.stderr
