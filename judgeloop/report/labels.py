@@ -57,6 +57,11 @@ class LabelRow:
     graded: float | None = None
     criteria: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def by_criteria(self) -> str:
+        """The scores by single criteria in one cell of a table."""
+        return " ".join(f"{name}={score:g}" for name, score in self.criteria.items())
+
 
 def label_rows(
     labels: Sequence[Label], systems: Sequence[str], items: Sequence[Item], deciding: frozenset[Key]
@@ -158,8 +163,7 @@ def render_csv(labels: Sequence[LabelRow], texts: Texts | None = None, may: Call
     more = texts.columns(labels, may) if texts else {}
     lines = [csv_line([*(field.name for field in fields(LabelRow)), *more])]
     for number, label in enumerate(labels):
-        criteria = " ".join(f"{name}={score:g}" for name, score in label.criteria.items())
-        row = asdict(label) | {"votes": " ".join(map(str, label.votes)), "criteria": criteria}
+        row = asdict(label) | {"votes": " ".join(map(str, label.votes)), "criteria": label.by_criteria}
         if texts and not may(label):
             row |= {"reason": "", "other_reason": ""}
         lines.append(csv_line([*row.values(), *(column[number] for column in more.values())]))

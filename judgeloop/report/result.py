@@ -431,6 +431,7 @@ class RunResult(Part):
         """
         rows = [plain(label) for label in self.labels]
         columns = {name.name: [row[name.name] for row in rows] for name in fields(LabelRow)}
+        columns["criteria"] = [label.by_criteria for label in self.labels]
         if self.texts is not None:
             columns |= self.texts.columns(self.labels)
         return frame_of(columns, library)
