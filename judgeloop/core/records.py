@@ -175,14 +175,15 @@ DECISION_MARGIN = 0.05  # within which its probabilities of both are a tie, unle
 
 
 def leaning(shares: Mapping[str, float], margin: float) -> int:
-    """As `preference`, of the probabilities of `FIRST`, `SECOND` and `NEITHER`.
+    """As `preference`, of the probabilities of `FIRST`, `SECOND` and `NEITHER`, which may not quite add up to 1.
 
     The mean of their scores would not do: `NEITHER` is a tie where it is the most probable, whatever the others are.
 
     >>> leaning({"first": 0.11, "second": 0.04, "neither": 0.85}, 0.05), leaning({"first": 0.6, "second": 0.4}, 0.05)
     (0, 1)
     """
-    first, second, neither = (shares.get(option, 0.0) for option in (FIRST, SECOND, NEITHER))
+    found = [shares.get(option, 0.0) for option in (FIRST, SECOND, NEITHER)]
+    first, second, neither = (share / sum(found) for share in found)
     return 0 if neither >= max(first, second) else preference(first - second, margin)
 
 
@@ -228,8 +229,10 @@ class Verdict:
 
         It is the first one's probability and half of that of a tie. It decides nothing. A rating is graded itself.
         """
-        shares = self.probabilities or {}
-        return shares[FIRST] + shares[NEITHER] / 2 if FIRST in shares else None
+        if FIRST not in (shares := self.probabilities or {}):
+            return None
+        first, second, neither = (shares.get(option, 0.0) for option in (FIRST, SECOND, NEITHER))
+        return (first + neither / 2) / (first + second + neither)
 
     @property
     def preference(self) -> int:

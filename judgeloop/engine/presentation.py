@@ -88,8 +88,8 @@ def _by_one(shares: Mapping[str, float], margin: float) -> float:
     """The score by one criterion: which is better, or the mean of levels that are given from the lowest on."""
     if FIRST in shares:
         return as_score(leaning(shares, margin))
-    places = enumerate(shares.values())
-    return min(1.0, math.fsum(place * share for place, share in places) / max(1, len(shares) - 1))
+    known = math.fsum(shares.values()) * max(1, len(shares) - 1)
+    return min(1.0, math.fsum(place * share for place, share in enumerate(shares.values())) / known)
 
 
 def _turned(verdict: Verdict) -> Verdict:

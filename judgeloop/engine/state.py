@@ -37,7 +37,8 @@ class Terms:
     `concurrency` is the limit on calls in flight. It and the limits per
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
     waits for the calls in flight. `controls` holds the controls of each judge. With `controls_of` they
-    only say what controls take, which are made as it says once a live system has answered. With `offline` the run is
+    only say what controls take, which are made as it says once a live system has answered. With `controls_advise` a
+    judge that does not pass goes on all the same. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
     None is no limit. With
@@ -63,6 +64,7 @@ class Terms:
     deadline_s: float | None = None
     controls: tuple[tuple[Query, ...], ...] = ()
     controls_of: Recipe | None = None
+    controls_advise: bool = False
     offline: bool = False
     max_item_bytes: int | None = None
     missing_abstains: bool = False

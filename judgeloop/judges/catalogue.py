@@ -247,6 +247,11 @@ def is_remote(spec: str) -> bool:
     return any(row.remote and row.kind == re.split("[:/]", spec)[0] for row in JUDGES)
 
 
+def is_decision(spec: object) -> bool:
+    """Whether `spec` names a decision model."""
+    return isinstance(spec, str) and any(row.decides and row.kind == re.split("[:/]", spec)[0] for row in JUDGES)
+
+
 def is_recorded(spec: object) -> bool:
     """Whether `spec` names recorded scores, which are in the files that are compared."""
     return isinstance(spec, str) and re.split("[:/]", spec)[0] == RECORDED

@@ -99,7 +99,8 @@ class Criteria:
                 for option in options
             }
         if labels:
-            score = min(1.0, math.fsum(labels[level] * share for level, share in overall.items()))
+            known = math.fsum(overall.values())  # about 1, as probabilities are rounded
+            score = min(1.0, math.fsum(labels[level] * share for level, share in overall.items()) / known)
         else:
             score = as_score(leaning(overall, DECISION_MARGIN))
         return Verdict(score, reason, probabilities={**overall, **kept})

@@ -8,7 +8,7 @@ margin within which two answers tie is no part of a verdict's key: `engine/prese
 from functools import cached_property
 from typing import Any, final
 
-from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity
+from judgeloop.core.records import ROUNDING, Abstention, Answer, Call, JudgeIdentity
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.chat import LEAST_MASS, ModelJudge, unlikely
 from judgeloop.judges.criteria import COMPARED, OVERALL, RATED, VERDICT, WEIGHTED, Criteria
@@ -52,9 +52,9 @@ class DecisionJudge(ModelJudge):
             if shares is None:
                 continue
             total = sum(shares.values())
-            if min(shares.values()) < 0 or abs(total - 1) > ROUNDED * (len(shares) + 1):
+            if min(shares.values()) < 0 or abs(total - 1) > ROUNDED * (len(shares) + 1) + ROUNDING:
                 return Abstention(f"not a distribution: the probabilities add up to {total:.2f}")
-            found[name] = {option: share / total for option, share in shares.items()}
+            found[name] = shares
         return self._verdict(found)
 
     def _verdict(self, found: dict[str, Shares]) -> Answer:
@@ -66,7 +66,7 @@ class DecisionJudge(ModelJudge):
             return Abstention(REFUSED)
         said = found if overall is None else {"": overall}
         reason = "; ".join(f"{f'{name}: ' if name else ''}{_in_words(shares)}" for name, shares in said.items())
-        # The mean of a rating's levels is computed here: the server's is rounded.
+        # The mean of a rating's levels is computed, never taken from the server, which rounds it.
         return (criteria or Criteria((), OVERALL)).verdict(found, overall, labels, reason)
 
 

@@ -46,6 +46,7 @@ from judgeloop.judges.catalogue import (
     EXAMPLES,
     JUDGES,
     NO_JUDGE,
+    is_decision,
     is_remote,
     judge_from_spec,
     parse_spec,
@@ -381,7 +382,8 @@ def _controls(
 ) -> tuple[tuple[tuple[Query, ...], ...], Recipe | None]:
     """The controls of each judge, () for a judge that is no model; () if none are wanted.
 
-    Those of a live system are supposed, and the recipe makes others once it has answered.
+    Those of a live system are supposed, and the recipe makes others once it has answered. Where controls need not be
+    passed, only decision models get any, and if texts for them are at hand.
 
     Raises:
         InputError: they cannot be made, or no judge is a model.
@@ -390,7 +392,9 @@ def _controls(
 
     if not config.controlled:
         return (), None
-    models = tuple(isinstance(judge, Metered) for judge in judges)
+    models = tuple(
+        isinstance(judge, Metered) and (config.must_pass or is_decision(judge.identity.name)) for judge in judges
+    )
     if config.controls and not any(models):
         raise InputError("`controls=on` is for judges that are models, and none is; leave it out")
     sources = config.sources(pool.systems)
@@ -398,6 +402,8 @@ def _controls(
     for source in sources:
         if drawn := controls.controls_by(made(source), _answered(pool, source), judges):
             return drawn, None
+    if not config.must_pass:
+        return (), None
     system = next(source for source in sources if source != REFERENCES)
     live = systems.get(pool.systems.index(system))
     if live and (drawn := controls.controls_by(made(system), _supposed(pool, live), judges)):

@@ -253,7 +253,7 @@ def test_criteria_are_counts_until_a_claim_for_each_is_asked_for(server):
     result_of(*flags, "--by-criterion", "-o", "labels.csv")
     labels = list(csv.DictReader(io.StringIO(Path("labels.csv").read_text())))
     assert {row["criteria"] for row in labels} == {"good=0 long=1", "good=0.5 long=1"}
-    assert {row["graded"] for row in labels if row["winner"] == "new"} == {"0.075"}
+    assert {round(float(row["graded"]), 3) for row in labels if row["winner"] == "new"} == {0.075}
 
 
 @pytest.mark.parametrize(
@@ -267,3 +267,105 @@ def test_claims_by_criterion_need_criteria(server, flags, said):
     done = judgeloop(*COMPARE, *systemone(server), *flags)
     assert done.exit_code == 2
     assert said in done.stderr
+
+
+def write_subjects(name, text):
+    """Outputs that answer their question and no other, long enough for controls."""
+    rows = [
+        {"id": f"q{n}", "prompt": f"Tell me about subject {n:02}.", "output": text(f"subject {n:02}")}
+        for n in range(60)
+    ]
+    Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def reads(shown, question, names):
+    """Prefers the answer that names the subject of the question; of two that do, the good one."""
+    subject = shown["task"].removeprefix("Tell me about ").removesuffix(".")
+    first, second = (subject in shown[name] for name in ("first_answer", "second_answer"))
+    if first == second:
+        return honest(shown, question, names)
+    return {name: 0.9 if name == ("first" if first else "second") else 0.05 for name in names}
+
+
+@pytest.fixture
+def subjects():
+    write_subjects("old", lambda subject: f"The {subject} is old and well known to all.")
+    write_subjects("new", lambda subject: f"The {subject} is good, new, and much the same.")
+
+
+PLAIN = ["compare", "old.jsonl", "new.jsonl"]
+
+
+@pytest.mark.usefixtures("subjects")
+def test_controls_are_asked_by_default_and_stop_a_model_that_cannot_tell(server):
+    done = judgeloop(*PLAIN, *systemone(server))
+    assert done.exit_code == 4
+    assert "systemone/m cannot tell an answer to the question" in " ".join(done.stderr.split())
+    assert len(server.requests) <= 60
+
+
+@pytest.mark.usefixtures("subjects")
+def test_a_model_that_can_tell_passes_its_controls(server):
+    server.respond = lambda request, number: decided(request, reads)
+    found = result_of(*PLAIN, *systemone(server))
+    assert (found["winner"], found["controls"][0]["end"], found["controlled"]) == ("new", "passed", True)
+    assert judgeloop(*PLAIN, *systemone(server), "--controls", "off").exit_code == 0
+
+
+@pytest.mark.usefixtures("subjects")
+def test_with_a_rubric_of_ones_own_controls_that_are_not_passed_are_a_warning_outside_a_gate(server):
+    flags = [*PLAIN, *systemone(server), "--rubric", "Which is better?"]
+    found = result_of(*flags)
+    assert (found["winner"], found["controlled"], found["advised"]) == ("new", False, True)
+    assert found["controls"][0]["end"] in {"failed", "not_shown"}
+    warned = [one for one in found["warnings"] if one["code"] == "controls_not_passed"]
+    assert len(warned) == 1
+    assert "--controls off" in judgeloop(*flags).output
+    assert judgeloop(*flags, "--require-winner", "new").exit_code == 4
+    assert "controls_not_passed" not in str(result_of(*flags, "--controls", "off")["warnings"])
+
+
+def test_too_few_texts_for_controls_are_no_error_unless_they_must_be_passed(server):
+    write_outputs(Path("few.jsonl"), ["an answer of some length"])
+    write_outputs(Path("other.jsonl"), ["a good answer of some length"])
+    flags = ["compare", "few.jsonl", "other.jsonl", *systemone(server)]
+    assert judgeloop(*flags).exit_code == 3
+    assert judgeloop(*flags, "--controls", "on").exit_code == 2
+
+
+def test_a_name_for_the_latest_model_is_warned_of_with_the_version_that_answered(server):
+    flags = [*COMPARE, "--judge-price", "0.042,0", "--max-judgments", "10"]
+    moving = result_of(*flags, "--judge", "typesafe/jev-latest", **typesafe(server))
+    (warned,) = [one for one in moving["warnings"] if one["code"] == "name_moves"]
+    assert (warned["judge"], warned["model"]) == ("typesafe/jev-latest", "jev-1.14.0")
+    pinned = result_of(*flags, "--judge", "typesafe/jev-1.14.0", **typesafe(server))
+    assert "name_moves" not in {one["code"] for one in pinned["warnings"]}
+
+
+def test_the_doctor_asks_in_both_orders_and_twice(server):
+    flags = ["doctor", "--judge", "typesafe/jev-latest", "--judge-price", "0.042,0"]
+
+    def right(shown, question, names):
+        first = "Paris" in shown["first_answer"]
+        return {"first": 0.95 if first else 0.03, "second": 0.03 if first else 0.95, "neither": 0.01}
+
+    server.respond = lambda request, number: decided(request, right)
+    done = judgeloop(*flags, **typesafe(server))
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert len(server.requests) == 4
+    assert "add up to 0.99, with up to 2 decimals" in said
+    assert "the same request twice gave the same probabilities" in said
+    assert "the same answer in both orders" in said
+    assert "name jev-1.14.0" in said
+    server.respond = lambda request, number: decided(
+        request,
+        lambda shown, question, names: {
+            "first": 0.8 + number % 2 / 50,
+            "second": 0.1 - number % 2 / 50,
+            "neither": 0.1,
+        },
+    )
+    said = " ".join(judgeloop(*flags, **typesafe(server)).output.split())
+    assert "differ by up to 0.02" in said
+    assert "a flip" in said

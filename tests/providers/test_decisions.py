@@ -75,7 +75,7 @@ def test_probabilities_become_a_verdict_and_are_kept(chat_server, form, shares, 
     assert isinstance(answer, Verdict)
     assert answer.score == score
     total = sum(shares.values())
-    assert answer.probabilities == pytest.approx({name: share / total for name, share in shares.items()})
+    assert answer.probabilities == shares
     assert answer.graded == pytest.approx((shares["first"] + shares["neither"] / 2) / total)
 
 
