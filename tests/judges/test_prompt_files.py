@@ -9,6 +9,7 @@ import pytest
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item
+from judgeloop.judges.criteria import OVERALL, Criteria, Criterion
 from judgeloop.judges.prompt import shipped_template, template_for
 
 SHIPPED = sorted(path.stem for path in (Path(__file__).parents[2] / "prompts").glob("*.md"))
@@ -42,6 +43,8 @@ def test_every_shipped_prompt_parses_and_renders_all_that_it_names(name):
     assert template.id == name
     assert template.rates == name.startswith("rating")
     filled = template.with_rubric("brevity") if template.takes_rubric else template
+    if template.takes_criteria:
+        filled = template.with_criteria(Criteria((Criterion("tone", "Is it polite?"),), OVERALL))
     system, user = filled.render(replace(CALL, outputs=CALL.outputs[: 1 if template.rates else 2]))
     # A marker at random would move the probabilities of a decision model.
     shown = json.loads(user if template.decides else "\n".join(user.split("\n")[1:-1]))
