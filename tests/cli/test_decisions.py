@@ -369,3 +369,14 @@ def test_the_doctor_asks_in_both_orders_and_twice(server):
     said = " ".join(judgeloop(*flags, **typesafe(server)).output.split())
     assert "differ by up to 0.02" in said
     assert "a flip" in said
+
+
+def test_an_estimate_says_the_mean_by_each_criterion(server):
+    Path("criteria.toml").write_text(CRITERIA)
+    flags = ["estimate", "new.jsonl", *systemone(server), "--rubric", "criteria.toml", "--controls", "off"]
+    found = result_of(*flags, "--max-judgments", "20")
+    assert set(found["criteria"]) == {"good", "long"}
+    assert found["criteria"]["good"] == pytest.approx(found["sampled_mean"], abs=0.001)
+    assert "means of the judged items, without a claim" in " ".join(
+        judgeloop(*flags, "--max-judgments", "20").stdout.split()
+    )
