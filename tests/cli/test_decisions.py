@@ -380,3 +380,54 @@ def test_an_estimate_says_the_mean_by_each_criterion(server):
     assert "means of the judged items, without a claim" in " ".join(
         judgeloop(*flags, "--max-judgments", "20").stdout.split()
     )
+
+
+def test_a_prompt_is_for_the_judges_of_its_form(server):
+    usage = {"prompt_tokens": 400, "completion_tokens": 9}
+    server.respond = lambda request, number: (
+        decided(request)
+        if "questions" in request
+        else completion(json.dumps({"winner": goodness(request)}), usage=usage)
+    )
+    flags = [
+        "--judge",
+        "openai/gpt-4.1",
+        "--judge",
+        "typesafe/jev-1.14.0",
+        "--judge-price",
+        "1,1",
+        "--max-judgments",
+        "5",
+    ]
+    told = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k", **typesafe(server)}
+    sent = {}
+    for prompt in ("pairwise-decision.v1", "pairwise-reference.v1"):
+        server.requests.clear()
+        result_of(*COMPARE, *flags, "--prompt", prompt, **told)
+        chat = {one["messages"][0]["content"] for one in server.requests if "messages" in one}
+        asked = {json.dumps(one["questions"]) for one in server.requests if "questions" in one}
+        sent[prompt] = (chat, asked)
+    (usual, _), (reference, none) = sent.values()
+    assert usual != reference
+    assert none == set(), "the decision model's question is the same, and its answers are known"
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--judge-max-tokens", "99"],
+        ["--judge-effort", "low"],
+        ["--lenient-replies"],
+        ["--verdict", "logprob"],
+        ["--tier", "flex"],
+        ["--prompt", "pairwise.v1"],
+    ],
+)
+def test_what_a_decision_model_has_no_use_for_is_refused(flags):
+    done = judgeloop(*COMPARE, "--judge", "typesafe/jev-1.14.0", *flags, TYPESAFE_API_KEY="k")
+    assert done.exit_code == 2
+    assert flags[0] in done.stderr
+
+
+def test_the_form_of_a_decision_may_be_named(server):
+    assert result_of(*COMPARE, *systemone(server), "--verdict", "decision")["winner"] == "new"
