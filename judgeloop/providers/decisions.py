@@ -158,8 +158,8 @@ class Decisions(Chat[DecisionT]):
 
         return openai.AsyncOpenAI, openai.APIError
 
-    def _whole(self, events: Sequence[Any]) -> Any:
-        del events
+    def _whole(self, events: Sequence[Any], *, done: bool = False) -> Any:
+        del events, done
         raise LookupError("a decision is never streamed")
 
     def _is_truncated(self, message: DecisionT) -> bool:
