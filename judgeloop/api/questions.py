@@ -127,6 +127,7 @@ class CompareArguments(ContestArguments, total=False):
     min_gap: float | None
     not_worse: float | None
     by_group: str | None
+    by_criterion: bool | None
     max_flips: float | None
     give_up: float | None
 
