@@ -130,12 +130,15 @@ class Session(Generic[T]):
         self._rounds = 0
         self._pending: deque[_Asked] = deque()  # steps that are not folded yet
         self._sure = 0  # so many of them are needed, whatever the answers to those before them
+        self._queued: Queued | None = None  # these, until one is folded
+        self._could = False  # whether answers to them could meet the rule
         self._waiting: deque[Choice] = deque()  # the choices without an answer, in the order asked
         self._told: list[Label] = []  # the answers to the first choices of the first step, while others are missing
         self._unneeded: list[Label] = []  # the answers to what was asked ahead
         self._left: list[Choice] = []  # choices of steps that were asked ahead, and not answered
         self._wasted = 0.0  # the expected number of answers that were asked for ahead and are not needed
-        self._may_waste: float | None = None  # of it, what likely waste may add before all answers are told
+        self._may_waste: float | None = 0.0  # of it, what likely waste may add; None for a share of what is left
+        self._known_at = 0  # with so many answers told, it is a share again
         self._stop: StopReason | None = None
 
     def ask(self, places: int = 0, *, free: bool = False) -> tuple[Choice, ...]:
@@ -145,10 +148,11 @@ class Session(Generic[T]):
         `free` all of these. Once nothing waits and nothing is asked, the run is over.
         """
         before = len(self._waiting)
-        if not before:
-            self._may_waste = None
         if self._stop is None:
+            renewed = places > 0 and self.asked >= self._known_at
+            self._may_waste = None if renewed else self._may_waste
             self._plan(places, free=free)
+            self._known_at = self.asked + len(self._waiting) if renewed else self._known_at
         if self._stop is not None and self._further is not None and not self._waiting:
             self._waiting.extend(self._asks_further(self._further, self._stop))
         self._rounds += len(self._waiting) > before == 0
@@ -307,8 +311,8 @@ class Session(Generic[T]):
         answers, whatever the pace: each p is known when its step is asked. It is kept at `WASTED` of the answers
         asked for, or `WASTED_OF_FEW` where that is more.
 
-        A step that is likely to be wasted is asked only while no answer has come since nothing waited. Where the
-        answers come together, the next is then asked knowing all of them. Most of what may be wasted is left for later.
+        Steps that are likely to be wasted are asked together, and again once all that waited then have their answers:
+        so each is asked knowing as much as it can. Most of what may be wasted is left for later.
         """
         if not self._pending or self._most_ahead == 0:
             return False
@@ -327,14 +331,13 @@ class Session(Generic[T]):
 
     def _could_stop(self) -> bool:
         """Whether answers to the queued steps could meet the rule; notes how many of them are needed."""
-        queued = Queued(self._active, self._labels)
-        for number, asked in enumerate(self._pending, 1):
-            queued.take(asked.step)
-            if number >= self._sure and self._could_stop_after(queued):
-                self._sure = number
-                return True
-        self._sure = len(self._pending)
-        return False
+        if self._queued is None:
+            self._queued, self._could = Queued(self._active, self._labels), False
+        while not self._could and self._queued.steps < len(self._pending):
+            self._queued.take(self._pending[self._queued.steps].step)
+            if self._queued.steps >= self._sure:
+                self._sure, self._could = self._queued.steps, self._could_stop_after(self._queued)
+        return self._could
 
     def _could_stop_after(self, queued: Queued) -> bool:
         if queued.positions < self._limits.min_judgments:
@@ -349,7 +352,7 @@ class Session(Generic[T]):
         Ends at the first step with a missing answer, or at a reason to stop.
         """
         while self._pending and self._stop is None and self._pending[0].new <= len(self._told):
-            asked = self._pending.popleft()
+            asked, self._queued = self._pending.popleft(), None
             self._sure = max(0, self._sure - 1)
             labels, self._told = self._told[: asked.new], self._told[asked.new :]
             self._labels.update((label.choice.key, label) for label in labels)
@@ -441,6 +444,11 @@ class Queued:
                 self._further.add(choice.position)
         if self._after is not None:
             take(step, self._after)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps."""
+        return len(self._steps)
 
     @property
     def positions(self) -> int:

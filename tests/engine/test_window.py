@@ -144,7 +144,7 @@ def in_rounds(kind, table):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(table=TABLES, ahead=st.sampled_from([None, None, 0, 3, 50]), concurrency=st.sampled_from([1, 3, 8, 64]))
 def test_the_decision_is_that_of_rounds_whatever_is_asked_ahead_and_when_answers_come(kind, table, ahead, concurrency):
     (finished, judge), rounds = asked(kind, table, ahead, concurrency=concurrency), in_rounds(kind, table)
@@ -156,7 +156,7 @@ def test_the_decision_is_that_of_rounds_whatever_is_asked_ahead_and_when_answers
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(
     table=TABLES, ahead=st.sampled_from([None, 4, 50]), concurrency=st.sampled_from([3, 64]), money=st.integers(0, 250)
 )
