@@ -3,11 +3,11 @@
     python benchmarks/window.py [--seeds 200] [--ahead auto 0]      many runs on a virtual clock
     python benchmarks/window.py --server [--ahead auto 0]           runs against a server, by its arrivals
 
-The first runs the engine in full, with a ledger in memory, and replies after 300 ms (a tenth more or less) with 64 calls
-in flight, for pairs with several gaps. The second runs it against a server on loopback, in a process of its own, that
-answers each request after 10, 300 or 2,000 ms and notes when requests come. A moment is idle in which it has none, after
-the first. Ideal are the judgments of the run in rounds of the places, rounded up, times the latency. Each pair is asked
-about in one order, up to 200 of 805 items, 30 % ties.
+The first runs the engine in full, with a ledger in memory, and replies after 300 ms (a tenth more or less) with 64
+calls in flight, for pairs with several gaps. The second runs it against a server on loopback, in a process of its own,
+that answers each request after 10, 300 or 2,000 ms and notes when requests come. A moment is idle in which it has none,
+after the first. Ideal are the judgments of the run in rounds of the places, rounded up, times the latency. Each pair is
+asked about in one order, up to 200 of 805 items, 30 % ties.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +63,7 @@ def verdicts(gap: float, seed: int) -> list[float]:
     return np.random.default_rng([seed, 7]).choice([1.0, 0.5, 0.0], size=ITEMS, p=shares).tolist()
 
 
-async def run(judge: Judge, pool: Pool, seed: int, ahead: int | None, places: int, ledger: str | Path) -> Ran:
+async def run(judge: Judge, pool: Pool, *, seed: int, ahead: int | None, places: int, ledger: str | Path) -> Ran:
     """Run a comparison in full."""
     rule = rule_row("compare", RULES[0]).make(Draft(ITEMS, LIMIT, RISK, population=UNLIMITED))
     session = Session(
@@ -113,7 +114,9 @@ def on_virtual_clock(gap: float, seed: int, ahead: int | None) -> Ran:
     loop.time = lambda: clock.now_s  # type: ignore[method-assign]
     pool = make_pool(ITEMS)
     try:
-        return loop.run_until_complete(run(Late(script, cost_p=10**8), pool, seed, ahead, PLACES, ":memory:"))
+        return loop.run_until_complete(
+            run(Late(script, cost_p=10**8), pool, seed=seed, ahead=ahead, places=PLACES, ledger=":memory:")
+        )
     finally:
         loop.close()
 
@@ -209,33 +212,33 @@ def against_server(places: list[int], latencies_ms: list[int], ways: list[int | 
     pool = make_pool(ITEMS)
     print("gap   in flight   ms      ahead   seconds   ideal   mean in flight   idle moments   judgments   not needed")
     try:
-        for gap in gaps:
-            for most in places:
-                for latency_ms in latencies_ms:
-                    for ahead in ways:
-                        told(url, "/begin", {"table": verdicts(gap, 1), "latency_s": latency_ms / 1000})
-
-                        async def story(most: int = most, ahead: int | None = ahead) -> Ran:
-                            judge = make_judge(f"{url}/v1")
-                            with tempfile.TemporaryDirectory() as folder:
-                                try:
-                                    return await run(judge, pool, 1, ahead, most, Path(folder) / "ledger.sqlite")
-                                finally:
-                                    await judge.aclose()
-
-                        ran = asyncio.run(story())
-                        log = told(url, "/log")
-                        flying = np.cumsum([step for _, step in log])
-                        spans = np.diff([at for at, _ in log])
-                        busy, idle = (flying[:-1] * spans).sum() / spans.sum(), int((flying[:-1] == 0).sum())
-                        ideal = math.ceil(ran.judgments / most) * latency_ms / 1000
-                        print(
-                            f"{gap:<6g}{most:<12}{latency_ms:<8}{shown(ahead):<8}{ran.seconds:<10.2f}{ideal:<8.2f}"
-                            f"{busy:<17.1f}{idle:<15}{ran.judgments:<12}{ran.unneeded}",
-                            flush=True,
-                        )
+        told(url, "/begin", {"table": verdicts(0.4, 1), "latency_s": 0.0})
+        asyncio.run(one_run(url, pool, None, 8))  # imports what a run needs
+        for gap, most, latency_ms, ahead in product(gaps, places, latencies_ms, ways):
+            told(url, "/begin", {"table": verdicts(gap, 1), "latency_s": latency_ms / 1000})
+            ran = asyncio.run(one_run(url, pool, ahead, most))
+            log = told(url, "/log")
+            flying = np.cumsum([step for _, step in log])[:-1]
+            spans = np.diff([at for at, _ in log])
+            busy, idle = (flying * spans).sum() / spans.sum(), int((flying == 0).sum())
+            ideal = math.ceil(ran.judgments / most) * latency_ms / 1000
+            print(
+                f"{gap:<6g}{most:<12}{latency_ms:<8}{shown(ahead):<8}{ran.seconds:<10.2f}{ideal:<8.2f}"
+                f"{busy:<17.1f}{idle:<15}{ran.judgments:<12}{ran.unneeded}",
+                flush=True,
+            )
     finally:
         server.kill()
+
+
+async def one_run(url: str, pool: Pool, ahead: int | None, places: int) -> Ran:
+    """One run against the server, with a ledger on disk."""
+    judge = make_judge(f"{url}/v1")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return await run(judge, pool, seed=1, ahead=ahead, places=places, ledger=Path(folder) / "ledger.sqlite")
+        finally:
+            await judge.aclose()
 
 
 def main() -> None:

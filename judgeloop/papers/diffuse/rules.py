@@ -159,7 +159,10 @@ def _survivals(
     *,
     enough: float = np.inf,
 ) -> NDArray[np.float64]:
-    """Compute `survival` of many states within `NEAR`, shape (states,); a part of it where that is more than `enough`."""
+    """Compute `survival` of many states within `NEAR`, shape (states,).
+
+    A part of it is computed where that is more than `enough`.
+    """
     failures = population - successes
     most = np.minimum(draws, successes)
     found = np.where(at_least <= np.maximum(0, draws - failures), 1.0, 0.0)
