@@ -18,4 +18,4 @@ def replay(session: Session[T], oracle: Callable[[Choice], Answer], *, places: i
     """
     while choices := session.ask(places):
         session.tell([oracle(choice) for choice in choices])
-    return session.outcome()
+    return session.ending()
