@@ -82,7 +82,7 @@ async def run(judge: Judge, pool: Pool, *, seed: int, ahead: int | None, places:
     finally:
         await book.aclose()
     seconds = asyncio.get_running_loop().time() - began
-    return Ran(seconds, len(finished.outcome.labels), finished.outcome.ahead)
+    return Ran(seconds, len(finished.ending.labels), finished.ending.ahead)
 
 
 class VirtualClock(selectors.DefaultSelector):

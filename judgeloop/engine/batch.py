@@ -241,7 +241,6 @@ class Window:
         async with self._claiming:
             groups = self._accounts.wanted(wanted, self._known)[: max(0, self.places)]
             if ahead:
-                groups = groups[: self.idle]
                 groups = [*itertools.takewhile(lambda group: _cost_p(group) <= DEAREST_AHEAD_P, groups)]
             if self._state.terms.offline:
                 # What needs no call is granted, up to the first query that needs one.

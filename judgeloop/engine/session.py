@@ -117,7 +117,7 @@ class Session(Generic[T]):
         self._check = check
         self._limits = limits
         self._rng = rng
-        self._most_ahead = ahead
+        self.most_ahead = ahead
         self._further = further
         self._later: list[Label] = []  # the labels that `further` asked for
         self._cut: StopReason | None = None  # why it asked for no more
@@ -314,10 +314,10 @@ class Session(Generic[T]):
         Steps that are likely to be wasted are asked together, and again once all that waited then have their answers:
         so each is asked knowing as much as it can. Most of what may be wasted is left for later.
         """
-        if not self._pending or self._most_ahead == 0:
+        if not self._pending or self.most_ahead == 0:
             return False
-        if self._most_ahead is not None:
-            return self._could_stop() and len(self._pending) - self._sure < self._most_ahead
+        if self.most_ahead is not None:
+            return self._could_stop() and len(self._pending) - self._sure < self.most_ahead
         if free:
             return True
         chance = 1.0 if self._check is not None else self.rule.chance(self._tally, len(self._pending))

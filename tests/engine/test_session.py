@@ -237,7 +237,7 @@ def test_answers_must_match_what_was_asked():
     with pytest.raises(SessionError):
         session.tell([Verdict(1.0)] * 2)
     session.tell([Verdict(1.0)])
-    assert session.outcome().winner == 0
+    assert session.ending().winner == 0
 
 
 @pytest.mark.smoke

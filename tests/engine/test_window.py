@@ -148,11 +148,11 @@ def in_rounds(kind, table):
 @given(table=TABLES, ahead=st.sampled_from([None, None, 0, 3, 50]), concurrency=st.sampled_from([1, 3, 8, 64]))
 def test_the_decision_is_that_of_rounds_whatever_is_asked_ahead_and_when_answers_come(kind, table, ahead, concurrency):
     (finished, judge), rounds = asked(kind, table, ahead, concurrency=concurrency), in_rounds(kind, table)
-    assert decision(finished.outcome) == decision(rounds)
-    assert len(judge.calls) == len(rounds.labels) + finished.outcome.ahead
+    assert decision(finished.ending) == decision(rounds)
+    assert len(judge.calls) == len(rounds.labels) + finished.ending.ahead
     assert finished.spend.now_p == 3 * len(judge.calls)
     if ahead == 0:
-        assert finished.outcome.ahead <= rounds.ahead
+        assert finished.ending.ahead <= rounds.ahead
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -163,9 +163,9 @@ def test_the_decision_is_that_of_rounds_whatever_is_asked_ahead_and_when_answers
 def test_a_budget_ends_a_run_where_it_ends_it_without_anything_ahead(kind, table, ahead, concurrency, money):
     one, _ = asked(kind, table, 0, concurrency=1, budget_p=money)
     other, judge = asked(kind, table, ahead, concurrency=concurrency, budget_p=money)
-    assert decision(other.outcome) == decision(one.outcome)
+    assert decision(other.ending) == decision(one.ending)
     assert other.spend.charged_p == 3 * len(judge.calls) <= money
-    if other.outcome.stop.kind is StopKind.BUDGET:
+    if other.ending.stop.kind is StopKind.BUDGET:
         assert other.spend == one.spend, "the money went to what is needed"
 
 
@@ -188,16 +188,16 @@ def test_an_interrupted_run_goes_on_to_the_same_decision_and_a_third_command_ask
     judge.delay_s = delay_s
     first, _ = asked(kind, table, ahead, judge=judge, ledger=ledger, interruption=interruption)
     whole = in_rounds(kind, table)
-    cut = decision(first.outcome)[2]
+    cut = decision(first.ending)[2]
     assert cut == decision(whole)[2][: len(cut)]
     second, again = asked(kind, table, ahead, ledger=ledger)
-    assert decision(second.outcome) == decision(whole)
+    assert decision(second.ending) == decision(whole)
     third, nobody = asked(kind, table, ahead, ledger=ledger)
-    assert decision(third.outcome) == decision(whole)
+    assert decision(third.ending) == decision(whole)
     if any(isinstance(label.answer, Abstention) for label in whole.labels):
         return  # who gave no verdict is asked again
     assert nobody.calls == [], "what is known is told before anything is asked ahead"
-    assert third.outcome.ahead == 0
+    assert third.ending.ahead == 0
     if not twice:
         calls = [call.item.id + call.systems[0] for call in (*judge.calls, *again.calls)]
         assert len(calls) == len(set(calls)), "a verdict that is paid for is kept"
@@ -289,7 +289,7 @@ def test_queries_with_the_same_texts_are_asked_once_also_ahead():
     pool = Pool(texts, ("a", "b"), (("x",) * ITEMS, ("y",) * ITEMS))
     judge = ScriptedJudge(lambda call: Verdict(0.5), cost_p=1, delay_s=lambda call: 0.002)
     finished = run(judge, pool=pool, rule=Never(), ahead=None, limits=Limits(1, ITEMS))
-    assert len(finished.outcome.labels) == ITEMS
+    assert len(finished.ending.labels) == ITEMS
     assert len(judge.calls) == 3
     assert finished.spend.now_p == 3
 
@@ -306,13 +306,13 @@ def test_after_the_decision_nothing_more_is_sent():
         lambda call: Verdict(1.0 if call.systems[0] == "a" else 0.0), cost_p=1,
         delay_s=lambda call: 0.0 if call.item.id in needed else 0.2,
     )  # fmt: skip
-    finished = run(judge, rule=Fourth(), ahead=20, limits=Limits(1, 40), terms=Terms("run", concurrency=8))
+    finished = run(judge, rule=Fourth(), ahead=4, limits=Limits(1, 40), terms=Terms("run", concurrency=8))
     calls = Counter(call.item.id for call in judge.calls)
     assert [calls.pop(item) for item in needed] == [2, 2, 2, 2]
     assert 0 < len(calls) <= 8
     assert set(calls.values()) == {1}
     assert finished.spend.charged_p == len(judge.calls)
-    assert finished.outcome.ahead == 0, "a verdict takes both calls"
+    assert finished.ending.ahead == 0, "a verdict takes both calls"
 
 
 @pytest.mark.parametrize("hazard", [0.002, 0.02, 0.1])
