@@ -27,7 +27,9 @@ from typing import Any, TypeGuard, TypeVar
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.tables import Row, Table, shown
 
-FIELDS = ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = "id", "prompt", "reference", "group", "model", "output"
+FIELDS = ID, PROMPT, REFERENCE, GROUP, FAMILY, MODEL, OUTPUT = (
+    "id", "prompt", "reference", "group", "family", "model", "output",
+)  # fmt: skip
 MESSAGES = "messages"
 
 # Always read, in this order: the own name, then AlpacaEval's.
@@ -36,6 +38,7 @@ KNOWN: dict[str, tuple[str, ...]] = {
     PROMPT: (PROMPT, "instruction"),
     REFERENCE: (REFERENCE,),
     GROUP: (GROUP, "dataset"),
+    FAMILY: (FAMILY,),
     MODEL: (MODEL, "generator"),
     OUTPUT: (OUTPUT,),
 }
@@ -44,13 +47,14 @@ GUESSES: dict[str, tuple[str, ...]] = {
     PROMPT: ("question", "input", "user_input", "query", "problem", MESSAGES, "conversation", "conversations"),
     REFERENCE: ("target", "expected", "expected_output", "ground_truth", "gold", "ideal"),
     GROUP: ("category",),
+    FAMILY: (),  # a wrong guess would make few draws of many
     MODEL: ("model_name", "model_id"),
     OUTPUT: (
         "response", "completion", "answer", "generation", "prediction", "generated_text",
         "model_output", "model_response", "model_answer", "actual_output",
     ),
 }  # fmt: skip
-WITHHELD = (REFERENCE, GROUP, MODEL, OUTPUT)  # from systems that answer live
+WITHHELD = (REFERENCE, GROUP, FAMILY, MODEL, OUTPUT)  # from systems that answer live
 JOINER = "+"  # in a map: the text of several columns, one after another
 UNTYPABLE = {",", JOINER}  # characters that part columns in a map
 SHOWN = 12  # columns named in a message
@@ -137,7 +141,7 @@ def _candidates(names: tuple[str, ...], mapped: Map) -> Candidates:
 def columns_told(names: Iterable[str], mapped: Map) -> tuple[str, ...]:
     """The columns of items that a system which answers may be told beside the prompt.
 
-    None is told that holds, or by its name may hold, a reference, a group, or somebody's output.
+    None is told that holds, or by its name may hold, a reference, a group, a family, or somebody's output.
     """
     chosen = frozenset(name for _, columns in mapped for name in columns)
     return _columns_told(tuple(names), chosen)
@@ -216,9 +220,10 @@ class RowReader:
     candidates: Candidates
     answered: Messages | None = None
 
-    def item(self) -> tuple[str | None, str | None, str | None, str | None]:
-        """Id, prompt, reference and group; None where the row has none."""
-        return self.text(ID), self._prompt(), self.text(REFERENCE), once(self.text(GROUP))
+    def item(self) -> tuple[str | None, str | None, str | None, str | None, str | None]:
+        """Id, prompt, reference, group and family; None where the row has none."""
+        group, family = once(self.text(GROUP)), once(self.text(FAMILY))
+        return self.text(ID), self._prompt(), self.text(REFERENCE), group, family
 
     def output(self) -> str:
         """The output: the column, else the answer at the end of the messages."""

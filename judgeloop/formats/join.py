@@ -1,8 +1,8 @@
 """Joins files into a pool, by id or by the exact prompt: outputs to judge, or the scores of finished runs.
 
-`KnownItems` gathers what the rows of all files say of each item: its id, prompt, reference and group. A row that
-contradicts another is an error with both places. A join that leaves out an item or a row is an error with counts,
-unless the user allows a partial join.
+`KnownItems` gathers what the rows of all files say of each item: its id, prompt, reference, group and family. A row
+that contradicts another is an error with both places. A join that leaves out an item or a row is an error with
+counts, unless the user allows a partial join.
 """
 
 import hashlib
@@ -39,6 +39,7 @@ class Entry:
     prompt: str | None = None
     reference: str | None = None
     group: str | None = None
+    family: str | None = None
 
     @property
     def name(self) -> str:
@@ -117,7 +118,7 @@ class KnownItems:
                 unit=entry.unit,
             )
         prompt = entry.prompt or ""
-        return Item(entry.id or id_of(prompt), prompt, entry.reference, entry.group)
+        return Item(entry.id or id_of(prompt), prompt, entry.reference, entry.group, family=entry.family)
 
     def _remedy(self, path: Place) -> str:
         """What mends rows without a prompt: the file of prompts, or the column that holds it."""
@@ -173,7 +174,7 @@ class KnownItems:
             self.by_prompt.setdefault(row.prompt, []).append(key)
         if entry.id is None and row.id is not None:
             self.by_id[row.id] = key
-        for name in ("id", "prompt", "reference", "group"):
+        for name in ("id", "prompt", "reference", "group", "family"):
             if getattr(entry, name) is None:
                 setattr(entry, name, getattr(row, name))
 

@@ -73,6 +73,7 @@ class ItemRow:
     prompt: str | None = None
     reference: str | None = None
     group: str | None = None
+    family: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +234,10 @@ def _plain(fields: dict[str, Any]) -> OutputRow | None:
             continue
         if type(text) is not str or mended(text) is not text:
             return None
-    id_, prompt, reference, group, model, output = texts
+    id_, prompt, reference, group, family, model, output = texts
     if output is None:
         return None
-    return OutputRow(id_ or None, prompt or None, reference or None, once(group), once(model), output)
+    return OutputRow(id_ or None, prompt or None, reference or None, once(group), once(family), once(model), output)
 
 
 def at(line: int, unit: str) -> str:

@@ -19,6 +19,7 @@ class NoteCode(enum.StrEnum):
 
     FEW_ITEMS = "few_items"
     FEW_ITEMS_LIKE_THESE = "few_items_like_these"
+    FEW_FAMILIES = "few_families"
     MANY_FLIPS = "many_flips"
     ITEMS_LEFT_OUT = "items_left_out"
     OUTPUT_REPEATED = "output_repeated"
@@ -45,6 +46,7 @@ class NoteCode(enum.StrEnum):
     ITEMS_WANTED = "items_wanted"
     MORE_ITEMS = "more_items"
     NO_MORE_ITEMS = "no_more_items"
+    OTHER_FAMILIES = "other_families"
     MANY_MORE_ITEMS = "many_more_items"
     LEVEL = "level"
     OUT_OF_REACH = "out_of_reach"
@@ -70,6 +72,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.FEW_ITEMS: "The set has only {items:item}. Another set may turn out differently.",
     NoteCode.FEW_ITEMS_LIKE_THESE: "The set has only {items:item}. The decision holds for other "
     "items only if they are like these.",
+    NoteCode.FEW_FAMILIES: "The {items:item} are of only {families:,} families, each of which counts once. The decision "
+    "holds for other items only if they are like these.",
     NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed with the order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",
@@ -109,6 +113,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MANY_MORE_ITEMS: "With about {even:more item} the chance of a decision is even. No number "
     "of items makes it four in five. That is a second test.",
     NoteCode.NO_MORE_ITEMS: "No number of items promises a decision.",
+    NoteCode.OTHER_FAMILIES: "Items of other families are meant: more of the same families change nothing.",
     NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
     NoteCode.OUT_OF_REACH: "If it goes on like this, judging all {items:item} would not decide. It may go otherwise.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",

@@ -111,6 +111,8 @@ class DataNotes(Part):
     """What is to be known of the data; `usual_empty` is the number of the baseline's empty outputs.
 
     - `items`: number of items in the set
+    - `families`: number of families that are drawn in place of items; null where items are
+    - `drawn`: number of items that may be judged, if families are drawn; else null
     - `left_out`: a sentence on the items that were left out; empty if none were
     - `beyond`: rows, in words, of items that the items file does not ask for; empty if there are none
     - `guessed`: a sentence on the columns that were guessed; empty if none were
@@ -127,6 +129,8 @@ class DataNotes(Part):
     repeated: dict[str, int] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
     usual_empty: int = 0
+    families: int | None = None
+    drawn: int | None = None
 
     @property
     def warnings(self) -> list[Note]:

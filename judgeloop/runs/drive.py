@@ -265,11 +265,14 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
 def data_notes(prepared: Prepared[Any]) -> DataNotes:
     """What is to be known of a run's data."""
     pool, config, joined = prepared.pool, prepared.config, prepared.inputs.joined
+    families = len(prepared.parts.members) or None
     repeated = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
     empty = {name: pool.count_empty(number) for number, name in enumerate(pool.systems)}
     return DataNotes(
         items=len(pool),
+        families=families,
+        drawn=families and len(prepared.places),
         left_out=joined.left_out,
         beyond=joined.beyond,
         guessed=prepared.inputs.guessed,

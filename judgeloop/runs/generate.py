@@ -172,7 +172,7 @@ async def _gathered(generation: Prepared[RunOfOutputs]) -> Gathered:
     priced = all(system.priced for system in sources.systems.values())
     rows = []
     for item, output in known:
-        about = {"id": item.id, "prompt": item.prompt, "reference": item.reference, "group": item.group}
+        about = {name: getattr(item, name) for name in ("id", "prompt", "reference", "group", "family")}
         row = {name: value for name, value in about.items() if value is not None} | {**item.columns}
         rows.append(row | {"output": output.text} | ({"error": output.failed} if output.failed else {}))
     return Gathered(

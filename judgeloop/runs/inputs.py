@@ -5,6 +5,7 @@ settings are reported here, before the first call; nothing is asked or spent. Th
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -204,6 +205,29 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         systems,
         ceiling_of(environment),
     )
+
+
+def check_families(pool: Pool, risk: float) -> None:
+    """Refuse families of items that are too few to tell anything of items like these at this risk.
+
+    That so many draws all speak for one of two level systems has a chance of 1/2 to their power.
+
+    Raises:
+        InputError: says what may be wrong with the columns, and what may be asked instead.
+    """
+    families, fewest = pool.families, math.ceil(-math.log2(risk))
+    instead = "or ask about these items alone with `about=items`"
+    if len(families) == 1 and len({" ".join(item.prompt.split()) for item in pool.items}) == 1:
+        raise InputError(
+            f"all {len(pool):,} prompts are equal: is the input in another column? Say which, as in "
+            f"`map=prompt=COLUMN`, {instead}"
+        )
+    if len(families) < fewest:
+        raise InputError(
+            f"expected items of {fewest} families or more, which a result about items like these takes at "
+            f"`risk={risk:g}`, found {len(families)} in {len(pool):,} items: items of one family, or with the same "
+            f"prompt, are one draw; give more, {instead}"
+        )
 
 
 def check_ledger(config: MoneySettings) -> None:

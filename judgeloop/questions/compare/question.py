@@ -6,6 +6,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any, cast
 
 from judgeloop.catalogue import rule_row, rules_of
@@ -15,7 +16,7 @@ from judgeloop.core.records import UNLIMITED, Draws, Order, Population
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import parse_map
-from judgeloop.formats.join import join
+from judgeloop.formats.join import Joined, Scores, join
 from judgeloop.formats.recorded import read_recorded, scorers_of
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
@@ -40,7 +41,7 @@ from judgeloop.runs.drive import data_notes, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
-from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
+from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
 from judgeloop.settings.setting import Role, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
@@ -115,7 +116,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         joined = join(runs, allow_partial=config.allow_partial)
         check_winner(config, joined.pool)
         scorers = " and ".join(dict.fromkeys(run.scorer for run in runs))
-        judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin)
+        judge = RecordedJudge(scorers, _by_family(joined), tie_margin=config.tie_margin)
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
@@ -126,24 +127,29 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
         _check_inputs(config, inputs)
+        members = families_drawn(config, inputs, config.selector_row)
+        items = len(members) or len(inputs.pool)
         draft = Draft(
-            items=len(inputs.pool),
-            limit=min(config.max_judgments, len(inputs.pool)),
+            items=items,
+            limit=min(config.max_judgments, items),
             risk=config.risk,
             start=config.min_judgments,
             gap=0.0 if config.gap_asked is None else config.gap_asked[1],
             population=inputs.population,
             settings=config,
             pool=inputs.pool,
+            members=members,
         )
         rule: Rule = config.rule_row.make(draft)
-        groups = [item.group for item in inputs.pool.items]
+        places = list(chain(*members)) or range(len(inputs.pool))
+        groups = {place: inputs.pool.items[place].group for place in places}
         return Parts(
             config.selector_row.make(draft),
             Preferences(sampled=draft.sampled),
             rule,
             None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
             None if config.by_group is None else ByGroup(groups, config.risk, sampled=draft.sampled),
+            members,
         )
 
     def notice(self, run: Prepared[CompareSettings]) -> str | None:
@@ -153,32 +159,32 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         runs = runs_of(run.config.ledger)
         if any(one.id == run.run_id and one.note.exit_code is not None for one in runs):
             return None
-        items, rule = len(run.pool), _rule(run.parts)
+        items, rule = len(run.places), _rule(run.parts)
         ties = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
         return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
         run, outcome, rule, groups = ran.run, ran.finished.outcome, _rule(ran.parts), ran.parts.further
-        config, pool = run.config, run.pool
+        config, pool, places = run.config, run.pool, run.places
         tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
         # Only a question that asks about ties, or goes on to all items, takes them from earlier runs.
         told = config.not_worse is not None or config.by_group is not None
         earlier = ties_of(runs_before(ran.runs, run.run_id, run.asked)) if told else (0, 0)
-        asked = min(len(pool), config.max_judgments) if over else outcome.asked
+        asked = min(len(places), config.max_judgments) if over else outcome.asked
         judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=asked, ties=share_of_ties(earlier))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*outcome.labels, *outcome.further]
         if isinstance(groups, ByGroup):
             groups.follow(labels)
-            judgments = judgments._replace(worst=groups.left if over else len(pool) - outcome.asked)
+            judgments = judgments._replace(worst=groups.left if over else len(places) - outcome.asked)
         done = {label.choice.position for label in labels}
         return Left(
             judgments,
             assumed,
-            [pool.query(position) for position in range(len(pool)) if position not in done],
+            [pool.query(position) for position in places if position not in done],
             len(done),
-            equal=with_an_equal_system(rule, ties, len(pool)),
+            equal=with_an_equal_system(rule, ties, len(places)),
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
 
@@ -187,7 +193,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, outcome = run.config, finished.outcome
         more = items = None
-        tally, unasked = outcome.estimate.tally, len(run.pool) - len(outcome.labels)
+        tally, unasked = outcome.estimate.tally, len(run.places) - len(outcome.labels)
         beyond = rule.risk_beyond(tally)
         ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
         if outcome.winner is None and run.booked and not ended:
@@ -201,7 +207,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         scores = None
         if isinstance(judge, RecordedJudge):  # nobody reads the outputs beside recorded scores, which may be missing
             data = replace(data, empty={}, repeated={})
-            scores = [[judge.scores[item.id, name] for item in run.pool.items] for name in run.pool.systems]
+            judged = [run.pool.items[place] for place in run.places]
+            scores = [[judge.scores[item.id, name] for item in judged] for name in run.pool.systems]
         before = _before(ran)
         represent = config.represent if config.selector_row.vectors else None
         result = result_of(
@@ -225,6 +232,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
             scores=scores,
             risk_beyond=beyond,
+            sizes=run.sizes if ran.parts.members else None,
         )
         return replace(result, course=page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1])))
 
@@ -266,6 +274,16 @@ def _finished(config: CompareSettings) -> list[Source]:
     if live:
         raise InputError(f"`judge={RECORDED}`: {live[0]} answers live, and has no recorded scores")
     return [one for one in config.output_files if not isinstance(one, str)]
+
+
+def _by_family(joined: Joined) -> Scores:
+    """The recorded scores, each as the mean of its family, whichever member stands for it."""
+    scores, items = dict(joined.scores), joined.pool.items
+    for family in joined.pool.families:
+        for system in joined.pool.systems if len(family) > 1 else ():
+            mean = math.fsum(joined.scores[items[at].id, system] for at in family) / len(family)
+            scores |= {(items[at].id, system): mean for at in family}
+    return scores
 
 
 def _scores_in(config: CompareSettings) -> str:
