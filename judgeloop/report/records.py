@@ -114,7 +114,8 @@ class DataNotes(Part):
     - `families`: number of families that are drawn in place of items; null where items are
     - `drawn`: number of items that may be judged, if families are drawn; else null
     - `left_out`: a sentence on the items that were left out; empty if none were
-    - `beyond`: rows, in words, of items that the items file does not ask for; empty if there are none
+    - `beyond`: rows, in words, of items that the items file does not ask for, and further outputs to an item of which
+      another file has fewer; empty if there are none
     - `guessed`: a sentence on the columns that were guessed; empty if none were
     - `repeated`: the systems that gave the same output to many items, with the number of items
     - `empty`: the systems that gave an output without text to some items, with the number of items

@@ -38,7 +38,7 @@ from judgeloop.formats.columns import (
     parse_map,
     suggested_map,
 )
-from judgeloop.formats.join import PROMPTS, Joined, join
+from judgeloop.formats.join import PROMPTS, SAMPLE, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
@@ -571,7 +571,8 @@ def _as_told(item: Item, items: Items) -> Item:
             "of user and assistant that end with the user's, after at most one of system; found "
             f"{', '.join(role for role, _ in messages)}"
         )
-    told = items.told.get((item.id, item.prompt)) or items.told.get((None, item.prompt), {})
+    ids = item.id, item.id.rpartition(SAMPLE)[0], None  # of a further sample, what the item is told
+    told = next((found for one in ids if (found := items.told.get((one, item.prompt)))), {})
     return replace(item, messages=messages, columns={name: _plain(told[name]) for name in told})
 
 

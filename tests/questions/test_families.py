@@ -216,3 +216,19 @@ def test_of_recorded_scores_the_sign_of_a_familys_sum_is_one_observation(tmp_pat
     # Three of five samples for one, two for the other: the family's sum decides, whichever member stands for it.
     result = compare(lambda _, sample: float(sample < 3), lambda _, sample: float(sample >= 3))
     assert (result.wins, result.winner) == ({"a": 6, "b": 0}, "a")
+
+
+def test_several_outputs_a_prompt_are_one_draw_and_what_is_left_over_is_named(tmp_path):
+    def sampled(system, count):
+        return [
+            {"prompt": f"{family} f", "output": f"{system} {family} {sample}"}
+            for family in range(10)
+            for sample in range(count)
+        ]
+
+    result = judgeloop.compare(
+        sampled("a", 3), sampled("b", 2), names=["a", "b"], judge=by_prompt(lambda _: True), version="1",
+        ledger=tmp_path / "ledger.sqlite",
+    )  # fmt: skip
+    assert (result.winner, result.items, result.to_dict()["families"]) == ("a", 20, 10)
+    assert "10 further outputs of a without a counterpart" in " ".join(str(result).split())
