@@ -220,10 +220,9 @@ class RowReader:
     candidates: Candidates
     answered: Messages | None = None
 
-    def item(self) -> tuple[str | None, str | None, str | None, str | None, str | None]:
-        """Id, prompt, reference, group and family; None where the row has none."""
-        group, family = once(self.text(GROUP)), once(self.text(FAMILY))
-        return self.text(ID), self._prompt(), self.text(REFERENCE), group, family
+    def item(self) -> tuple[str | None, str | None, str | None, str | None]:
+        """Id, prompt, reference and group; None where the row has none."""
+        return self.text(ID), self._prompt(), self.text(REFERENCE), once(self.text(GROUP))
 
     def output(self) -> str:
         """The output: the column, else the answer at the end of the messages."""

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, along_paths, candidates_of, found_text
+from judgeloop.formats.columns import FAMILY, MODEL, OUTPUT, Map, RowReader, along_paths, candidates_of, found_text
 from judgeloop.formats.rows import MEAN, NO_MAP, Located, OutputRow, Outputs, at, one_epoch, stem
 from judgeloop.formats.tables import Row, Source, Table
 
@@ -57,7 +57,8 @@ def read_recorded(
         reader = RowReader(table, row, candidates_of(row.fields, mapped))
         score = _number(table, row, scorer, values.get(scorer))
         item, model, output = reader.item(), reader.text(MODEL), reader.text(OUTPUT) or ""
-        located = Located(row.line, OutputRow(*item, model, output, score), table.unit)
+        found = OutputRow(*item, model, output, score, family=reader.text(FAMILY))
+        located = Located(row.line, found, table.unit)
         if model:
             models[model] = None
         if len(models) > 1:

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import (
+    FAMILY,
     FIELDS,
     MODEL,
     OUTPUT,
@@ -73,7 +74,7 @@ class ItemRow:
     prompt: str | None = None
     reference: str | None = None
     group: str | None = None
-    family: str | None = None
+    family: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
     told: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
     for row in along_paths(table.rows, mapped):
         reader = RowReader(table, row, seen.of(row)[0])
-        item = ItemRow(*reader.item())
+        item = ItemRow(*reader.item(), family=once(reader.text(FAMILY)))
         if item.prompt is None:
             raise reader.missing(PROMPT)
         found.append(Located(row.line, item, table.unit))
@@ -220,7 +221,8 @@ def parse_output(table: Table, row: Row) -> OutputRow:
 
 def _parsed(reader: RowReader) -> OutputRow:
     output = reader.output()  # first: it finds the answer at the end of messages
-    return OutputRow(*reader.item(), model=once(reader.text(MODEL)), output=output)
+    item, family = reader.item(), once(reader.text(FAMILY))
+    return OutputRow(*item, model=once(reader.text(MODEL)), output=output, family=family)
 
 
 def _plain(fields: dict[str, Any]) -> OutputRow | None:
@@ -237,7 +239,8 @@ def _plain(fields: dict[str, Any]) -> OutputRow | None:
     id_, prompt, reference, group, family, model, output = texts
     if output is None:
         return None
-    return OutputRow(id_ or None, prompt or None, reference or None, once(group), once(family), once(model), output)
+    item = id_ or None, prompt or None, reference or None, once(group)
+    return OutputRow(*item, once(model), output, family=once(family))
 
 
 def at(line: int, unit: str) -> str:

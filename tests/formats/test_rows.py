@@ -71,7 +71,7 @@ def test_two_columns_that_may_be_the_same_field_are_refused_with_the_map(fields,
         (
             {"question": "q", "answer": "a", "question_id": 3, "target": "t", "category": "c", "model_id": "m"},
             None,
-            OutputRow("3", "q", "t", "c", model="m", output="a"),
+            OutputRow("3", "q", "t", "c", "m", "a"),
         ),
         ({"prompt": "q", "output": "a", "question_id": 3, "answer": "b"}, None, OutputRow(prompt="q", output="a")),
         ({"instruction": "q", "input": "i", "output": "a", "generator": "m"}, None, OutputRow(prompt="q", model="m", output="a")),
