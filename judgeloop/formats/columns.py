@@ -47,7 +47,7 @@ GUESSES: dict[str, tuple[str, ...]] = {
     PROMPT: ("question", "input", "user_input", "query", "problem", MESSAGES, "conversation", "conversations"),
     REFERENCE: ("target", "expected", "expected_output", "ground_truth", "gold", "ideal"),
     GROUP: ("category",),
-    FAMILY: (),  # a wrong guess would make few draws of many
+    FAMILY: ("conversation_id", "session_id", "thread_id"),  # the turns of a conversation
     MODEL: ("model_name", "model_id"),
     OUTPUT: (
         "response", "completion", "answer", "generation", "prediction", "generated_text",

@@ -102,7 +102,7 @@ class KnownItems:
         its own, and it joins by prompt: of items with one prompt, each row is about the next.
 
         A further row about an item is another sample of its output. A copy of a row is an error, unless there are
-        samples in the file that differ.
+        samples in the file that differ, or it says that they are samples.
         """
         self.columns[outputs.path] = outputs.columns
         by_id = not self.entries or any(located.row.id in self.by_id for located in outputs.rows)
@@ -132,7 +132,7 @@ class KnownItems:
                 raise twice
             differ = differ or located.row.output != before.row.output
             copies += [twice] if located.row.output == before.row.output else []
-        if copies and not differ:
+        if copies and not (differ or outputs.repeats):
             raise copies[0]
         if not by_id and self.by_prompt:
             self.spare.update(*(keys[taken[keys[0]] :] for keys in self.by_prompt.values() if taken[keys[0]]))

@@ -2,7 +2,7 @@
 
 `read_outputs` and `read_items` take a file of any format, or rows in memory. Columns are found as
 `columns.py` says; a `messages` list becomes the text of the conversation; of a log that repeats its
-items, one epoch is kept. `join.py` joins the files.
+items, all epochs are read as samples, unless one is chosen. `join.py` joins the files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,10 +37,10 @@ NO_MAP: Map = ()
 
 
 def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:
-    """Yield the rows of one epoch; without `epoch`, the rows must all be of one.
+    """Yield the rows of one epoch; without `epoch`, those of all.
 
     Raises:
-        DataError: the rows are of several epochs and none is chosen, or none is of the chosen one.
+        DataError: no row is of the chosen one.
         InputError: a mean is asked for.
     """
     if epoch == MEAN:
@@ -49,16 +49,7 @@ def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:
         )
     seen: set[int] = set()
     for row in table.rows:
-        if epoch is None and not row.epoch:
-            yield row
-            continue
         seen.add(row.epoch)
-        if epoch is None and len(seen) > 1:
-            raise table.wrong(
-                f"the log repeats its items: epochs {' and '.join(map(str, sorted(seen)))}; take one "
-                "with `epoch=1`, or compare the means of recorded scores with `epoch=mean`",
-                row.line,
-            )
         if epoch is None or row.epoch in {0, int(epoch)}:
             yield row
     if epoch is not None and not seen & {0, int(epoch)}:
@@ -110,6 +101,7 @@ class Outputs:
     - `failed`: the number of rows without an output, or without a score, which were left out.
     - `guesses`: the fields whose column was guessed, each with that column.
     - `scorer`: whose recorded scores the rows have (`recorded.py`); empty where outputs are judged.
+    - `repeats`: whether the file says that it repeats its items: equal rows about one are then no copies.
     """
 
     path: Place
@@ -119,6 +111,7 @@ class Outputs:
     failed: int = 0
     guesses: tuple[tuple[str, str], ...] = ()
     scorer: str = ""
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +141,18 @@ def read_outputs(
 
     The system's name is `name`, else that in the rows, else the name of the file. A row without an
     output, because the system failed, is refused, or left out with `allow_failed`. Of a log that
-    repeats its items, the rows of the one `epoch` are taken.
+    repeats its items, the rows of the one `epoch` are taken, or all.
 
     Raises:
         DataError: a row is wrong, has no output, or names another system than the rows before it.
     """
     table = table_of(source)
     found: list[Located[OutputRow]] = []
-    seen, failed, systems = _Seen(mapped), 0, dict[str, int]()
+    seen, failed, systems, repeats = _Seen(mapped), 0, dict[str, int](), False
     every = along_paths(one_epoch(table, epoch), mapped)
     for row in every:
         candidates, plain = seen.of(row)
+        repeats = repeats or row.epoch > 1
         parsed = _plain(row.fields) if plain and not row.failed else None
         why = _why_failed(row, candidates) if parsed is None else ""
         if why and not allow_failed:
@@ -184,7 +178,7 @@ def read_outputs(
                 systems[other],
             )
     system = name or next(iter(systems), None) or stem(table.place)
-    return Outputs(table.place, system, tuple(found), seen.columns, failed, seen.guesses)
+    return Outputs(table.place, system, tuple(found), seen.columns, failed, seen.guesses, repeats=repeats)
 
 
 def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
