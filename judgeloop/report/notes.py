@@ -22,6 +22,7 @@ class NoteCode(enum.StrEnum):
     FEW_FAMILIES = "few_families"
     MANY_FLIPS = "many_flips"
     ITEMS_LEFT_OUT = "items_left_out"
+    NEIGHBOURS = "neighbours"
     OUTPUT_REPEATED = "output_repeated"
     OUTPUTS_EMPTY = "outputs_empty"
     PRICES_OLD = "prices_old"
@@ -77,6 +78,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed with the order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",
+    NoteCode.NEIGHBOURS: "Verdicts on items that stand near each other in the files agree more than others (p = {p:.2g}): "
+    "are they from the same documents, or of the same kind? Then they are no independent draws, and the stated risk does "
+    "not hold. Name what they share: `map=family=COLUMN`.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "

@@ -12,6 +12,7 @@ from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.records import Abstention, Label, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
 from judgeloop.methods.stats.intervals import wilson_interval
+from judgeloop.methods.stats.neighbours import ALARM
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.words import count, sentence
 
@@ -113,6 +114,8 @@ class DataNotes(Part):
     - `items`: number of items in the set
     - `families`: number of families that are drawn in place of items; null where items are
     - `drawn`: number of items that may be judged, if families are drawn; else null
+    - `neighbours`: the p-value of a test of whether verdicts within ten lines of each other agree more than others;
+      null for few verdicts, and where the result is about these items alone
     - `left_out`: a sentence on the items that were left out; empty if none were
     - `beyond`: rows, in words, of items that the items file does not ask for, and further outputs to an item of which
       another file has fewer; empty if there are none
@@ -132,14 +135,16 @@ class DataNotes(Part):
     usual_empty: int = 0
     families: int | None = None
     drawn: int | None = None
+    neighbours: float | None = None
 
     @property
     def warnings(self) -> list[Note]:
-        """Items left out; outputs that are repeated, or empty more often than those of the baseline."""
+        """Items left out; neighbours that agree; outputs that are repeated, or empty more often than the baseline's."""
         same, empty = self.repeated.items(), self.empty.items()
         partial = note(NoteCode.ITEMS_LEFT_OUT, items=self.items, left_out=self.left_out)
         return [
             *([partial] if self.left_out else []),
+            *([note(NoteCode.NEIGHBOURS, p=self.neighbours)] if (self.neighbours or 1) <= ALARM else []),
             *(note(NoteCode.OUTPUT_REPEATED, system=name, repeated=number, items=self.items) for name, number in same),
             *(
                 note(NoteCode.OUTPUTS_EMPTY, system=name, empty=number)

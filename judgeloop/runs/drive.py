@@ -14,16 +14,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
+from judgeloop.core.outcomes import Control, ControlTally, Ending, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population
+from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import KeptResult, RunNote
+from judgeloop.methods.stats.neighbours import neighbours_risk
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.providers.redaction import MASK, redact
 from judgeloop.report.page import Fact, Section
@@ -262,8 +265,26 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     )
 
 
-def data_notes(prepared: Prepared[Any]) -> DataNotes:
-    """What is to be known of a run's data."""
+def neighbours_alike(prepared: Prepared[Any], outcome: Ending[Any]) -> float | None:
+    """The p-value of a test of whether verdicts on neighbours in the files agree more than others.
+
+    None where the result is about these items alone, and for few verdicts.
+    """
+    deciding = [label for label in outcome.labels if label.choice.key in outcome.deciding]
+    judged = [
+        (label.choice.position, label.answer.score if prepared.config.rates else label.answer.preference)
+        for label in deciding
+        if isinstance(label.answer, Verdict)
+    ]
+    if not prepared.sampled or not judged:
+        return None
+    lines, values = zip(*judged, strict=True)
+    rng = np.random.default_rng(prepared.config.seed)
+    return neighbours_risk(np.array(lines), np.array(values, dtype=np.float64), rng)
+
+
+def data_notes(prepared: Prepared[Any], neighbours: float | None = None) -> DataNotes:
+    """What is to be known of a run's data; `neighbours` is as in the notes."""
     pool, config, joined = prepared.pool, prepared.config, prepared.inputs.joined
     families = len(prepared.parts.members) or None
     repeated = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
@@ -271,6 +292,7 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
     empty = {name: pool.count_empty(number) for number, name in enumerate(pool.systems)}
     return DataNotes(
         items=len(pool),
+        neighbours=neighbours,
         families=families,
         drawn=families and len(prepared.places),
         left_out=joined.left_out,

@@ -232,3 +232,20 @@ def test_several_outputs_a_prompt_are_one_draw_and_what_is_left_over_is_named(tm
     )  # fmt: skip
     assert (result.winner, result.items, result.to_dict()["families"]) == ("a", 20, 10)
     assert "10 further outputs of a without a counterpart" in " ".join(str(result).split())
+
+
+def test_verdicts_that_agree_with_their_neighbours_are_warned_of(tmp_path):
+    prompts = [f"{at} p" for at in range(120)]
+    alike = Asking(prompts, lambda words: int(words[0]) // 15 % 2 == 0, tmp_path / "alike").compare(risk=0.001)
+    assert alike.data.neighbours <= 0.01
+    assert "neighbours" in {one.code for one in alike.warnings}
+    assert '`map="family=COLUMN"`' in " ".join(str(alike).split())
+    apart = Asking(prompts, lambda words: hashlib.md5(words[0].encode()).digest()[0] % 2 == 0, tmp_path / "apart")
+    assert apart.compare(risk=0.001).data.neighbours > 0.01
+    these = Asking(prompts, lambda words: int(words[0]) // 15 % 2 == 0, tmp_path / "these").compare(about="items")
+    assert these.data.neighbours is None
+    score = judgeloop.estimate(
+        rows("a", prompts), judge=lambda *, output: float(int(output.split()[1]) // 15 % 2), version="1",
+        about="like-these", ledger=tmp_path / "score.sqlite",
+    )  # fmt: skip
+    assert score.data.neighbours <= 0.01

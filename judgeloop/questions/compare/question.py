@@ -37,7 +37,7 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.drive import data_notes, setup_of
+from judgeloop.runs.drive import data_notes, neighbours_alike, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
@@ -203,7 +203,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             more = more_to_decide(rule.stronger, tally, run.limits, unasked, sampled=run.sampled)
         if isinstance(groups, ByGroup):
             groups.follow([*outcome.labels, *outcome.further])
-        data, judge = data_notes(run), run.judges[0]
+        data, judge = data_notes(run, neighbours_alike(run, outcome)), run.judges[0]
         scores = None
         if isinstance(judge, RecordedJudge):  # nobody reads the outputs beside recorded scores, which may be missing
             data = replace(data, empty={}, repeated={})

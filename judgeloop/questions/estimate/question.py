@@ -34,7 +34,7 @@ from judgeloop.questions.estimate.result import EstimateOptions, Estimation, est
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.drive import asked, data_notes, setup_of
+from judgeloop.runs.drive import asked, data_notes, neighbours_alike, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, looks_at_all, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
@@ -199,7 +199,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
                 proxy=proxy.identity.name if proxy else str(config.proxy or "") or None,
                 required_score=config.require_score,
             ),
-            data_notes(run),
+            data_notes(run, neighbours_alike(run, outcome)),
             items=run.pool.items,
             proxy_mean=None if scores is None else float(scores.mean()),
             more_judgments=more,
