@@ -121,6 +121,7 @@ class CompareArguments(ContestArguments, total=False):
     represent: str | None
     rule: str | None
     near_tie: float | None
+    family_members: int | None
     min_gap: float | None
     not_worse: float | None
     by_group: str | None

@@ -116,7 +116,8 @@ def on_items(about: Population, items: int, but: int = 0, families: int | None =
 def of_items(result: RunResult) -> str:
     """What may be judged, for a sentence that says how much of it was: all items, or families of them."""
     items, families = count(result.items, "item"), result.data.families
-    return items if families is None else f"{families:,} families, an item of each ({items})"
+    each = "an item" if families == result.data.drawn else "several items"
+    return items if families is None else f"{families:,} families, {each} of each ({items})"
 
 
 def about_the_judge(result: RunResult) -> str:

@@ -270,7 +270,12 @@ def neighbours_alike(prepared: Prepared[Any], outcome: Ending[Any]) -> float | N
 
     None where the result is about these items alone, and for few verdicts.
     """
-    deciding = [label for label in outcome.labels if label.choice.key in outcome.deciding]
+    first = {members[0] for members in prepared.parts.members}  # those of one family may agree
+    deciding = [
+        label
+        for label in outcome.labels
+        if label.choice.key in outcome.deciding and (not first or label.choice.position in first)
+    ]
     judged = [
         (label.choice.position, label.answer.score if prepared.config.rates else label.answer.preference)
         for label in deciding

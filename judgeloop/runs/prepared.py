@@ -139,9 +139,15 @@ class Prepared(Generic[C]):
         return range(len(self.pool)) if not self.parts.members else sorted(chain(*self.parts.members))
 
     @property
-    def sizes(self) -> dict[int, int]:
-        """How many items the family of each position has."""
-        return {place: len(family) for family in self.pool.families for place in family}
+    def each(self) -> int:
+        """The most judgments that a draw takes: more than one where several members of a family are judged."""
+        return max(map(len, self.parts.members), default=1)
+
+    @property
+    def weights(self) -> dict[int, float]:
+        """How many items each member that is judged stands for, if families are drawn."""
+        families = zip(self.pool.families, self.parts.members, strict=False)
+        return {place: len(family) / len(members) for family, members in families for place in members}
 
     @property
     def most_judgments(self) -> int:
@@ -221,8 +227,8 @@ def check_about(config: RunSettings, what: str, *, proves: bool, instead: str) -
         )
 
 
-def families_drawn(config: RunSettings, inputs: Inputs, row: SelectorRow) -> Members:
-    """The members of each family that are judged, where a result about items like these draws families.
+def families_drawn(config: RunSettings, inputs: Inputs, row: SelectorRow, most: int = 1) -> Members:
+    """The members of each family that are judged, at most so many, where families are drawn for items like these.
 
     () where each item is a draw by itself: there are no families, or the result is about these items alone.
 
@@ -233,7 +239,7 @@ def families_drawn(config: RunSettings, inputs: Inputs, row: SelectorRow) -> Mem
     if not inputs.sampled or row.draws is not Draws.EVEN or len(families) == len(inputs.pool):
         return ()
     check_families(inputs.pool, config.risk)
-    return members_of(families, 1, config.seed)
+    return members_of(families, most, config.seed)
 
 
 def _named(row: SelectorRow | RuleRow) -> str:

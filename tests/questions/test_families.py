@@ -249,3 +249,30 @@ def test_verdicts_that_agree_with_their_neighbours_are_warned_of(tmp_path):
         about="like-these", ledger=tmp_path / "score.sqlite",
     )  # fmt: skip
     assert score.data.neighbours <= 0.01
+
+
+def test_several_members_of_a_family_bet_on_the_mean_of_their_verdicts(tmp_path):
+    prompts = [f"{family} {copy}" for copy in range(4) for family in range(30)]
+    family = [prompt.split()[0] for prompt in prompts]
+
+    def compare(wins, folder, **settings):
+        asking = Asking(prompts, wins, tmp_path / folder, family=family)
+        return asking, asking.compare(family_members=3, rule="anytime", **settings)
+
+    asking, result = compare(lambda _: True, "all")
+    judged = len({prompt for prompt, *_ in asking.asked})
+    assert (result.winner, result.asked, judged) == ("a", 3 * result.judged, 3 * result.judged)
+    assert result.to_dict()["drawn"] == 90
+    assert result.limit == 90, "the limit is one of judgments"
+    # Of each family the first system wins two of four: the means are small, and 30 of them decide nothing.
+    asking, result = compare(lambda words: int(words[1]) % 2 == 0, "half")
+    assert result.winner is None
+    assert abs(result.gap) < 1 / 3 + 0.1
+    _, short = compare(lambda _: True, "short", max_judgments=10)
+    assert (short.asked, short.judged) == (9, 3)
+    with pytest.raises(InputError, match="takes a rule that bets on a mean"):
+        asking.compare(family_members=3)
+    with pytest.raises(InputError, match="leave one of them out"):
+        asking.compare(family_members=3, rule="anytime", give_up=0.1)
+    ids = {asking.compare(family_members=most, rule="anytime").setup.run for most in (1, 2, 3, 4, 9)}
+    assert len(ids) == 4, "more members than there are make no other run"

@@ -6,7 +6,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, cast
 
 from judgeloop.catalogue import rule_row, rules_of
@@ -25,6 +25,7 @@ from judgeloop.ledger.opening import runs_of
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft, RuleRow
+from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stats.margins import MOST_CALIBRATED, limit_to_pass, margin_passed
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
@@ -97,6 +98,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             proves=config.proves,
             instead=f"the rules {alternatives(proved)} with `selector=random`",
         )
+        for name in ("by_group", "give_up") if config.family_members > 1 else ():
+            if getattr(config, name) is not None:
+                raise InputError(
+                    f"`{name}={getattr(config, name)}` counts wins, and `family_members={config.family_members}` means "
+                    "of families; leave one of them out"
+                )
         if config.by_group is not None and config.selector_row.draws is not Draws.EVEN:
             raise InputError(
                 f"`by_group={config.by_group}` needs uniform random draws, and `selector={config.selector}` makes "
@@ -127,11 +134,11 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
         _check_inputs(config, inputs)
-        members = families_drawn(config, inputs, config.selector_row)
-        items = len(members) or len(inputs.pool)
+        members = families_drawn(config, inputs, config.selector_row, config.family_members)
+        items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
         draft = Draft(
             items=items,
-            limit=min(config.max_judgments, items),
+            limit=_draws_within(config.max_judgments, members) if several else min(config.max_judgments, items),
             risk=config.risk,
             start=config.min_judgments,
             gap=0.0 if config.gap_asked is None else config.gap_asked[1],
@@ -141,11 +148,17 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             members=members,
         )
         rule: Rule = config.rule_row.make(draft)
+        if several and not rule.takes_means:
+            raise InputError(
+                f"`family_members={config.family_members}` takes a rule that bets on a mean, and `{rule.name}` counts "
+                "wins; use `rule=anytime`, or leave `family_members` out"
+            )
+        family_of = {place: at for at, family in enumerate(members) for place in family} if several else {}
         places = list(chain(*members)) or range(len(inputs.pool))
         groups = {place: inputs.pool.items[place].group for place in places}
         return Parts(
             config.selector_row.make(draft),
-            Preferences(sampled=draft.sampled),
+            Preferences(sampled=draft.sampled, family_of=family_of),
             rule,
             None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
             None if config.by_group is None else ByGroup(groups, config.risk, sampled=draft.sampled),
@@ -172,7 +185,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         told = config.not_worse is not None or config.by_group is not None
         earlier = ties_of(runs_before(ran.runs, run.run_id, run.asked)) if told else (0, 0)
         asked = min(len(places), config.max_judgments) if over else outcome.asked
-        judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=asked, ties=share_of_ties(earlier))
+        drawn = -(-asked // run.each)
+        judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=drawn, ties=share_of_ties(earlier))
+        most = min(len(places), config.max_judgments) - asked
+        judgments = Range(*(min(most, run.each * draws) for draws in judgments))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*outcome.labels, *outcome.further]
         if isinstance(groups, ByGroup):
@@ -201,6 +217,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             items = rule.items_to_decide(tally) if run.sampled else None
         elif rule.stronger is not None and beyond is None:
             more = more_to_decide(rule.stronger, tally, run.limits, unasked, sampled=run.sampled)
+        more = more and min(unasked, more * run.each) if run.each > 1 else more
         if isinstance(groups, ByGroup):
             groups.follow([*outcome.labels, *outcome.further])
         data, judge = data_notes(run, neighbours_alike(run, outcome)), run.judges[0]
@@ -232,8 +249,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
             scores=scores,
             risk_beyond=beyond,
-            sizes=run.sizes if ran.parts.members else None,
+            weights=run.weights if ran.parts.members else None,
         )
+        if tally.total is not None:
+            return result  # a lead in items is not what the bets are on
         return replace(result, course=page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1])))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
@@ -251,6 +270,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def so_far(self, tally: Tally, systems: tuple[str, ...], longest: int) -> str:
         """Who leads during a run, in words."""
         return page.so_far(tally, systems, longest)
+
+
+def _draws_within(judgments: int, members: Members) -> int:
+    """The most families that so many judgments can be about."""
+    sizes = sorted(map(len, members))
+    return max(1, sum(taken <= judgments for taken in accumulate(sizes)))
 
 
 def _rule(parts: Parts[Tally]) -> Rule:

@@ -459,7 +459,7 @@ class Comparison(RunResult):
 
     def _another_run(self) -> tuple[Note, ...]:
         """Which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
-        used_up = self.judged + self.counts.abstentions == self.drawable
+        used_up = self.asked == self.drawable
         again = note(NoteCode.MORE_ITEMS_ANEW if used_up else NoteCode.ANOTHER_RUN)
         gap = self.options.gap_asked
         assert gap is not None, "the question is about one"
@@ -484,7 +484,7 @@ def result_of(
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     risk_beyond: float | None = None,
-    sizes: Mapping[int, int] | None = None,
+    weights: Mapping[int, float] | None = None,
     before: Sequence[RunNote] = (),
     searched: int = 0,
     findings: Mapping[str | None, GroupFinding] | None = None,
@@ -493,8 +493,8 @@ def result_of(
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     `risk_beyond` is the stated risk of what a rule about a gap says beyond its answer. `findings` are what is
-    shown of each group; None if no group is tested. `sizes` are those of the families of the
-    positions that may be judged, None where items are drawn. `before` is what earlier comparisons with the
+    shown of each group; None if no group is tested. `weights` say for how many items of its
+    family each position stands, None where items are drawn. `before` is what earlier comparisons with the
     baseline noted, and `searched` is as in the result.
     """
     outcome, systems = finished.outcome, setup.systems
@@ -534,19 +534,19 @@ def result_of(
         groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
         recorded=None if scores is None else _figures(tally, setup, scores),
         risk_beyond=risk_beyond,
-        gap_by_items=None if sizes is None else _by_items(outcome, sizes),
+        gap_by_items=None if weights is None else _by_items(outcome, weights),
     )
 
 
-def _by_items(outcome: Ending[Tally], sizes: Mapping[int, int]) -> float | None:
+def _by_items(outcome: Ending[Tally], weights: Mapping[int, float]) -> float | None:
     """The gap if each family counts as often as it has items, for the leader; None without a verdict."""
     judged = [
-        (sizes[label.choice.position], label.answer.preference)
+        (weights[label.choice.position], label.answer.preference)
         for label in outcome.labels
         if isinstance(label.answer, Verdict) and label.choice.key in outcome.deciding
     ]
-    items = sum(size for size, _ in judged)
-    gap = sum(size * preference for size, preference in judged) / items if items else None
+    items = sum(weight for weight, _ in judged)
+    gap = sum(weight * preference for weight, preference in judged) / items if items else None
     return gap and (-gap if outcome.estimate.tally.leader == 1 else gap)
 
 
