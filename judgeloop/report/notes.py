@@ -20,6 +20,7 @@ class NoteCode(enum.StrEnum):
     FEW_ITEMS = "few_items"
     FEW_ITEMS_LIKE_THESE = "few_items_like_these"
     FEW_FAMILIES = "few_families"
+    FEW_PROMPTS = "few_prompts"
     MANY_FLIPS = "many_flips"
     ITEMS_LEFT_OUT = "items_left_out"
     NEIGHBOURS = "neighbours"
@@ -75,6 +76,8 @@ TEXTS: dict[NoteCode, str] = {
     "items only if they are like these.",
     NoteCode.FEW_FAMILIES: "The {items:item} are of only {families:,} families, each of which counts once. The decision "
     "holds for other items only if they are like these.",
+    NoteCode.FEW_PROMPTS: "The {items:item} have only {families:,} different prompts, each of which counts once. If a part "
+    "of the input is in another column, put both together: `map=prompt=prompt+COLUMN`.",
     NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed with the order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",

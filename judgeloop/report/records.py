@@ -114,6 +114,7 @@ class DataNotes(Part):
     - `items`: number of items in the set
     - `families`: number of families that are drawn in place of items; null where items are
     - `drawn`: number of items that may be judged, if families are drawn; else null
+    - `by_prompt`: true if the items of a family have the same prompt, as no column names families
     - `neighbours`: the p-value of a test of whether verdicts within ten lines of each other agree more than others;
       null for few verdicts, and where the result is about these items alone
     - `left_out`: a sentence on the items that were left out; empty if none were
@@ -135,6 +136,7 @@ class DataNotes(Part):
     usual_empty: int = 0
     families: int | None = None
     drawn: int | None = None
+    by_prompt: bool = False
     neighbours: float | None = None
 
     @property

@@ -345,7 +345,8 @@ class RunResult(Part):
         """What to be careful of: few items, flipped verdicts, a doubtful judge, data or bill."""
         few = [] if (self.data.families or self.items) >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
         if few and self.data.families:
-            few = [note(NoteCode.FEW_FAMILIES, families=self.data.families, items=self.items)]
+            code = NoteCode.FEW_PROMPTS if self.data.by_prompt else NoteCode.FEW_FAMILIES
+            few = [note(code, families=self.data.families, items=self.items)]
         parts = (self.counts, self.data, self.setup)
         found = [*self.doubts(), *few, *(one for part in parts for one in part.warnings)]
         if not self.setup.controlled:

@@ -300,6 +300,7 @@ def data_notes(prepared: Prepared[Any], neighbours: float | None = None) -> Data
         neighbours=neighbours,
         families=families,
         drawn=families and len(prepared.places),
+        by_prompt=bool(families) and not any(item.family for item in pool.items),
         left_out=joined.left_out,
         beyond=joined.beyond,
         guessed=prepared.inputs.guessed,

@@ -65,6 +65,7 @@ def test_of_items_with_the_same_prompt_one_is_judged_and_the_sentence_counts_fam
     assert result.limit == 8
     assert len(set(asking.families())) == len(asking.families()) == result.judged <= 8
     assert "It holds for these items, too." not in str(result), "one member says nothing of the others"
+    assert "few_prompts" in {one.code for one in result.warnings}
 
 
 def test_about_these_items_all_items_are_drawn(tmp_path):
@@ -78,7 +79,9 @@ def test_a_column_names_families_and_an_empty_cell_is_one_of_its_own(tmp_path):
     prompts = [f"{at} prompt" for at in range(12)]
     document = ["x", "x", "x", "x", "y", "y", "", "", "z", "z", "", "w"]
     asking = Asking(prompts, lambda _: True, tmp_path, document=document)
-    assert asking.compare(map="family=document").to_dict()["families"] == 7
+    named = asking.compare(map="family=document")
+    assert named.to_dict()["families"] == 7
+    assert "few_families" in {one.code for one in named.warnings}
     assert asking.compare().to_dict()["families"] is None
 
 
