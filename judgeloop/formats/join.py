@@ -128,7 +128,8 @@ class KnownItems:
                 f"the item {self.entries[keys[0]].name} appears twice, first {at(before.line, before.unit)}; "
                 f"{_twice(before.row, located.row)}",
             )
-            if located.row.prompt != before.row.prompt or located.row.reference != before.row.reference:
+            texts = ((located.row.prompt, before.row.prompt), (located.row.reference, before.row.reference))
+            if any(None not in pair and pair[0] != pair[1] for pair in texts):
                 raise twice
             differ = differ or located.row.output != before.row.output
             copies += [twice] if located.row.output == before.row.output else []

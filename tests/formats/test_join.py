@@ -159,6 +159,11 @@ def test_of_one_file_all_samples_are_items():
     assert (found.beyond, found.pool.families) == ("", ((0, 1, 2, 3),))
 
 
+def test_a_sample_need_not_repeat_what_the_first_row_says_of_its_item():
+    rows = [q(1, reference="r", output="x"), {"id": "q1", "output": "y"}]
+    assert [item.reference for item in joined(rows, rows).pool.items] == ["r", "r"]
+
+
 def test_an_output_that_comes_again_among_samples_that_differ_is_one_of_them():
     texts = ["yes", "no", "yes"]
     found = joined([q(1, output=text) for text in texts], [q(1, output=text) for text in texts[::-1]])
