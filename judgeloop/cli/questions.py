@@ -99,6 +99,7 @@ class Asking(Generic[R]):
         import asyncio
 
         from judgeloop.cli.files import check_outputs, render_json, unfinished
+        from judgeloop.cli.progress import computing
         from judgeloop.ledger.opening import is_ledger
         from judgeloop.runs.anew import said_anew
         from judgeloop.runs.begin import opened
@@ -113,7 +114,7 @@ class Asking(Generic[R]):
             check_outputs(output, config.files_read())
             new = not is_ledger(config.ledger)
             question = self.question.load()
-            with kept_for_the_result():
+            with kept_for_the_result(), computing(quiet=quiet or json):
                 ready = question.prepare(config, read.environment, offline=dry_run)
             if dry_run:
                 self._forecast(ready, read, as_json=json)

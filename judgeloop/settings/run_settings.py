@@ -280,6 +280,7 @@ class RunSettings(JudgeSettings):
     def files_read(self) -> list[Path]:
         """Every file that the run reads, and its ledger."""
         given = [*files_of(self.output_files), self.items, self.price_file, self.ledger, *recorded_files(self.specs)]
+        given.append(getattr(self, "vectors", None))
         return [path for path in given if isinstance(path, Path)]
 
 

@@ -89,6 +89,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if config.recorded:
             _check_without_effect(config)
         check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
+        config.check_vectors()
         if config.gap_asked is not None:
             _check_gap(config, *config.gap_asked)
         proved = [row.name for row in rules_of(QUESTION) if row.guaranteed and not row.recorded]
@@ -128,8 +129,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
     def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
-        """The groups of all items, if each is tested."""
-        return {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
+        """The groups of all items, if each is tested, and recorded vectors."""
+        groups = {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
+        return groups | config.vectors_digest
 
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
@@ -227,7 +229,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             judged = [run.pool.items[place] for place in run.places]
             scores = [[judge.scores[item.id, name] for item in judged] for name in run.pool.systems]
         before = _before(ran)
-        represent = config.represent if config.selector_row.vectors else None
+        represent = config.represented if config.selector_row.vectors else None
         result = result_of(
             finished,
             setup_of(run, rule, config.selector, represent=represent),

@@ -25,7 +25,7 @@ from judgeloop.report.result import RunResult
 class EstimateOptions(Part):
     """The settings that only an estimate has.
 
-    - `layer`: the layer of hidden states; null without hidden states
+    - `layer`: the layer of hidden states, and in brackets the number that `auto` found; null without hidden states
     - `strata`: the number of strata in the pool
     - `half_width`: the greatest accepted reach of the interval, null if the run was to go to its
       limit
