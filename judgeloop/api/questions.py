@@ -124,6 +124,7 @@ class CompareArguments(ContestArguments, total=False):
     vectors: File | None
     rule: str | None
     near_tie: float | None
+    family_members: int | None
     min_gap: float | None
     not_worse: float | None
     by_group: str | None

@@ -192,11 +192,12 @@ class Asking(Generic[R]):
         """Print the text of a result and write its files; of a run that broke off, why, and how to go on."""
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.kept import keep
+        from judgeloop.report.facts import of_items
 
         if result.answer.broke_off:
             page = result.page
             say(visible(as_flags(f"no result: {result.stop_sentence}")))
-            judged = f"{result.judged:,} of {count(result.items, 'item')}{result.also_judged}"
+            judged = f"{result.judged:,} of {of_items(result)}{result.also_judged}"
             say(f"judged, in the order asked: {judged}; {costs(page.text(COST))} ({page.text('calls')})")
             for note in result.advice:
                 say(as_flags(note.message))

@@ -174,6 +174,22 @@ class Counted(Protocol):
 T_co = TypeVar("T_co", bound=Counted, covariant=True)
 
 
+# What a draw says: 1 for the first system, -1 for the second, 0 for a tie, None for an abstention; of a family of which
+# several members are judged, its mean score for each system.
+Observed = int | tuple[float, float] | None
+
+
+def scores_of(observed: Observed) -> tuple[float, float]:
+    """The score of a draw for each system, in [-1, 1]; an abstention is the worst for both.
+
+    >>> scores_of(1), scores_of(None), scores_of((0.5, -0.5))
+    ((1, -1), (-1, -1), (0.5, -0.5))
+    """
+    if observed is None:
+        return -1, -1
+    return observed if isinstance(observed, tuple) else (observed, -observed)
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Counts of preferences over a pool of `items` items.
@@ -184,6 +200,9 @@ class Tally:
     True when the items were picked without propensities, so that sampled shares are biased.
     `propensities`, in the same order, is given only when the draws had unequal propensities:
     sampled shares are then biased, and weights can correct the bias.
+
+    Where several members of a family are judged, a family is an item here. It is won by the system with the higher
+    mean score, and `total` is the sum of these means, first system minus second, over 2.
     """
 
     items: int
@@ -193,8 +212,9 @@ class Tally:
     flips: int = 0
     both: int = 0
     picked: bool = False
-    preferences: Sequence[int | None] = ()
+    preferences: Sequence[Observed] = ()
     propensities: Sequence[float] = ()
+    total: float | None = None
 
     @property
     def judged(self) -> int:
@@ -203,10 +223,9 @@ class Tally:
 
     @property
     def leader(self) -> int | None:
-        """The system with more wins, 0 or 1; None when both have the same number."""
-        if self.wins[0] == self.wins[1]:
-            return None
-        return 0 if self.wins[0] > self.wins[1] else 1
+        """The system with more wins, or with the higher mean, 0 or 1; None when both have the same."""
+        lead = self.wins[0] - self.wins[1] if self.total is None else round(self.total, 9)
+        return None if not lead else 0 if lead > 0 else 1
 
     @property
     def gap(self) -> float | None:
@@ -215,7 +234,8 @@ class Tally:
         The shares are over the judged items; None while no item is judged. It is not an estimate
         for the other items when `picked` is True or `propensities` is given.
         """
-        return (self.wins[0] - self.wins[1]) / self.judged if self.judged else None
+        lead = self.wins[0] - self.wins[1] if self.total is None else self.total
+        return lead / self.judged if self.judged else None
 
 
 @dataclass(frozen=True)

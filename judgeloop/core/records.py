@@ -86,7 +86,8 @@ class Item:
 
     `messages` holds the turns of a prompt that is a conversation, each a role and a text; a system
     that answers live gets these. `prompt` is the same as one text, for judges. `columns` holds what
-    else such a system may be told, by the names of the file's columns: JSON values.
+    else such a system may be told, by the names of the file's columns: JSON values. Items of one `family` are no
+    independent draws, such as the segments of a document (`Pool.families`).
     """
 
     id: str
@@ -95,6 +96,7 @@ class Item:
     group: str | None = None
     messages: tuple[tuple[str, str], ...] = ()
     columns: Mapping[str, object] = field(default_factory=dict, hash=False)
+    family: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,6 +419,20 @@ class Pool:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    @property
+    def families(self) -> tuple[tuple[int, ...], ...]:
+        """The positions of the members of each family, in the order of the items.
+
+        A family is what the items say, and an item that says nothing is one of its own. Where no item says
+        anything, those with the same prompt are a family, whatever their white space.
+        """
+        said = any(item.family for item in self.items)
+        found: dict[str | int, list[int]] = {}
+        for place, item in enumerate(self.items):
+            name = item.family if said else " ".join(item.prompt.split())
+            found.setdefault(name or place, []).append(place)
+        return tuple(map(tuple, found.values()))
 
     def only(self, ids: Collection[str]) -> Pool:
         """The part with these items, as if all outputs were given."""

@@ -28,7 +28,9 @@ from typing import Any, TypeGuard, TypeVar
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.tables import Fields, Row, Table, shown
 
-FIELDS = ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = "id", "prompt", "reference", "group", "model", "output"
+FIELDS = ID, PROMPT, REFERENCE, GROUP, FAMILY, MODEL, OUTPUT = (
+    "id", "prompt", "reference", "group", "family", "model", "output",
+)  # fmt: skip
 MESSAGES = "messages"
 
 # Always read, in this order: the own name, then AlpacaEval's.
@@ -37,6 +39,7 @@ KNOWN: dict[str, tuple[str, ...]] = {
     PROMPT: (PROMPT, "instruction"),
     REFERENCE: (REFERENCE,),
     GROUP: (GROUP, "dataset"),
+    FAMILY: (FAMILY,),
     MODEL: (MODEL, "generator"),
     OUTPUT: (OUTPUT,),
 }
@@ -45,13 +48,14 @@ GUESSES: dict[str, tuple[str, ...]] = {
     PROMPT: ("question", "input", "user_input", "query", "problem", "inputs", MESSAGES, "conversation", "conversations"),
     REFERENCE: ("target", "expected", "expected_output", "ground_truth", "gold", "ideal", "targets"),
     GROUP: ("category",),
+    FAMILY: ("conversation_id", "session_id", "thread_id"),  # the turns of a conversation
     MODEL: ("model_name", "model_id"),
     OUTPUT: (
         "response", "outputs", "completion", "answer", "generation", "prediction", "generated_text",
         "model_output", "model_response", "model_answer", "actual_output",
     ),
 }  # fmt: skip
-WITHHELD = (REFERENCE, GROUP, MODEL, OUTPUT)  # from systems that answer live
+WITHHELD = (REFERENCE, GROUP, FAMILY, MODEL, OUTPUT)  # from systems that answer live
 JOINER = "+"  # in a map: the text of several columns, one after another
 UNTYPABLE = {",", JOINER}  # characters that part columns in a map
 LOOKED_AT = 100  # rows that a guess looks at
@@ -152,7 +156,7 @@ def _candidates(names: tuple[str, ...], mapped: Map) -> Candidates:
 def columns_told(names: Iterable[str], mapped: Map) -> tuple[str, ...]:
     """The columns of items that a system which answers may be told beside the prompt.
 
-    None is told that holds, or by its name may hold, a reference, a group, or somebody's output.
+    None is told that holds, or by its name may hold, a reference, a group, a family, or somebody's output.
     """
     chosen = frozenset(name for _, columns in mapped for name in columns)
     return _columns_told(tuple(names), chosen)

@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -216,12 +217,13 @@ def helm(file: OpenedFile) -> Iterator[Row]:
     """`scenario_state.json` of Stanford's HELM: an entry for each request, with its instance and its result.
 
     The item's text is that of the instance, with the choices if it has any, as the requests of different models
-    differ. Its scores are in other files (`helm_stats`).
+    differ. An instance and its perturbations are a family. Its scores are in other files (`helm_stats`).
     """
     states = (file.document or {})["request_states"]
     if not isinstance(states, list) or not states:
         raise file.wrong("expected a list of 'request_states', found none")
     trials = len({within(state, "train_trial_index") for state in states}) > 1
+    perturbed = any(within(state, "instance", "perturbation") for state in states)
     for number, state in enumerate(states, start=1):
         if within(state, "reference_index") is not None:
             raise file.wrong(
@@ -238,6 +240,7 @@ def helm(file: OpenedFile) -> Iterator[Row]:
         correct = next((one for one in listed if "correct" in (within(one, "tags") or ())), None)
         fields: Fields = {
             "id": _helm_id(within(state, "instance", "id"), within(state, "instance")),
+            "family": within(state, "instance", "id") if perturbed else None,
             "prompt": text,
             "reference": within(correct, "output", "text"),
             "model": within(file.document, "adapter_spec", "model"),
@@ -262,13 +265,17 @@ def helm_stats(file: OpenedFile) -> Iterator[Row]:
     """`per_instance_stats.json` of Stanford's HELM: the mean of each statistic of an instance, without outputs."""
     rows = list(file.rows())
     trials = len({row.fields.get("train_trial_index") for row in rows}) > 1
+    perturbed = any(row.fields.get("perturbation") for row in rows)
     for number, row in enumerate(rows, start=1):
         listed = row.fields.get("stats")
         if not isinstance(listed, list):
             raise file.wrong(f"expected a list of 'stats', found {listed!r:.60}", number)
         yield Row(
             number,
-            {"id": _helm_id(row.fields.get("instance_id"), row.fields)},
+            {
+                "id": _helm_id(row.fields.get("instance_id"), row.fields),
+                "family": row.fields.get("instance_id") if perturbed else None,
+            },
             failed="scenario_state.json has it; `judge=recorded:NAME` compares the scores here",
             epoch=1 + (row.fields.get("train_trial_index") or 0) if trials else 0,
             scores={str(within(one, "name", "name")): within(one, "mean") for one in listed},
@@ -381,10 +388,12 @@ def lm_eval(file: OpenedFile) -> Iterator[Row]:
     """`samples_*.jsonl` of EleutherAI's lm-evaluation-harness, of a run with `--log_samples`.
 
     A line is about a document and a filter of what the model wrote. Several filters of one document become one row,
-    with the scores of each filter. The model's name is that of the file's folder. Tasks that compare the likelihoods
-    of given choices have no text to judge, only scores.
+    with the scores of each filter. With `repeats` in the task, each text that the model wrote is a row. The model's
+    name is that of the file's folder. Tasks that compare the likelihoods of given choices have no text to judge, only
+    scores.
     """
     merged: dict[object, Row] = {}
+    repeats = 1
     samples = list(file.rows())
     several = len({sample.fields.get("filter") for sample in samples}) > 1
     for sample in samples:
@@ -399,11 +408,15 @@ def lm_eval(file: OpenedFile) -> Iterator[Row]:
         known = merged.get(key)
         if known is None:
             merged[key] = _lm_eval_row(file, sample, scores)
+            repeats = max(repeats, len(merged[key].fields.get(OUTPUT) or ()))
         elif known.scores is not None and not set(scores) & set(known.scores):
             known.scores.update(scores)  # type: ignore[attr-defined]  # a dictionary, made here
         else:
             raise file.wrong(f"the document {key[0]} appears twice, first on line {known.line}", sample.line)
-    yield from merged.values()
+    for row in merged.values():
+        for epoch, output in enumerate(row.fields.get(OUTPUT) or [None], start=1):
+            fields = row.fields if row.failed else row.fields | {OUTPUT: output}
+            yield replace(row, fields=fields, epoch=epoch if repeats > 1 else 0)
 
 
 def _lm_eval_row(file: OpenedFile, sample: Row, scores: Fields) -> Row:
@@ -423,13 +436,9 @@ def _lm_eval_row(file: OpenedFile, sample: Row, scores: Fields) -> Row:
     if not isinstance(settings, dict):  # it generates no text
         return Row(sample.line, fields, failed=NO_TEXT, scores=scores)
     first = answers[0] if isinstance(answers, list) and answers else None
-    if not isinstance(first, list) or len(first) != 1 or not isinstance(first[0], str):
-        raise file.wrong(
-            f"expected one text in 'resps', found {answers!r:.60}; with `repeats` in the task, "
-            "keep one answer of each document",
-            sample.line,
-        )
-    return Row(sample.line, fields | {"output": first[0]}, scores=scores)
+    if not isinstance(first, list) or not first or not all(isinstance(text, str) for text in first):
+        raise file.wrong(f"expected texts in 'resps', found {answers!r:.60}", sample.line)
+    return Row(sample.line, fields | {OUTPUT: first}, scores=scores)
 
 
 def is_openai_evals(file: OpenedFile) -> bool:

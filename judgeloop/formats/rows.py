@@ -2,7 +2,7 @@
 
 `read_outputs` and `read_items` take a file of any format, or rows in memory. Columns are found as
 `columns.py` says; a `messages` list becomes the text of the conversation; of a log that repeats its
-items, one epoch is kept. `join.py` joins the files.
+items, all epochs are read as samples, unless one is chosen. `join.py` joins the files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from judgeloop.core.ends import OutputEnd, ended
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import (
+    FAMILY,
     FIELDS,
     MODEL,
     OUTPUT,
@@ -41,10 +42,10 @@ ENDS = {FINISH_REASON, "stop_reason", "finishreason", "stopreason", "done_reason
 
 
 def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:
-    """Yield the rows of one epoch; without `epoch`, the rows must all be of one.
+    """Yield the rows of one epoch; without `epoch`, those of all.
 
     Raises:
-        DataError: the rows are of several epochs and none is chosen, or none is of the chosen one.
+        DataError: no row is of the chosen one.
         InputError: a mean is asked for.
     """
     if epoch == MEAN:
@@ -53,16 +54,7 @@ def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:
         )
     seen: set[int] = set()
     for row in table.rows:
-        if epoch is None and not row.epoch:
-            yield row
-            continue
         seen.add(row.epoch)
-        if epoch is None and len(seen) > 1:
-            raise table.wrong(
-                f"the log repeats its items: epochs {' and '.join(map(str, sorted(seen)))}; take one "
-                "with `epoch=1`, or compare the means of recorded scores with `epoch=mean`",
-                row.line,
-            )
         if epoch is None or row.epoch in {0, int(epoch)}:
             yield row
     if epoch is not None and not seen & {0, int(epoch)}:
@@ -78,6 +70,7 @@ class ItemRow:
     prompt: str | None = None
     reference: str | None = None
     group: str | None = None
+    family: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +107,7 @@ class Outputs:
     - `failed`: the number of rows without an output, or without a score, which were left out.
     - `guesses`: the fields whose column was guessed, each with that column.
     - `scorer`: whose recorded scores the rows have (`recorded.py`); empty where outputs are judged.
+    - `repeats`: whether the file says that it repeats its items: equal rows about one are then no copies.
     """
 
     path: Place
@@ -123,6 +117,7 @@ class Outputs:
     failed: int = 0
     guesses: tuple[tuple[str, str], ...] = ()
     scorer: str = ""
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +147,18 @@ def read_outputs(
 
     The system's name is `name`, else that in the rows, else the name of the file. A row without an
     output, because the system failed, is refused, or left out with `allow_failed`. Of a log that
-    repeats its items, the rows of the one `epoch` are taken.
+    repeats its items, the rows of the one `epoch` are taken, or all.
 
     Raises:
         DataError: a row is wrong, has no output, or names another system than the rows before it.
     """
     table = table_of(source)
     found: list[Located[OutputRow]] = []
-    seen, failed, systems = _Seen(mapped), 0, dict[str, int]()
+    seen, failed, systems, repeats = _Seen(mapped), 0, dict[str, int](), False
     every = along_paths(one_epoch(table, epoch), mapped)
     for row in every:
         candidates, plain, end = seen.of(row)
+        repeats = repeats or row.epoch > 1
         parsed = _plain(row.fields) if plain and not row.failed else None
         how = ended(row.fields[end]) if end else row.ended
         why = _why_failed(row, candidates) if parsed is None else ""
@@ -196,7 +192,7 @@ def read_outputs(
                 systems[other],
             )
     system = name or next(iter(systems), None) or stem(table.place)
-    return Outputs(table.place, system, tuple(found), seen.columns, failed, seen.guesses)
+    return Outputs(table.place, system, tuple(found), seen.columns, failed, seen.guesses, repeats=repeats)
 
 
 def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
@@ -212,7 +208,7 @@ def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
     every = along_paths(table.rows, mapped)
     for row in every:
         reader = RowReader(table, row, seen.of(row)[0])
-        item = ItemRow(*reader.item())
+        item = ItemRow(*reader.item(), family=once(reader.text(FAMILY)))
         if item.prompt is None:
             raise reader.missing(PROMPT).knowing(every, mapped)
         found.append(Located(row.line, item, table.unit))
@@ -234,7 +230,8 @@ def parse_output(table: Table, row: Row) -> OutputRow:
 
 def _parsed(reader: RowReader) -> OutputRow:
     output = reader.output()  # first: it finds the answer at the end of messages
-    return OutputRow(*reader.item(), model=once(reader.text(MODEL)), output=output)
+    item, family = reader.item(), once(reader.text(FAMILY))
+    return OutputRow(*item, model=once(reader.text(MODEL)), output=output, family=family)
 
 
 def _plain(fields: dict[str, Any]) -> OutputRow | None:
@@ -248,10 +245,11 @@ def _plain(fields: dict[str, Any]) -> OutputRow | None:
             continue
         if type(text) is not str or mended(text) is not text:
             return None
-    id_, prompt, reference, group, model, output = texts
+    id_, prompt, reference, group, family, model, output = texts
     if output is None:
         return None
-    return OutputRow(id_ or None, prompt or None, reference or None, once(group), once(model), output)
+    item = id_ or None, prompt or None, reference or None, once(group)
+    return OutputRow(*item, once(model), output, family=once(family))
 
 
 def at(line: int, unit: str) -> str:

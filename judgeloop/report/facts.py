@@ -104,18 +104,29 @@ def state(outcome: Outcome) -> str:
     return outcome.said.upper() if outcome is Outcome.FAILED else outcome.said
 
 
-def on_items(about: Population, items: int, but: int = 0) -> str:
-    """Which items a decision is about: all `but` so many.
+def on_items(about: Population, items: int, but: int = 0, families: int | None = None) -> str:
+    """Which items a decision is about: all `but` so many; and how many families were drawn in their place, if any.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     >>> on_items(Population.THESE_ITEMS, 1200, 20)
     'on 1,180 of these 1,200 items'
+    >>> on_items(Population.ITEMS_LIKE_THESE, 40, families=8)
+    'on items like these (8 families, each counts once; 40 items)'
     """
+    if families is not None:
+        return f"on items like these ({families:,} families, each counts once; {items:,} items)"
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     some = f"{items - but:,} of " if but else ""
     return f"on {some}these {items:,} items" if items != 1 else "on this one item"
+
+
+def of_items(result: RunResult) -> str:
+    """What may be judged, for a sentence that says how much of it was: all items, or families of them."""
+    items, families = count(result.items, "item"), result.data.families
+    each = "an item" if families == result.data.drawn else "several items"
+    return items if families is None else f"{families:,} families, {each} of each ({items})"
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -160,7 +171,7 @@ def headline(result: RunResult, decision: str) -> str:
     """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
     required, first = visible(result.setup.required_winner or ""), result.outcome.said.upper()
     if result.stop_reason is StopKind.CONTROLS:
-        decision = f"no result {on_items(result.about, result.items)}: {stopped(visible(result.stop_sentence))}"
+        decision = f"no result {on_items(result.about, result.items, families=result.data.families)}: {stopped(visible(result.stop_sentence))}"
     elif required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     elif required and result.answer is Outcome.NOT_SHOWN:

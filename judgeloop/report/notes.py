@@ -19,8 +19,11 @@ class NoteCode(enum.StrEnum):
 
     FEW_ITEMS = "few_items"
     FEW_ITEMS_LIKE_THESE = "few_items_like_these"
+    FEW_FAMILIES = "few_families"
+    FEW_PROMPTS = "few_prompts"
     MANY_FLIPS = "many_flips"
     ITEMS_LEFT_OUT = "items_left_out"
+    NEIGHBOURS = "neighbours"
     OUTPUT_REPEATED = "output_repeated"
     OUTPUTS_EMPTY = "outputs_empty"
     OUTPUTS_NOT_WHOLE = "outputs_not_whole"
@@ -49,6 +52,7 @@ class NoteCode(enum.StrEnum):
     ITEMS_WANTED = "items_wanted"
     MORE_ITEMS = "more_items"
     NO_MORE_ITEMS = "no_more_items"
+    OTHER_FAMILIES = "other_families"
     MANY_MORE_ITEMS = "many_more_items"
     LEVEL = "level"
     OUT_OF_REACH = "out_of_reach"
@@ -74,9 +78,16 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.FEW_ITEMS: "The set has only {items:item}. Another set may turn out differently.",
     NoteCode.FEW_ITEMS_LIKE_THESE: "The set has only {items:item}. The decision holds for other "
     "items only if they are like these.",
+    NoteCode.FEW_FAMILIES: "The {items:item} are of only {families:,} families, each of which counts once. The decision "
+    "holds for other items only if they are like these.",
+    NoteCode.FEW_PROMPTS: "The {items:item} have only {families:,} different prompts, each of which counts once. If a part "
+    "of the input is in another column, put both together: `map=prompt=prompt+COLUMN`.",
     NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed with the order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",
+    NoteCode.NEIGHBOURS: "Verdicts on items that stand near each other in the files agree more than others (p = {p:.2g}): "
+    "are they from the same documents, or of the same kind? Then they are no independent draws, and the stated risk does "
+    "not hold. Name what they share: `map=family=COLUMN`.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.OUTPUTS_NOT_WHOLE: "Not all outputs of {system} are whole: {said}.",
@@ -121,6 +132,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MANY_MORE_ITEMS: "With about {even:more item} the chance of a decision is even. No number "
     "of items makes it four in five. That is a second test.",
     NoteCode.NO_MORE_ITEMS: "No number of items promises a decision.",
+    NoteCode.OTHER_FAMILIES: "Items of other families are meant: more of the same families change nothing.",
     NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
     NoteCode.OUT_OF_REACH: "If it goes on like this, judging all {items:item} would not decide. It may go otherwise.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",

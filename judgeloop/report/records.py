@@ -13,6 +13,7 @@ from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.records import Abstention, Label, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
 from judgeloop.methods.stats.intervals import wilson_interval
+from judgeloop.methods.stats.neighbours import ALARM
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.words import sentence
 
@@ -116,8 +117,14 @@ class DataNotes(Part):
     `usual_empty` is the number of the baseline's empty outputs, and `usual_ends` of those that are not whole.
 
     - `items`: number of items in the set
+    - `families`: number of families that are drawn in place of items; null where items are
+    - `drawn`: number of items that may be judged, if families are drawn; else null
+    - `by_prompt`: true if the items of a family have the same prompt, as no column names families
+    - `neighbours`: the p-value of a test of whether verdicts within ten lines of each other agree more than others;
+      null for few verdicts, and where the result is about these items alone
     - `left_out`: a sentence on the items that were left out; empty if none were
-    - `beyond`: rows, in words, of items that the items file does not ask for; empty if there are none
+    - `beyond`: rows, in words, of items that the items file does not ask for, and further outputs to an item of which
+      another file has fewer; empty if there are none
     - `guessed`: a sentence on the columns that were guessed; empty if none were
     - `repeated`: the systems that gave the same output to many items, with the number of items
     - `empty`: the systems that gave an output without text to some items, with the number of items
@@ -139,14 +146,19 @@ class DataNotes(Part):
     unanswered: dict[str, int] = field(default_factory=dict)
     usual_empty: int = 0
     usual_ends: int = 0
+    families: int | None = None
+    drawn: int | None = None
+    by_prompt: bool = False
+    neighbours: float | None = None
 
     @property
     def warnings(self) -> list[Note]:
-        """Items left out; outputs that repeat, hold thoughts, or are empty or cut more often than the baseline's."""
+        """Items left out; neighbours that agree; outputs that repeat, hold thoughts, or are more often not whole."""
         same, empty = self.repeated.items(), self.empty.items()
         partial = note(NoteCode.ITEMS_LEFT_OUT, items=self.items, left_out=self.left_out)
         return [
             *([partial] if self.left_out else []),
+            *([note(NoteCode.NEIGHBOURS, p=self.neighbours)] if (self.neighbours or 1) <= ALARM else []),
             *(note(NoteCode.OUTPUT_REPEATED, system=name, repeated=number, items=self.items) for name, number in same),
             *(
                 note(NoteCode.OUTPUTS_EMPTY, system=name, empty=number)

@@ -14,16 +14,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
+from judgeloop.core.outcomes import Control, ControlTally, Ending, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Pool, Population
+from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Pool, Population, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import KeptResult, RunNote
+from judgeloop.methods.stats.neighbours import neighbours_risk
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.providers.redaction import MASK, redact
 from judgeloop.report.page import Fact, Section
@@ -265,9 +268,36 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     )
 
 
-def data_notes(prepared: Prepared[Any], answered: Pool | None = None) -> DataNotes:
-    """What is to be known of a run's data; `answered` holds the outputs of systems that answer live."""
+def neighbours_alike(prepared: Prepared[Any], outcome: Ending[Any]) -> float | None:
+    """The p-value of a test of whether verdicts on neighbours in the files agree more than others.
+
+    None where the result is about these items alone, and for few verdicts.
+    """
+    first = {members[0] for members in prepared.parts.members}  # those of one family may agree
+    deciding = [
+        label
+        for label in outcome.labels
+        if label.choice.key in outcome.deciding and (not first or label.choice.position in first)
+    ]
+    judged = [
+        (label.choice.position, label.answer.score if prepared.config.rates else label.answer.preference)
+        for label in deciding
+        if isinstance(label.answer, Verdict)
+    ]
+    if not prepared.sampled or not judged:
+        return None
+    lines, values = zip(*judged, strict=True)
+    rng = np.random.default_rng(prepared.config.seed)
+    return neighbours_risk(np.array(lines), np.array(values, dtype=np.float64), rng)
+
+
+def data_notes(prepared: Prepared[Any], answered: Pool | None = None, neighbours: float | None = None) -> DataNotes:
+    """What is to be known of a run's data; `answered` holds the outputs of systems that answer live.
+
+    `neighbours` is as in the notes.
+    """
     pool, config, joined = prepared.pool, prepared.config, prepared.inputs.joined
+    families = len(prepared.parts.members) or None
     repeated = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
     whole = answered or pool
@@ -277,6 +307,10 @@ def data_notes(prepared: Prepared[Any], answered: Pool | None = None) -> DataNot
     baseline = config.trusted(pool.systems) if isinstance(config, ContestSettings) else ""
     return DataNotes(
         items=len(pool),
+        neighbours=neighbours,
+        families=families,
+        drawn=families and len(prepared.places),
+        by_prompt=bool(families) and not any(item.family for item in pool.items),
         left_out=joined.left_out,
         beyond=joined.beyond,
         guessed=prepared.inputs.guessed,

@@ -25,6 +25,7 @@ from judgeloop.formats.join import join
 from judgeloop.formats.rows import FINISH_REASON, read_items
 from judgeloop.formats.tables import Source
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
+from judgeloop.methods.selectors.families import members_of
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
@@ -126,13 +127,20 @@ def prepare(
     check_map(mapped, [items.columns])
     joined = join([], items.rows, config.items, allow_partial=False)
     # The first items of the order in which a comparison draws, in the order of the file.
-    drawn = Random((ONE_SYSTEM,)).init(len(joined.pool), np.random.default_rng(run.seed)).order[:first]
-    joined = replace(joined, pool=Pool(tuple(joined.pool.items[at] for at in sorted(drawn)), (), ()))
+    drawn = sorted(_order(joined.pool, run.seed)[:first])
+    joined = replace(joined, pool=Pool(tuple(joined.pool.items[at] for at in drawn), (), ()))
     joined = with_live(joined, systems, [config.outputs], [None], items)
     count = len(joined.pool)
     inputs = Inputs(joined, (), Limits(1, count, 1.0), systems=systems)
     parts = Parts(Random((ONE_SYSTEM,)), MeanScore(Strata.single(count)), Precise(run.risk, count))
     return Prepared(run, inputs, parts, ids_of("generate", run, inputs)[0])
+
+
+def _order(pool: Pool, seed: int) -> list[int]:
+    """The order in which a comparison about items like these draws, and what it does not draw behind it."""
+    members = members_of(pool.families, 1, seed)
+    drawn = Random((ONE_SYSTEM,)).init(len(members), np.random.default_rng(seed)).order.tolist()
+    return list(dict.fromkeys([*(members[at][0] for at in drawn), *range(len(pool))]))
 
 
 async def run(
@@ -173,7 +181,7 @@ async def _gathered(generation: Prepared[RunOfOutputs]) -> Gathered:
     priced = all(system.priced for system in sources.systems.values())
     rows = []
     for item, output in known:
-        about = {"id": item.id, "prompt": item.prompt, "reference": item.reference, "group": item.group}
+        about = {name: getattr(item, name) for name in ("id", "prompt", "reference", "group", "family")}
         row = {name: value for name, value in about.items() if value is not None} | {**item.columns}
         rows.append(row | {"output": output.text} | ({"error": output.failed} if output.failed else {}))
         if output.ended is not OutputEnd.WHOLE:

@@ -5,6 +5,7 @@ settings are reported here, before the first call; nothing is asked or spent. Th
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -38,7 +39,7 @@ from judgeloop.formats.columns import (
     parse_map,
     suggested_map,
 )
-from judgeloop.formats.join import PROMPTS, Joined, join
+from judgeloop.formats.join import PROMPTS, SAMPLE, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
@@ -238,6 +239,29 @@ def _without_thoughts(pool: Pool, names: Sequence[str]) -> Pool:
             )
         outputs[number] = tuple(answer or "" for answer in found)
     return replace(pool, outputs=tuple(outputs))
+
+
+def check_families(pool: Pool, risk: float) -> None:
+    """Refuse families of items that are too few to tell anything of items like these at this risk.
+
+    That so many draws all speak for one of two level systems has a chance of 1/2 to their power.
+
+    Raises:
+        InputError: says what may be wrong with the columns, and what may be asked instead.
+    """
+    families, fewest = pool.families, math.ceil(-math.log2(risk))
+    instead = "or ask about these items alone with `about=items`"
+    if len(families) == 1 and len({" ".join(item.prompt.split()) for item in pool.items}) == 1:
+        raise InputError(
+            f"all {len(pool):,} prompts are equal: is the input in another column? Say which, as in "
+            f"`map=prompt=COLUMN`, {instead}"
+        )
+    if len(families) < fewest:
+        raise InputError(
+            f"expected items of {fewest} families or more, which a result about items like these takes at "
+            f"`risk={risk:g}`, found {len(families)} in {len(pool):,} items: items of one family, or with the same "
+            f"prompt, are one draw; give more, {instead}"
+        )
 
 
 def check_ledger(config: MoneySettings) -> None:
@@ -617,7 +641,8 @@ def _as_told(item: Item, items: Items) -> Item:
             "of user and assistant that end with the user's, after at most one of system; found "
             f"{', '.join(role for role, _ in messages)}"
         )
-    told = items.told.get((item.id, item.prompt)) or items.told.get((None, item.prompt), {})
+    ids = item.id, item.id.rpartition(SAMPLE)[0], None  # of a further sample, what the item is told
+    told = next((found for one in ids if (found := items.told.get((one, item.prompt)))), {})
     return replace(item, messages=messages, columns={name: _plain(told[name]) for name in told})
 
 

@@ -71,7 +71,7 @@ AHEAD = Parse(
 )
 EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
 WHICH_EPOCH = items_setting(
-    "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
+    "Which epoch to read of a log that repeats its items, alone: a number, or mean (recorded scores).",
     may_set=anybody,
     metavar="NUMBER",
 )

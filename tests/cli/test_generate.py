@@ -87,8 +87,14 @@ def test_a_dry_run_says_what_is_missing_and_its_price_and_writes_nothing(server)
     assert found["spent_usd"] == pytest.approx(plan["usd_of_missing"]["expected"])
 
 
+@pytest.mark.parametrize("families", [False, True])
 @pytest.mark.parametrize("other", [["openai/plain"], ["old.jsonl"]])
-def test_the_first_items_are_those_that_compare_draws_with_the_same_seed(server, other):
+def test_the_first_items_are_those_that_compare_draws_with_the_same_seed(server, other, families):
+    if families:
+        items = [
+            json.loads(line) | {"family": n // 2} for n, line in enumerate(Path("items.jsonl").read_text().splitlines())
+        ]
+        Path("items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
     rows = ({"id": f"item-{n}", "output": f"plain {n}"} for n in range(ITEMS))
     Path("old.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     for system in (LIVE, *other):

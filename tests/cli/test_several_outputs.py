@@ -20,7 +20,7 @@ EVERY = [f"result{ending}" for ending in FORMS]
 def command():
     """A run that needs no server."""
     for name, score in (("a", 1.0), ("b", 0.0)):
-        rows = [{"id": n, "prompt": "p", "output": "o", "score": score} for n in range(9)]
+        rows = [{"id": n, "prompt": f"p{n}", "output": "o", "score": score} for n in range(9)]
         Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return ["compare", "a.jsonl", "b.jsonl", "--judge", "recorded:score"]
 

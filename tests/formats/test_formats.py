@@ -349,13 +349,13 @@ def test_an_old_answer_of_arena_hard_is_read(write):
     assert (row.model, row.output) == ("gpt-4-0613", "Use ABC notation.")
 
 
-def test_a_log_with_epochs_is_refused_with_the_choice_and_read_by_epoch(write):
+def test_a_log_with_epochs_is_read_whole_or_by_epoch(write):
     samples = json.loads(text("inspect_samples.json"))
     repeated = [sample | {"epoch": 2} for sample in samples]
     log = json.loads(text("inspect_header.json")) | {"samples": samples + repeated}
     path = write(json.dumps(log))
-    with pytest.raises(DataError, match="sample 3: the log repeats its items: epochs 1 and 2; take"):
-        read_outputs(path)
+    every = read_outputs(path)
+    assert ([located.line for located in every.rows], every.repeats) == ([1, 2, 3, 4], True)
     assert [located.line for located in read_outputs(path, epoch="2").rows] == [3, 4]
     with pytest.raises(DataError, match="there is no epoch 7; found 1, 2"):
         read_outputs(path, epoch="7")

@@ -110,7 +110,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     },
 }
 OF_OTHERS = {"system", "proxy"}  # parts of the keys of outputs, and of the proxy's verdicts
-NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
+NOT_BY_VALUE = {"allow_partial", "map", "epoch", "family_members"}  # each tested by itself
 # To look at vectors or layers.
 TAKES_A_MODEL = {CompareSettings: {"represent"}, EstimateSettings: {"represent", "layer"}}
 

@@ -50,7 +50,7 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 
 def facts(result: Selection) -> list[Fact]:
     """All facts, the decision first."""
-    on = f"on {result.queries:,} of {count(result.items, 'item')}{result.also_judged}"
+    on = f"on {result.queries:,} of {said.of_items(result)}{result.also_judged}"
     epsilon = result.options.epsilon
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
     own = [
@@ -210,7 +210,7 @@ def pictures(result: Selection) -> tuple[tuple[Picture, ...], ...]:
 
 def on(result: Selection) -> str:
     """Which items the decision is about: those that did not choose the baseline."""
-    return said.on_items(result.about, result.items, beside(result))
+    return said.on_items(result.about, result.items, beside(result), result.data.families)
 
 
 def beside(result: Selection) -> int:

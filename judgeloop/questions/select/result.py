@@ -114,7 +114,7 @@ class Selection(RunResult):
     @property
     def queries_in_all(self) -> int:
         """Number of queries that would judge everything: each other system on each item."""
-        return self.items * (len(self.setup.systems) - 1)
+        return self.drawable * (len(self.setup.systems) - 1)
 
     def stands(self) -> Outcome:
         """How the answer stands to what was asked: that several systems are level is an answer, too."""
