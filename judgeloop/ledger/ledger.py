@@ -24,7 +24,6 @@ import os
 import platform
 import time
 import uuid
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
@@ -32,11 +31,11 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeVar, cast, final
 
-from judgeloop.core.ends import ended
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Abstention, Output, Reply, Verdict
+from judgeloop.ledger.answers import checksum, outputs_of, verdicts_of
 from judgeloop.ledger.periods import ends
 from judgeloop.ledger.records import (
     ORIGIN,
@@ -609,48 +608,6 @@ def settling(ticket: Ticket, reply: Reply) -> list[Statement]:
         known["crc"] = checksum(ticket.key, answer.text, answer.failed, known["ended"])
         return [(SETTLE, values), (KEEP_OUTPUT, known | under), (OUTPUTS, under)]
     return [(SETTLE, values)]
-
-
-def checksum(*values: object) -> int:
-    """What shows that an answer or a result is as it was written: disks rot, and it is used for months."""
-    return zlib.crc32(json.dumps(values).encode())
-
-
-def changed(what: str, key: str) -> DamagedLedgerError:
-    """The error for what is not as it was written."""
-    return DamagedLedgerError(
-        f"the {what} {key} was changed after it was written, and is not used; restore the ledger from a copy, or name "
-        "another (`ledger`): `judgeloop ledger verify` lists all of them"
-    )
-
-
-def verdicts_of(found: Found) -> dict[str, Verdict]:
-    """The verdicts that were found, by key.
-
-    Raises:
-        DamagedLedgerError: one is not as it was written.
-    """
-    verdicts = {}
-    for key, score, reason, probabilities, crc, model, at in found.rows:
-        if crc != checksum(key, score, reason, probabilities):
-            raise changed("verdict", key)
-        told = None if probabilities is None else json.loads(probabilities)
-        verdicts[key] = Verdict(score, reason, probabilities=told, model=model or "", at=at or "")
-    return verdicts
-
-
-def outputs_of(found: Found) -> dict[str, Output]:
-    """The outputs that were found, by key; the last of each.
-
-    Raises:
-        DamagedLedgerError: one is not as it was written.
-    """
-    outputs = {}
-    for key, text, failed, how, cost_p, tokens, seconds, model, created_at, crc in found.rows:
-        if crc != checksum(key, text, failed, how):
-            raise changed("output", key)
-        outputs[key] = Output(text, failed, ended(how), cost_p, tokens, seconds, model, created_at)
-    return outputs
 
 
 def run_row(db: Connection, run: str) -> Mapping[str, Any]:

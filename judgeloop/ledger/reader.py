@@ -10,7 +10,8 @@ from typing import Any, final
 from judgeloop.core.keys import KeyedJudge, KeyIngredients, digest
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import JudgeIdentity, Usage
-from judgeloop.ledger.ledger import balances, changed, checksum, note_of, recorded
+from judgeloop.ledger.answers import changed, checksum
+from judgeloop.ledger.ledger import balances, note_of, recorded
 from judgeloop.ledger.records import ORIGIN, Balance, Charged, End, KeptResult, RecordedAttempt, RecordedRun, Request
 from judgeloop.ledger.writer import Connection, Values
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
-from judgeloop.ledger.ledger import DRAWN, checksum
+from judgeloop.ledger.answers import checksum
+from judgeloop.ledger.ledger import DRAWN
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
 from judgeloop.ledger.records import End
 from judgeloop.ledger.schema import TOKENS
