@@ -92,9 +92,9 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
         before = None
-        calls = calls_for(
-            query, terms.order if query.alone is None else Order.FIXED, terms.seed, order_matters=judge.order_matters
-        )
+        # One order of a control is drawn with it, so that it is the same for every seed.
+        order = Order.FIXED if query.alone is not None and terms.order is not Order.BOTH else terms.order
+        calls = calls_for(query, order, terms.seed, order_matters=judge.order_matters)
         for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
             asks.append(Ask(number, call, ingredients.key, ingredients, before))

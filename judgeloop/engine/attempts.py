@@ -42,6 +42,7 @@ from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Readied, System
 from judgeloop.core.records import Abstention, Answer, Call, Output, Quote, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
+from judgeloop.engine.answering import AnsweringModel
 from judgeloop.engine.pace import Pace, Retries, time_limit
 from judgeloop.engine.state import RunState, Waiting
 from judgeloop.ledger.records import End, Ticket
@@ -67,7 +68,8 @@ class Asked:
 
     `who` names it in messages, and `failed` is the end of a run in which it fails. `timeout_s`
     limits a whole attempt in seconds; None is no limit. `at_once` limits the attempts at one time
-    beside the run's own limit. `make_ready` makes what so many calls at one time are sent with.
+    beside the run's own limit. `make_ready` makes what so many calls at one time are sent with. `answering` takes
+    the names of models in a judge's replies.
     """
 
     who: str
@@ -77,12 +79,13 @@ class Asked:
     failed: StopKind = StopKind.JUDGE_FAILED
     at_once: int | None = None
     make_ready: Callable[[int], None] | None = None
+    answering: AnsweringModel | None = None
 
     @classmethod
-    def judge(cls, judge: Judge, timeout_s: float | None) -> Self:
+    def judge(cls, judge: Judge, timeout_s: float | None, answering: AnsweringModel | None = None) -> Self:
         """Ask a judge for verdicts."""
         ready = judge.make_ready if isinstance(judge, Readied) else None
-        return cls("the judge", judge.quote, judge.judge, timeout_s, make_ready=ready)
+        return cls("the judge", judge.quote, judge.judge, timeout_s, make_ready=ready, answering=answering)
 
     @classmethod
     def system(cls, name: str, system: System) -> Self:
@@ -277,6 +280,8 @@ class Attempts:
         recorded = await self._accounts.settle(ticket, reply)
         if reply.model:
             self.models[reply.model] = None
+        if self._asked.answering is not None and (why := self._asked.answering.replies(reply.model)):
+            self._state.halt(why)
         if breach is not None:
             raise breach
         return reply.answer if recorded is None else recorded

@@ -100,6 +100,17 @@ class Session(Generic[T]):
             InputError: the rule needs uniform random draws, and the selector does not make them.
         """
         check_draws(selector, rule)
+        self._made_of: dict[str, Any] = {
+            "items": items,
+            "selector": selector,
+            "estimator": estimator,
+            "rule": rule,
+            "limits": limits,
+            "rng": copy.deepcopy(rng),
+            "lookahead": lookahead,
+            "check": check,
+            "further": further,
+        }
         self._items = items
         self._selector = selector
         self._estimator = estimator
@@ -121,6 +132,12 @@ class Session(Generic[T]):
         self._pending: list[Step] = []
         self._asked: list[Choice] = []
         self._stop: StopReason | None = None
+
+    def anew(self) -> Session[T]:
+        """The same session from its beginning, with the same draws."""
+        if (further := self._made_of["further"]) is not None:
+            further.forget()
+        return Session(**self._made_of | {"rng": copy.deepcopy(self._made_of["rng"])})
 
     def ask(self) -> tuple[Choice, ...]:
         """The choices to judge next, in order; empty once the run is over."""

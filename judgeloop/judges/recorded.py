@@ -189,6 +189,7 @@ class ScriptedJudge(BaseJudge):
     - `cost_p`: the cost of a call, in picodollars; `worst_p`: its worst case, by default `cost_p`.
     - `delay_s`: returns the seconds to wait before answering a call.
     - `calls`: the calls received, in the order of arrival.
+    - `answers_as`: the model that its replies name, by default the one asked for.
     """
 
     script: Callable[[Call], Answer]
@@ -201,6 +202,7 @@ class ScriptedJudge(BaseJudge):
     by_hand: bool = False
     model: str = "scripted"
     calls: list[Call] = field(default_factory=list)
+    answers_as: str = ""
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -218,4 +220,4 @@ class ScriptedJudge(BaseJudge):
         self.calls.append(call)
         if self.delay_s is not None:
             await asyncio.sleep(self.delay_s(call))
-        return Reply(self.script(call), cost_p=self.cost_p, model=self.model)
+        return Reply(self.script(call), cost_p=self.cost_p, model=self.answers_as or self.model)

@@ -27,6 +27,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar, cast, final
@@ -184,6 +185,7 @@ class Ledger:
         What is booked is charged to the budget of every run, and to those named in `charge_to`.
         """
         self._writer, self._opener = writer, uuid.uuid4().hex
+        self.opened_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._names = frozenset(charge_to)
         self._charge_to = "".join(f"\n{name}\n" for name in sorted(self._names))
         self._named = [BUDGETS] if self._names else []

@@ -173,6 +173,16 @@ class Charged:
         return Charged(self.attempts + other.attempts, self.charged_p + other.charged_p, self.tokens + other.tokens)
 
 
+class Unanswered(NamedTuple):
+    """How many replies of a model to a call had no verdict, what the last said, and when (ISO 8601, UTC)."""
+
+    key: str
+    model: str
+    times: int
+    outcome: str
+    at: str
+
+
 class Request(NamedTuple):
     """A request to a judge; times are in UTC (ISO 8601), tokens those that its reply reported.
 

@@ -234,6 +234,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
     order = f"{setup.order}{_changed(result)}" if setup.order else ""
     return [
         *found,
+        Fact("again", Section.JUDGE, "asked again", _again(result)),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
         Fact("silent", Section.JUDGE, "no verdict", counts.silent if counts.asked else ""),
@@ -252,6 +253,13 @@ def _models(result: RunResult) -> str:
         elif models and models[0] != asked:
             text += f"; the server of {visible(judge)} calls it {visible(models[0])}"
     return text
+
+
+def _again(result: RunResult) -> str:
+    """How many verdicts were paid twice, as another model had given them; empty for none."""
+    again, usd = result.spend.again, result.spend.again_usd
+    cost = f" for {dollars(usd)}" if usd else ""
+    return f"{count(again, 'verdict')} of another model, paid twice because the judge changed{cost}" if again else ""
 
 
 def _agreement(result: RunResult) -> str:
@@ -299,6 +307,7 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
         return f"{judge} has given no verdict on its controls"
     found = f"{tally.right:,} right, {count(tally.tied, 'tie')}, {tally.wrong:,} wrong"
     found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
+    found += f"; try {tally.number}" if tally.number > 1 else ""
     return f"{judge} {CONTROLS[tally.end]} ({found})"
 
 

@@ -34,11 +34,13 @@ class NoteCode(enum.StrEnum):
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
+    JUDGE_CHANGED = "judge_changed"
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
+    OTHER_MODEL = "other_model"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
     TOO_FEW_JUDGED = "too_few_judged"
@@ -94,12 +96,15 @@ TEXTS: dict[NoteCode, str] = {
     "these items. On other items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
+    NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
-    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. Its answers are remembered, "
-    "so a server that was repaired, or got another model, needs another `judge_name`; a model of a provider, "
-    "another `ledger`. If your criteria ignore the question (valid JSON, tone), set `controls=off`.",
+    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. The same command tries this one again, "
+    "with other controls, and needs twice the evidence to pass. If your criteria ignore the question (valid JSON, tone), "
+    "set `controls=off`.",
+    NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
+    "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from judgeloop.core.jsonable import Part, Sentence
-from judgeloop.core.outcomes import ControlTally, Finished, Generated
+from judgeloop.core.outcomes import AnsweredBy, ControlTally, Finished, Generated
 from judgeloop.core.records import Abstention, Label, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
 from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.words import count, sentence
+from judgeloop.report.words import count, sentence, visible
 
 # If more of the verdicts surely change with the order, it says more than the outputs do.
 MANY_FLIPS = 0.5
@@ -180,6 +180,8 @@ class Counts(Part):
     - `controls`: what each judge made of its controls, in the order of `judges`: numbers that were right,
       tied, wrong or without a verdict, and the end; null for a judge without controls
     - `generated`: what each system gave that answers live; empty without any
+    - `answered_by`: of each judge the models whose verdicts were used, one a call, with their dates; empty for one
+      whose replies name no model
     - `decided_at`: when an earlier command had this result (UTC), if nothing was asked now; else empty
     """
 
@@ -200,6 +202,7 @@ class Counts(Part):
     agreement: Agreement | None
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
+    answered_by: tuple[tuple[AnsweredBy, ...], ...] = ()
     decided_at: str = ""
 
     @property
@@ -233,6 +236,17 @@ class Counts(Part):
         return [note(NoteCode.MANY_FLIPS, flips=self.flips, both=self.both_orders)]
 
 
+def changes(models: Sequence[AnsweredBy]) -> str:
+    """The models that answered for a judge, the oldest first, with dates and numbers of verdicts.
+
+    >>> old = AnsweredBy("haiku-1", 53, "2026-11-20T02:00:00.000+00:00", "2026-11-25T02:00:00.000+00:00")
+    >>> changes([old, AnsweredBy("haiku-2", 1, "2026-11-26T02:00:00.000+00:00", "2026-11-26T02:00:00.000+00:00")])
+    '53 by haiku-1 (2026-11-20 to 2026-11-25), 1 by haiku-2 (2026-11-26)'
+    """
+    dated = ((one, sorted({one.first[:10], one.last[:10]})) for one in models)
+    return ", ".join(f"{one.verdicts:,} by {visible(one.model)} ({' to '.join(dates)})" for one, dates in dated)
+
+
 def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
     """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
     outcome = finished.outcome
@@ -255,6 +269,7 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         agreement=agreement_of(outcome.labels),
         controls=finished.controls,
         generated=finished.generated,
+        answered_by=finished.answered_by,
         decided_at=finished.decided_at,
     )
 

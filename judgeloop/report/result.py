@@ -19,7 +19,7 @@ from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page
 from judgeloop.report.pictures import Curve
-from judgeloop.report.records import Counts, DataNotes, Setup
+from judgeloop.report.records import Counts, DataNotes, Setup, changes
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
 from judgeloop.report.words import as_python, visible
@@ -35,6 +35,7 @@ CUT_SHORT = {
     StopKind.SYSTEM_FAILED: NoteCode.FIX_AND_RESUME,
     StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
+    StopKind.JUDGE_CHANGED: NoteCode.OTHER_MODEL,
 }
 
 
@@ -299,11 +300,20 @@ class RunResult(Part):
         if self.lost_to_failures:
             return (note(NoteCode.FIX_AND_RESUME), *self._budget_enough())
         if stop in CUT_SHORT:
+            if stop is StopKind.JUDGE_CHANGED:
+                return (self._asked_of_another(),)
             anew = self.setup.asked_anew and stop is not StopKind.CONTROLS
             return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[stop]),)
         found = () if cut else self.to_decide()
         hopeless = any(one.code == NoteCode.OUT_OF_REACH for one in found)
         return found if hopeless else (*found, *self._budget_enough())
+
+    def _asked_of_another(self) -> Note:
+        """How many verdicts are asked again once another model answers, and their probable cost."""
+        verdicts = sum(one.verdicts for models in self.counts.answered_by for one in models)
+        spend = self.spend
+        usd = float(to_usd(verdicts * spend.answers_p // spend.answers)) if spend.answers and spend.known else None
+        return note(NoteCode.OTHER_MODEL, verdicts=verdicts, usd=usd)
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""
@@ -341,6 +351,11 @@ class RunResult(Part):
         few = [] if self.items >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
         parts = (self.counts, self.data, self.setup)
         found = [*self.doubts(), *few, *(one for part in parts for one in part.warnings)]
+        found += [
+            note(NoteCode.JUDGE_CHANGED, judge=judge, models=len(models), said=changes(models))
+            for judge, models in zip(self.setup.judges, self.counts.answered_by, strict=False)
+            if len(models) > 1
+        ]
         if not self.setup.controlled:
             found += [
                 note(NoteCode.CONTROLS_BEFORE, judge=judge, right=one.right, asked=one.asked)

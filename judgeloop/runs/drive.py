@@ -6,7 +6,7 @@ Reads a `Prepared`. The question makes the session and the result (`questions/qu
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from judgeloop.core.protocols import Judge, StoppingRule, System, T
 from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
-from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
+from judgeloop.engine.state import Interruption, Observe, OneModel, Terms, unobserved
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import KeptResult, RunNote
@@ -33,7 +33,7 @@ from judgeloop.report.words import visible
 from judgeloop.runs.inputs import required_winner, since_of
 from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.settings.fields import ABSTAIN
-from judgeloop.settings.run_settings import ContestSettings
+from judgeloop.settings.run_settings import ANY_MODEL, ContestSettings
 from judgeloop.settings.values import secrets_of
 
 R = TypeVar("R", bound=RunResult)
@@ -126,12 +126,17 @@ async def asked(
             if not terms.offline:
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
-            replies, silent = await prepared.look(
-                lambda reader: ([reader.reply_lengths(judge.identity) for judge in models], silent_of(prepared, reader))
+            replies, silent, answered = await prepared.look(
+                lambda reader: (
+                    [reader.reply_lengths(judge.identity) for judge in models],
+                    silent_of(prepared, reader),
+                    reader.models(terms.run_id),
+                )
             )
             for model, lengths in zip(models, replies, strict=True):
                 model.learn_lengths(lengths)
-            terms = replace(terms, silent=silent, seen=command.seen, tested=command.tested)
+            one_model = _one_model(prepared, answered) if judges is None else ()
+            terms = replace(terms, silent=silent, seen=command.seen, tested=command.tested, one_model=one_model)
             finished = await drive(
                 session,
                 prepared.pool,
@@ -163,6 +168,23 @@ async def asked(
     controls = finished.controls if known else _controls_of(kept)
     at = "" if finished.spend.attempts else kept.at
     return replace(finished, controls=controls, decided_at=at)
+
+
+def _one_model(prepared: Prepared[Any], answered: Mapping[str, Sequence[str]]) -> tuple[OneModel | None, ...]:
+    """Of which judges the verdicts of one model alone count: of models, in a gate, and where controls speak for one.
+
+    The caller may say which, or that all count. Else it is supposed to be the one that `answered` this run last.
+    """
+    config, given = prepared.config, prepared.config.models
+    found: list[OneModel | None] = []
+    for judge, spec in zip(prepared.judges, config.judge, strict=True):
+        name = given.get(spec, "") if isinstance(spec, str) else ""
+        if not isinstance(judge, Metered) or name == ANY_MODEL or not (name or config.is_gate):
+            found.append(None)
+        else:
+            before = answered.get(judge.identity.name, ())
+            found.append(OneModel(name or (before[-1] if before else ""), pinned=bool(name)))
+    return tuple(found)
 
 
 def silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Abstention]:

@@ -21,10 +21,10 @@ from judgeloop.core.keys import digest, output_note
 from judgeloop.core.memory import uncollected
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import UNLIMITED, Item, Pool, Population, Query
+from judgeloop.core.records import UNLIMITED, Item, Pool, Population
 from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
-from judgeloop.engine.state import Recipe
+from judgeloop.engine.state import Draw, Recipe
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import (
     ID,
@@ -110,7 +110,7 @@ class Inputs:
     joined: Joined
     judges: tuple[Judge, ...]
     limits: Limits
-    controls: tuple[tuple[Query, ...], ...] = ()
+    controls: tuple[Draw | None, ...] = ()
     controls_of: Recipe | None = None
     population: int | None = None
     guessed: str = ""
@@ -350,8 +350,8 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
 
 def _controls(
     config: RunSettings, pool: Pool, judges: tuple[Judge, ...], systems: Mapping[int, System]
-) -> tuple[tuple[tuple[Query, ...], ...], Recipe | None]:
-    """The controls of each judge, () for a judge that is no model; () if none are wanted.
+) -> tuple[tuple[Draw | None, ...], Recipe | None]:
+    """What draws the controls of each judge, None for one that is no model; () if none are wanted.
 
     Those of a live system are supposed, and the recipe makes others once it has answered.
 

@@ -234,6 +234,7 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
         "outputs": pool.outputs,
         **({"live": identities(inputs.systems, pool.items)} if inputs.systems else {}),
         **({"since": since} if (since := since_of(config)) else {}),
+        **({"judge_model": config.judge_model} if config.judge_model else {}),
         "content": {name: plain(value) for name, value in content.items()},
     }
     settings = settings_in_id(config)

@@ -146,7 +146,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             said = f"the proxy has not rated every item: {stop.sentence}"
             session.tell([], halt=StopReason(stop.kind, said))
             unasked = ((),) * len(run.judges)
-            none = tuple(NO_CONTROLS if queries else None for queries in terms.controls)
+            none = tuple(NO_CONTROLS if draw else None for draw in terms.controls)
             return run.parts, replace(first, outcome=session.outcome(), models=unasked, controls=none)
         tally = first.outcome.estimate.tally
         scores = np.empty(tally.items)
