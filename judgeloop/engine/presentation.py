@@ -70,7 +70,8 @@ def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None
     flipped = len({verdict.preference for verdict in verdicts}) > 1
     score = TIE if flipped else sum(verdict.score for verdict in verdicts) / len(verdicts)
     other = verdicts[1].reason if flipped else ""
-    return replace(verdicts[0], score=score, flipped=flipped, both=both, other_reason=other)
+    place = verdicts[0].preference * (1 if calls[0].systems == query.systems else -1) if flipped else 0
+    return replace(verdicts[0], score=score, flipped=flipped, both=both, other_reason=other, place=place)
 
 
 def _coin(*parts: object) -> bool:

@@ -11,6 +11,7 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
+from judgeloop.report.leanings import said_of
 from judgeloop.report.page import Fact, Section, told
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
@@ -21,6 +22,7 @@ LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
 GROUP = "group "  # how the names of conditions on single groups begin
 ONE_WAY = {"random", "fixed"}  # orders of presentation in which no flip is seen
+FLIPS_RISK = 0.05  # of failing a judge with as many flips as may be
 
 ABOUT_THE_JUDGE = "This is about the judge's verdicts on these items, not about whether the judge is right."
 ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, not about whether the judge is right."
@@ -187,6 +189,14 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
             yield Condition(f"controls of {judge}", OF_CONTROLS[tally.end], of_controls(judge, tally))
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
+    elif result.setup.order is not None and result.counts.judged:
+        one_way = result.setup.order in ONE_WAY
+        why = (
+            "unknown, as each pair is shown in one order"
+            if one_way
+            else "any share of verdicts may change with the order"
+        )
+        yield Condition("flips", Outcome.PASSED, why)
     most = per_cent(result.setup.max_abstentions)
     without = f"{result.counts.silent} without a verdict, and at most {most} may be"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
@@ -203,7 +213,7 @@ def _flips(result: RunResult, most: float) -> Condition:
     """Whether it is shown that more verdicts change with the order than may; open if none was looked at.
 
     A tie in the first order is a tie, and the order of a metric's texts changes nothing. All verdicts count,
-    also those for groups. A judge with as many flips as may be fails with at most about the risk: the
+    also those for groups. A judge with as many flips as may be fails with at most about `FLIPS_RISK`: the
     test is exact for a fixed number of verdicts, and flips have little part in when a run ends (tests/statistical).
     """
     counts = result.counts
@@ -212,14 +222,14 @@ def _flips(result: RunResult, most: float) -> Condition:
     flips, both = counts.flips_in_all, counts.both_in_all
     if not both:
         return Condition("flips", Outcome.PASSED, "no verdict could change with the order")
-    chance, risk = chance_of_so_many(flips, both, most), result.setup.risk_threshold
-    shown = chance <= risk
+    chance = chance_of_so_many(flips, both, most)
+    shown = chance <= FLIPS_RISK
     said = (
         f"{flips:,} of {count(both, 'verdict')} changed with the order; it is {'' if shown else 'not '}shown that "
         f"more than {100 * most:.3g} % do"
     )
     low, high = wilson_interval(flips, both)
-    figures = f"p = {chance:.2g}, and {risk:g} or less fails; 95 % interval {per_cent(low)} to {per_cent(high)}"
+    figures = f"p = {chance:.2g}, and {FLIPS_RISK:g} or less fails; 95 % interval {per_cent(low)} to {per_cent(high)}"
     return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures)
 
 
@@ -232,9 +242,12 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
     if not paid:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
     order = f"{setup.order}{_changed(result)}" if setup.order else ""
+    # A gate by a model in one order: nobody can say how often it contradicts itself.
+    blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == "flips" for one in result.conditions)
     return [
         *found,
         Fact("again", Section.JUDGE, "asked again", _again(result)),
+        Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
         Fact("silent", Section.JUDGE, "no verdict", counts.silent if counts.asked else ""),
@@ -253,6 +266,13 @@ def _models(result: RunResult) -> str:
         elif models and models[0] != asked:
             text += f"; the server of {visible(judge)} calls it {visible(models[0])}"
     return text
+
+
+def _in_short(result: RunResult) -> str:
+    """Whether the judge can be trusted, in a sentence."""
+    counts, setup = result.counts, result.setup
+    one_order = setup.order in ONE_WAY and bool(counts.judged)
+    return said_of(counts.leanings, setup.systems, counts.flips, counts.both_orders, one_order=one_order)
 
 
 def _again(result: RunResult) -> str:

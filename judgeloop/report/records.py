@@ -9,14 +9,15 @@ from typing import Any
 
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import AnsweredBy, ControlTally, Finished, Generated
-from judgeloop.core.records import Abstention, Label, Population, Verdict
+from judgeloop.core.records import Abstention, Label, Pool, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
-from judgeloop.methods.stats.intervals import wilson_interval
+from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
+from judgeloop.report.leanings import Leanings, leanings_of
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.words import count, sentence, visible
 
 # If more of the verdicts surely change with the order, it says more than the outputs do.
-MANY_FLIPS = 0.5
+MANY_FLIPS, SHOWN = 1 / 3, 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +181,7 @@ class Counts(Part):
     - `controls`: what each judge made of its controls, in the order of `judges`: numbers that were right,
       tied, wrong or without a verdict, and the end; null for a judge without controls
     - `generated`: what each system gave that answers live; empty without any
+    - `leanings`: what the judge leans to, by its verdicts on two outputs: a place, its own word, length
     - `answered_by`: of each judge the models whose verdicts were used, one a call, with their dates; empty for one
       whose replies name no model
     - `decided_at`: when an earlier command had this result (UTC), if nothing was asked now; else empty
@@ -203,6 +205,7 @@ class Counts(Part):
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
     answered_by: tuple[tuple[AnsweredBy, ...], ...] = ()
+    leanings: Leanings = field(default_factory=Leanings)
     decided_at: str = ""
 
     @property
@@ -230,8 +233,8 @@ class Counts(Part):
 
     @property
     def warnings(self) -> list[Note]:
-        """A judge that surely says otherwise in the other order, more often than not."""
-        if self.flip_interval is None or self.flip_interval[0] <= MANY_FLIPS:
+        """A judge of which it is shown that it says otherwise in the other order in more than a third."""
+        if chance_of_so_many(self.flips, self.both_orders, MANY_FLIPS) > SHOWN:
             return []
         return [note(NoteCode.MANY_FLIPS, flips=self.flips, both=self.both_orders)]
 
@@ -247,7 +250,7 @@ def changes(models: Sequence[AnsweredBy]) -> str:
     return ", ".join(f"{one.verdicts:,} by {visible(one.model)} ({' to '.join(dates)})" for one, dates in dated)
 
 
-def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
+def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0, pool: Pool | None = None) -> Counts:
     """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
     outcome = finished.outcome
     aside = [label for label in outcome.labels if label.choice.key not in outcome.deciding]
@@ -270,6 +273,7 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         controls=finished.controls,
         generated=finished.generated,
         answered_by=finished.answered_by,
+        leanings=leanings_of([*outcome.labels, *outcome.further], finished.pool or pool),
         decided_at=finished.decided_at,
     )
 

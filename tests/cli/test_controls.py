@@ -177,6 +177,41 @@ def named(model):
 TIES = ("--not-worse", "20%", "--max-judgments", "60")
 
 
+def takes_the_first(request):
+    """Passes the easy controls, and takes the first answer wherever both are to the question."""
+    said = reads(request)
+    return "A" if said == "tie" else said
+
+
+def test_a_judge_that_contradicts_itself_passes_no_gate(judge):
+    server = judge(takes_the_first)
+    gate = ("--not-worse", "20%", "-o", "verdict.xml", "-o", "verdict.json")
+    done = compare(server, *gate)
+    assert done.exit_code == 4, done.output
+    assert "shown that more than 50 % do" in unwrapped(done.stdout)
+    assert "prefers the output shown first" in unwrapped(done.stdout)
+    found = json.loads(Path("verdict.json").read_text())
+    assert found["flips"] == found["both_orders"] == found["leanings"]["first"]
+    cases = {case.get("name"): case for case in ET.parse("verdict.xml").getroot()}
+    assert cases["flips"].find("error") is not None
+    off = compare(server, "--not-worse", "20%", "JUDGELOOP_MAX_FLIPS=none")
+    assert (off.exit_code, "changed with the order" in unwrapped(off.stdout)) == (0, True), "warned of"
+
+
+def test_the_default_of_flips_makes_no_gate_and_is_left_out_in_one_order(judge):
+    server = judge(reads)
+    found = json.loads(compare(server, "--json", "--max-judgments", "8").stdout)
+    assert (found["max_flips"], found["controls"]) == (None, [])
+    both = json.loads(compare(server, "--not-worse", "20%", "--json").stdout)
+    assert both["max_flips"] == 0.5
+    done = compare(server, "--not-worse", "20%", "--order", "random", "--quiet", "-o", "one.json")
+    assert "unknown how often it contradicts itself" in unwrapped(done.stdout)
+    one = json.loads(Path("one.json").read_text())
+    assert one["max_flips"] is None
+    (flips,) = [condition for condition in one["conditions"] if condition["name"] == "flips"]
+    assert flips["outcome"] == "passed"
+
+
 def test_a_swapped_judge_answers_controls_and_all_that_the_old_one_judged(judge):
     server = judge(reads)
     server.respond = named("judge-1")

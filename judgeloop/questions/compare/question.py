@@ -33,7 +33,7 @@ from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.questions.compare import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
-from judgeloop.questions.compare.settings import QUESTION, RULES, CompareSettings
+from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
 from judgeloop.runs.drive import data_notes, setup_of
@@ -212,12 +212,13 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
                 min_gap=config.min_gap,
                 not_worse=config.not_worse,
                 by_group=config.by_group,
-                max_flips=config.max_flips,
+                max_flips=_most_flips(run),
                 give_up=config.give_up,
                 max_judgments=config.max_judgments if run.booked else None,
             ),
             data,
             items=run.pool.items,
+            pool=run.pool,
             more_judgments=more,
             more_items=items,
             before=[one.note for one in before],
@@ -247,6 +248,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
 
 def _rule(parts: Parts[Tally]) -> Rule:
     return cast("Rule", parts.rule)  # as the rules of comparisons are
+
+
+def _most_flips(run: Prepared[CompareSettings]) -> float | None:
+    """The share of verdicts that may change with the order; None if any may, or if each pair is shown in one."""
+    given, order = run.config.max_flips, Order.RANDOM if run.by_hand else run.config.order
+    return run.config.most_flips if given is not None or order is Order.BOTH else None
 
 
 def _before(ran: Ran[CompareSettings, Tally]) -> list[RecordedRun]:
@@ -315,7 +322,7 @@ def _check_inputs(config: CompareSettings, inputs: Inputs) -> None:
     if inputs.systems and config.selector_row.needs_outputs:
         raise looks_at_all(f"selector={config.selector}", inputs.pool.systems[inputs.pool.live[0]])
     one_order = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
-    if config.max_flips is not None and one_order and any(judge.order_matters for judge in inputs.judges):
+    if config.max_flips not in {None, ANY_SHARE} and one_order and any(judge.order_matters for judge in inputs.judges):
         raise InputError(
             f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
             "use `order=both` with a judge that is no person"

@@ -22,7 +22,7 @@ from judgeloop.core.outcomes import (
     Tally,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item
+from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item, Pool
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
@@ -51,7 +51,7 @@ class CompareOptions(Part):
     - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
-    - `max_flips`: the share of verdicts that may change with the order; null without one
+    - `max_flips`: the share of verdicts that may change with the order; null where any may, or pairs are shown in one
     - `give_up`: the probability of a decision below which the run stops undecided
     - `max_judgments`: the setting, of which `limit` is the part that the items allow; null with recorded scores
     """
@@ -475,6 +475,7 @@ def result_of(
     data: DataNotes,
     *,
     items: Sequence[Item],
+    pool: Pool | None = None,
     more_judgments: int | None,
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
@@ -502,7 +503,7 @@ def result_of(
         setup=setup,
         options=options,
         data=data,
-        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
+        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips, pool=pool),
         spend=finished.spend,
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
