@@ -116,6 +116,14 @@ def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
     return [first is None or not settles(first) for first in firsts]
 
 
+def answered_by(planned: Planned, known: Mapping[str, Answer], judges: int, vote: Vote) -> Answer | None:
+    """The answer to a query as far as its calls are `known`, by key; None if one that counts is not."""
+    answers = [known.get(ask.key) for ask in planned.asks]
+    if any(answer is None and needed for answer, needed in zip(answers, used(planned, answers), strict=True)):
+        return None
+    return decided(planned, answers, judges, vote)
+
+
 def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vote: Vote) -> Answer:
     """The answer to a query: combine each judge's answers, then decide by `vote`.
 

@@ -480,6 +480,7 @@ class Ledger:
                     note_of(run_row(db, run)), exit_code=result.exit_code, decided=result.decided, tied=result.tied
                 ),
                 kept=int(not same),
+                changed=int(result.judge_changed),
             )
             values = {"headline": result.headline, "text": result.text, "document": result.document}
             db.execute(KEEP_RESULT, {"run": run, "digests": json.dumps(list(result.texts)), **values})
@@ -647,9 +648,10 @@ def note_of(row: Mapping[str, Any]) -> RunNote:
     return RunNote(**values | lists)
 
 
-def write_note(db: Connection, run: str, note: RunNote, kept: int = 0) -> None:
-    """Note what a run is, who works on it, and how many results are `kept` with that."""
-    note = replace(note, results=note_of(run_row(db, run)).results + kept)
+def write_note(db: Connection, run: str, note: RunNote, kept: int = 0, changed: int = 0) -> None:
+    """Note what a run is, who works on it, and how many results are `kept`, and ends by another judge, with that."""
+    before = note_of(run_row(db, run))
+    note = replace(note, results=before.results + kept, changed=before.changed + changed)
     db.execute("UPDATE runs SET note = :note WHERE id = :run", {"run": run, "note": json.dumps(asdict(note))})
 
 

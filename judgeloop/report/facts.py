@@ -13,7 +13,7 @@ from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
 from judgeloop.report.page import Fact, Section, told
-from judgeloop.report.result import RunResult
+from judgeloop.report.result import TOO_OFTEN, RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
 HUMAN = "human"  # the name of a person as a judge
@@ -71,6 +71,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
         *([Fact("cost", Section.COST, "cost", _cost(result), first=True)] if paid else []),
+        Fact("asked", Section.RISK, "asked before", _asked(result), first=True),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
         *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), one.said) for one in gate),
@@ -90,6 +91,25 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact("seed", Section.AGAIN, "seed", str(setup.seed)),
         Fact("run", Section.AGAIN, "run", setup.run),
     )
+
+
+def _asked(result: RunResult) -> str:
+    """How often these outputs met before, and what the risks add up to; empty where they did not."""
+    before, in_all = result.asked_before, result.risk_in_all
+    if in_all is None:
+        return ""
+    risks, of = before.risks, len(before.risks)
+    left = of - before.answered
+    times = "once" if of == 1 else f"{of:,} times"
+    how = "" if not left else " without an answer" if left == of else f", {left:,} without an answer"
+    each = (
+        f"risk {risks[0]:g}{' each' * (of > 1)}"
+        if len(set(risks)) == 1
+        else f"risks {', '.join(f'{one:g}' for one in risks)}"
+    )
+    own = result.setup.risk_threshold if result.setup.guarantee else 1.0
+    more = "; 0.5 or more: a new set of items is needed" if in_all >= TOO_OFTEN else ""
+    return f"{times}{how} ({each}). With this one ({own:g}) the chance of {result.wrong_answer} is at most {in_all:.4g}{more}"
 
 
 def state(outcome: Outcome) -> str:

@@ -29,8 +29,8 @@ class NoteCode(enum.StrEnum):
     ALL_IDENTICAL = "all_identical"
     ALL_TIES = "all_ties"
     SEARCHED = "searched"
-    REDRAWN = "redrawn"
-    REBASED = "rebased"
+    ASKED_OFTEN = "asked_often"
+    KNOWN_OTHERWISE = "known_otherwise"
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
@@ -88,10 +88,10 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.REDRAWN: "Another draw of the same items and outputs ended otherwise: run {said} This one judged {judged}. "
-    "Verdicts are remembered, so another seed is no new evidence: of the two, the run that judged more counts for more.",
-    NoteCode.REBASED: "A search of the same items and outputs with another baseline ended otherwise: run {said} This one judged "
-    "{judged}. Each baseline asks its own question: `compare` asks about two systems directly, best on other items.",
+    NoteCode.ASKED_OFTEN: "So much was asked about these outputs on these items that the chance of a wrong answer may be "
+    "{risk:.4g}: 0.5 or more. A new set of items is needed.",
+    NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: of {known:verdict} "
+    "known that prefer one of the two, {against:,} are for {other}.",
     NoteCode.THIN_LEAD: "{best} is ahead of {rival} by {won:,} to {lost:,} of the items that tell them apart. That decides about "
     "these items. On other items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "

@@ -146,6 +146,21 @@ class DataNotes(Part):
 
 
 @dataclass(frozen=True, slots=True)
+class AskedBefore:
+    """How often the outputs of a run met before on its items by its judges, whatever was asked of them.
+
+    - `risks`: the risk of each such run, in the order in which they began
+    - `answered`: how many of them had an answer
+    - `known`: of two systems, how many verdicts that the ledger holds prefer each, if most are for the other one than
+      the result names; empty else
+    """
+
+    risks: tuple[float, ...] = ()
+    answered: int = 0
+    known: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
     """The agreement of a panel's judges, over the `items` judged by all of them.
 

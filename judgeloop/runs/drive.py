@@ -17,19 +17,22 @@ from typing import Any, TypeVar
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population
+from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population, Verdict
+from judgeloop.engine.answering import AnsweringModel, of_one_model
+from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, OneModel, Terms, unobserved
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
-from judgeloop.ledger.records import KeptResult, RunNote
+from judgeloop.ledger.records import KeptResult, RecordedRun, RunNote
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.providers.redaction import MASK, redact
 from judgeloop.report.page import Fact, Section
-from judgeloop.report.records import DataNotes, Setup
+from judgeloop.report.records import AskedBefore, DataNotes, Setup
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import visible
+from judgeloop.runs.earlier import ANSWERED, askings
 from judgeloop.runs.inputs import required_winner, since_of
 from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.settings.fields import ABSTAIN
@@ -40,6 +43,7 @@ R = TypeVar("R", bound=RunResult)
 P = TypeVar("P", bound=Prepared[Any])
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
+LOOKED_UP = 10_000  # items of whose verdicts the ledger is asked
 
 # The user and the query of an address may hold a secret.
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=\?)[^#\s'\"]+")
@@ -228,12 +232,40 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
         risk=1.0 if rule.guarantee is None else rule.threshold,
         asked=prepared.asked,
         question=prepared.question,
+        met=prepared.met,
+        asking=prepared.asking,
         seed=prepared.config.seed,
         outputs=tuple(
             "" if place in prepared.inputs.systems else digest(texts)[:LENGTH]
             for place, texts in enumerate(prepared.pool.outputs)
         ),
     )
+
+
+def asked_before(prepared: Prepared[Any], runs: Iterable[RecordedRun]) -> AskedBefore:
+    """How often the outputs of a run met before, and at which risks; nothing where all scores are recorded."""
+    note = RunNote(met=prepared.met, asking=prepared.asking)
+    found = askings(runs, prepared.run_id, note) if prepared.booked else []
+    return AskedBefore(
+        tuple(one.note.risk for one in found), answered=sum(one.note.exit_code in ANSWERED for one in found)
+    )
+
+
+async def known_verdicts(prepared: Prepared[Any], finished: Finished[Any]) -> tuple[int, int]:
+    """How many of the verdicts that the ledger holds on two systems' outputs prefer each, whichever run asked them."""
+    pool, judges, terms = prepared.pool, prepared.judges, terms_of(prepared)
+    plans = [plan_for(pool.query(at), judges, terms) for at in range(min(len(pool), LOOKED_UP))]
+    ledger, keys = prepared.open_ledger, [key for planned in plans for key in planned.keys]
+    known = await ledger.verdicts(keys)
+    counting = finished.counting or ("",) * len(judges)
+    whose = [
+        AnsweringModel(one, OneModel(model) if model else None) for one, model in zip(judges, counting, strict=True)
+    ]
+    plans = [of_one_model(planned, known, whose) for planned in plans]
+    known |= await ledger.verdicts([key for planned in plans for key in planned.keys if key not in known])
+    answers = (answered_by(planned, known, len(judges), terms.vote) for planned in plans)
+    preferred = [answer.preference for answer in answers if isinstance(answer, Verdict)]
+    return preferred.count(1), preferred.count(-1)
 
 
 def systems_of(prepared: Prepared[Any]) -> dict[str, System]:

@@ -226,6 +226,8 @@ class Forecast:
         expected, worst = self.controls
         if worst:
             yield f"The calls include {expected:,} to {worst:,} for controls, which test the judge first."
+        if asked := self.result.page.text("asked"):
+            yield f"Asked before: {asked}."
         if self.again[0]:
             yield (
                 f"Up to {count(self.again[0], 'verdict')} of another model than the one that answers now would be asked "

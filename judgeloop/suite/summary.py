@@ -36,8 +36,8 @@ DOUBTED = {
     NoteCode.ALL_IDENTICAL,
     NoteCode.ALL_TIES,
     NoteCode.MANY_FLIPS,
-    NoteCode.REBASED,
-    NoteCode.REDRAWN,
+    NoteCode.ASKED_OFTEN,
+    NoteCode.KNOWN_OTHERWISE,
     NoteCode.SEARCHED,
     NoteCode.THIN_LEAD,
 }  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`

@@ -36,7 +36,7 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.drive import data_notes, setup_of
+from judgeloop.runs.drive import asked_before, data_notes, known_verdicts, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
@@ -227,15 +227,19 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             scores=scores,
             risk_beyond=beyond,
         )
-        return replace(result, course=page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1])))
+        course = page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1]))
+        return replace(result, course=course, asked_before=asked_before(run, ran.runs))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
-        """Note the last decision on the same outputs with another seed, if it was another one."""
-        # Verdicts are remembered, so another seed draws another sample of known ones: its risk is as stated, but it is
-        # no new evidence. It is warned of, and not prevented.
-        same = [one for one in _before(ran) if one.note.question == ran.run.question]
-        found = await self.ended_otherwise(ran, result, same, lambda one: (one.named, one.claim))
-        return replace(result, redrawn=found[0] if found else "")
+        """Note what all verdicts of the ledger on these outputs say, if that is not what the answer does."""
+        named = result.named or (ran.run.pool.systems[1] if result.stop_reason is StopKind.NOT_WORSE else None)
+        if named is None or len(ran.runs) < 2 or not ran.run.booked or ran.run.pool.live:  # noqa: PLR2004 - itself
+            return result
+        known = await known_verdicts(ran.run, ran.finished)
+        for_it, against = known if named == ran.run.pool.systems[0] else known[::-1]
+        if against <= for_it or sum(known) <= sum(result.wins.values()):
+            return result
+        return replace(result, asked_before=replace(result.asked_before, known=known))
 
     def page(self, result: Comparison) -> Page:
         """A result in sentences and tables."""

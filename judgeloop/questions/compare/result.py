@@ -114,7 +114,6 @@ class Comparison(RunResult):
     - `searched`: among how many systems, these two with them, a search on these items came before; 0 for none
     - `groups_cut`: why the tests of groups were cut off, as a name; null if they were not
     - `groups_cut_sentence`: the same in words; empty if they were not
-    - `redrawn`: another decision of a run on the same outputs with another seed, and its id; empty without one
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -139,7 +138,6 @@ class Comparison(RunResult):
     comparison: int = 1
     risk_before: float = 0.0
     searched: int = 0
-    redrawn: str = ""
     groups_cut: StopKind | None = None
     groups_cut_sentence: Sentence = ""
     risk_beyond: float | None = None
@@ -172,6 +170,14 @@ class Comparison(RunResult):
         required = self.setup.required_winner
         other = first if required == second else second
         return f"{required} is better than {other}" if required else f"{first} or {second}"
+
+    @property
+    def wrong_answer(self) -> str:
+        """What an answer does where it is wrong; a pass and a fail have a sum of their own, which are equal."""
+        if self.options.not_worse is not None:
+            return "a wrong pass, and that of a wrong fail,"
+        beyond = "" if self.options.min_gap is None else f" by {points(self.options.min_gap)} or more"
+        return f"naming the one that is behind{beyond}"
 
     @property
     def better(self) -> bool:
@@ -389,9 +395,11 @@ class Comparison(RunResult):
         return label.winner == self.setup.systems[0]
 
     def doubts(self) -> tuple[Note, ...]:
-        """Warnings: of a search that chose the two, of another draw that ended otherwise, of ties alone."""
+        """Warnings: of a search that chose the two, of what the ledger holds beyond the draws, of ties alone."""
         found = [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
-        found += [note(NoteCode.REDRAWN, said=self.redrawn, judged=self.judged)] if self.redrawn else []
+        if known := self.asked_before.known:
+            other = self.setup.systems[self.asked_before.known[1] > self.asked_before.known[0]]
+            found.append(note(NoteCode.KNOWN_OTHERWISE, known=sum(known), against=max(known), other=other))
         if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
