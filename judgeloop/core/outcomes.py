@@ -25,7 +25,7 @@ class Spend(Part):
     - `unconfirmed_p`: the part of `run_p` for attempts without a reply, which are charged at their
       worst case and may turn out unbilled
     - `budget_p`: the budget; None without a budget
-    - `attempts`: requests that this command made
+    - `attempts`: requests that this command made; `looked_up`: verdicts that it took from a table, which are none
     - `paid_attempts`: attempts of the run that were charged for a reply
     - `remembered`: calls to judges that were answered from the ledger, those of second orders and controls, too
     - `known`: False when calls were made to a model without a price
@@ -76,6 +76,7 @@ class Spend(Part):
     controls: int = 0
     again: int = 0
     again_p: int = 0
+    looked_up: int = 0
 
     def after(self, earlier: Self) -> Self:
         """The spend of a command of which `earlier` parts have ended, and this is the last."""
@@ -84,11 +85,17 @@ class Spend(Part):
             now_p=earlier.now_p + self.now_p,
             outputs_p=earlier.outputs_p + self.outputs_p,
             attempts=earlier.attempts + self.attempts,
+            looked_up=earlier.looked_up + self.looked_up,
             remembered=earlier.remembered + self.remembered,
             known=earlier.known and self.known,
             cached_p=earlier.cached_p + self.cached_p,
             tokens=earlier.tokens + self.tokens,
         )
+
+    @property
+    def asked_anything(self) -> bool:
+        """Whether this command asked for a verdict or an output."""
+        return bool(self.attempts or self.looked_up)
 
     @property
     def spent_usd(self) -> float | None:

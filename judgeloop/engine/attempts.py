@@ -69,7 +69,7 @@ class Asked:
     `who` names it in messages, and `failed` is the end of a run in which it fails. `timeout_s`
     limits a whole attempt in seconds; None is no limit. `at_once` limits the attempts at one time
     beside the run's own limit. `make_ready` makes what so many calls at one time are sent with. `answering` takes
-    the names of models in a judge's replies.
+    the names of models in a judge's replies. `looks_up`: it reads a table, and makes no request.
     """
 
     who: str
@@ -80,12 +80,16 @@ class Asked:
     at_once: int | None = None
     make_ready: Callable[[int], None] | None = None
     answering: AnsweringModel | None = None
+    looks_up: bool = False
 
     @classmethod
     def judge(cls, judge: Judge, timeout_s: float | None, answering: AnsweringModel | None = None) -> Self:
         """Ask a judge for verdicts."""
         ready = judge.make_ready if isinstance(judge, Readied) else None
-        return cls("the judge", judge.quote, judge.judge, timeout_s, make_ready=ready, answering=answering)
+        looks_up = getattr(judge, "looks_up", False)
+        return cls(
+            "the judge", judge.quote, judge.judge, timeout_s, make_ready=ready, answering=answering, looks_up=looks_up
+        )
 
     @classmethod
     def system(cls, name: str, system: System) -> Self:
@@ -178,7 +182,8 @@ class Attempts:
         held = await self._note_sending(ticket)
         if held is not None:
             return held
-        self._state.made += 1
+        self._state.made += not self._asked.looks_up
+        self._state.looked_up += self._asked.looks_up
         try:
             reply = await self._reply(call)
         except TimeoutError:

@@ -86,6 +86,7 @@ async def drive(
             spend,
             now_p=spend.now_p - before.now_p,
             attempts=state.made,
+            looked_up=state.looked_up,
             remembered=state.remembered,
             known=not state.made or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
             next_p=state.reason.need_p if state.reason else 0,

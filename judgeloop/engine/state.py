@@ -225,7 +225,7 @@ class RunState(Generic[T]):
 
     - `reason`: the first reason to halt; None while there is none.
     - `closed`: set when nothing more is sent, not even what is reserved.
-    - `made`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
+    - `made`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
       taken from it.
     - `sent`: the keys of the calls that were made.
@@ -244,7 +244,7 @@ class RunState(Generic[T]):
         self.reason: StopReason | None = None
         self.closed = self.interruption.closed()
         self.changes = Changes()
-        self.made = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
+        self.made = self.looked_up = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
         self.tokens = NO_TOKENS
         self.found, self._part = False, bool(terms.seen)
         self.sent: set[str] = set()

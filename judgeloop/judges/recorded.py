@@ -71,6 +71,7 @@ class ReplayJudge(BaseJudge):
 
     order_matters = False
     blind = False
+    looks_up = True  # which is no attempt at a request
 
     def __init__(self, table: VerdictTable, *, tie_margin: float = 0.0, against: str | None = None) -> None:
         """Create the judge.

@@ -402,8 +402,9 @@ def _calls(result: RunResult) -> str:
     ahead += f" {'paid for' if result.ahead_usd else 'given'}, and not needed{about(result.ahead_usd)}"
     controls = sum(one.asked for one in counts.controls if one is not None) if result.setup.controlled else 0
     paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
+    looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
     parts = [
-        f"{now}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered from the ledger",
+        f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger",
         f"those for {count(controls, 'control')} are among them{paid}" if controls else "",
         f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",
         tokens(spend.tokens),

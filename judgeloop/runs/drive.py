@@ -157,7 +157,7 @@ async def asked(
         named, kept = await prepared.look(
             lambda reader: (
                 reader.models(terms.run_id),
-                None if finished.spend.attempts and known else reader.result(terms.run_id),
+                None if finished.spend.asked_anything and known else reader.result(terms.run_id),
             )
         )
     finally:
@@ -170,7 +170,7 @@ async def asked(
     if kept is None:
         return finished
     controls = finished.controls if known else _controls_of(kept)
-    at = "" if finished.spend.attempts else kept.at
+    at = "" if finished.spend.asked_anything else kept.at
     return replace(finished, controls=controls, decided_at=at)
 
 
