@@ -31,6 +31,7 @@ class NoteCode(enum.StrEnum):
     SEARCHED = "searched"
     ASKED_OFTEN = "asked_often"
     KNOWN_OTHERWISE = "known_otherwise"
+    DRIFT = "drift"
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
@@ -92,6 +93,9 @@ TEXTS: dict[NoteCode, str] = {
     "{risk:.4g}: 0.5 or more. A new set of items is needed.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: of {known:verdict} "
     "known that prefer one of the two, {against:,} are for {other}.",
+    NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
+    "{first:+.2f}, over the next {half:,} it is {second:+.2f} (p = {chance:.2g}). Draws are in random order, so the judge may "
+    "have changed.",
     NoteCode.THIN_LEAD: "{best} is ahead of {rival} by {won:,} to {lost:,} of the items that tell them apart. That decides about "
     "these items. On other items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "

@@ -26,6 +26,7 @@ from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item, Pool
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
+from judgeloop.methods.stats.drift import Drift, drift
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
@@ -112,6 +113,8 @@ class Comparison(RunResult):
       the ledger knows: 1 for the first. Another candidate, question or seed is another one; other ids are not
     - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
     - `searched`: among how many systems, these two with them, a search on these items came before; 0 for none
+    - `drift`: the halves of the first so many draws, and the gap of the first system in each, where they differ by more
+      than chance; null where they do not
     - `groups_cut`: why the tests of groups were cut off, as a name; null if they were not
     - `groups_cut_sentence`: the same in words; empty if they were not
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
@@ -138,6 +141,7 @@ class Comparison(RunResult):
     comparison: int = 1
     risk_before: float = 0.0
     searched: int = 0
+    drift: Drift | None = None
     groups_cut: StopKind | None = None
     groups_cut_sentence: Sentence = ""
     risk_beyond: float | None = None
@@ -395,11 +399,15 @@ class Comparison(RunResult):
         return label.winner == self.setup.systems[0]
 
     def doubts(self) -> tuple[Note, ...]:
-        """Warnings: of a search that chose the two, of what the ledger holds beyond the draws, of ties alone."""
+        """Warnings: of a search that chose the two, of what the ledger holds beyond, of drift, of ties alone."""
         found = [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
         if known := self.asked_before.known:
             other = self.setup.systems[self.asked_before.known[1] > self.asked_before.known[0]]
             found.append(note(NoteCode.KNOWN_OTHERWISE, known=sum(known), against=max(known), other=other))
+        if self.drift is not None:
+            draws, first, second, chance = self.drift
+            halves = {"half": draws // 2, "first": first, "second": second, "chance": chance}
+            found.append(note(NoteCode.DRIFT, system=self.setup.systems[0], **halves))
         if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
@@ -534,9 +542,17 @@ def result_of(
         searched=searched,
         groups_cut=outcome.cut.kind if outcome.cut else None,
         groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
+        drift=_drift(tally, options),
         recorded=None if scores is None else _figures(tally, setup, scores),
         risk_beyond=risk_beyond,
     )
+
+
+def _drift(tally: Tally, options: CompareOptions) -> Drift | None:
+    """Where the verdicts changed on the way, if they were drawn in random order."""
+    if tally.picked or tally.propensities or options.max_judgments is None:
+        return None
+    return drift(tally.preferences, min(tally.items, options.max_judgments))
 
 
 def _risk(finished: Finished[Tally], threshold: float, better: float | None, *, whole: bool) -> float:

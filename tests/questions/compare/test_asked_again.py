@@ -10,6 +10,8 @@ from support import commandline
 from support.outputs import write_outputs
 from support.text import unwrapped
 
+import judgeloop
+
 ITEMS = 120
 LEVELS = ("no", "yes")  # of token F1 against "yes"
 
@@ -120,3 +122,19 @@ def test_searches_of_the_same_outputs_with_another_baseline_add_up():
     other = commandline.result_of(*search, "--baseline", "b")
     assert (first["asked_before"]["risks"], other["asked_before"]["risks"]) == ([], [0.1])
     assert (other["asked_before"]["answered"], other["risk_in_all"]) == (1, pytest.approx(0.2))
+
+
+def test_verdicts_that_change_on_the_way_are_warned_of():
+    """The judge prefers a at first, and b later, which no item says: a function that counts its calls."""
+    calls = []
+
+    def turns(prompt, first, second):
+        calls.append(prompt)
+        return first.startswith("a") == (len(calls) <= 20)
+
+    prompts = [f"question {n}" for n in range(ITEMS)]
+    texts = {name: [f"{name} says {n}" for n in range(ITEMS)] for name in ("a", "b")}
+    result = judgeloop.compare(prompts=prompts, a=texts["a"], b=texts["b"], judge=turns, order="random", concurrency=1,
+                               version="1", risk=1e-9)  # fmt: skip
+    (said,) = [one for one in result.warnings if one.code == "drift"]
+    assert said.values["first"] > 0.5 > said.values["second"]
