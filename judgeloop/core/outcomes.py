@@ -25,7 +25,8 @@ class Spend(Part):
     - `unconfirmed_p`: the part of `run_p` for attempts without a reply, which are charged at their
       worst case and may turn out unbilled
     - `budget_p`: the budget; None without a budget
-    - `attempts`: requests that this command made; `looked_up`: verdicts that it took from a table, which are none
+    - `attempts`: requests that this command made
+    - `looked_up`: verdicts that this command took from a table, without a request
     - `paid_attempts`: attempts of the run that were charged for a reply
     - `remembered`: calls to judges that were answered from the ledger, those of second orders and controls, too
     - `known`: False when calls were made to a model without a price
