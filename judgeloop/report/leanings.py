@@ -33,8 +33,11 @@ class Leanings:
     shorter: int = 0
 
 
-def leanings_of(labels: Sequence[Label], pool: Pool | None = None) -> Leanings:
-    """What the verdicts on two outputs lean to; of a panel's votes no place is known, without a pool no length."""
+def leanings_of(labels: Sequence[Label], pool: Pool | None = None, *, one_order: bool = False) -> Leanings:
+    """What the verdicts on two outputs lean to; of a panel's votes no place is known, without a pool no length.
+
+    `one_order`: each pair was shown in one random order.
+    """
     places, lengths, agreed = Counter[bool](), Counter[bool](), Counter[int]()
     for label in labels:
         verdict, systems = label.answer, label.choice.systems
@@ -45,7 +48,7 @@ def leanings_of(labels: Sequence[Label], pool: Pool | None = None) -> Leanings:
             places.update([verdict.place > 0] if verdict.place else [])
         elif won and verdict.both:
             agreed[systems[won < 0]] += 1
-        elif won and verdict.swapped is not None:
+        elif won and one_order and verdict.swapped is not None:
             places[(won > 0) is not verdict.swapped] += 1
         if won and pool is not None:
             first, second = (len(pool.outputs[system][label.choice.position]) for system in systems)

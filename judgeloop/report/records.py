@@ -265,8 +265,13 @@ def changes(models: Sequence[AnsweredBy]) -> str:
     return ", ".join(f"{one.verdicts:,} by {visible(one.model)} ({' to '.join(dates)})" for one, dates in dated)
 
 
-def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0, pool: Pool | None = None) -> Counts:
-    """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
+def counts_of(
+    finished: Finished[Any], *, both_orders: int = 0, flips: int = 0, pool: Pool | None = None, one_order: bool = False
+) -> Counts:
+    """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed.
+
+    `pool` and `one_order` are as in `leanings_of`.
+    """
     outcome = finished.outcome
     aside = [label for label in outcome.labels if label.choice.key not in outcome.deciding]
     answers = [label.answer for label in (*aside, *outcome.further)]
@@ -288,7 +293,7 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0, 
         controls=finished.controls,
         generated=finished.generated,
         answered_by=finished.answered_by,
-        leanings=leanings_of([*outcome.labels, *outcome.further], finished.pool or pool),
+        leanings=leanings_of([*outcome.labels, *outcome.further], finished.pool or pool, one_order=one_order),
         decided_at=finished.decided_at,
     )
 

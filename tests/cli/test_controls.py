@@ -226,6 +226,9 @@ def test_a_swapped_judge_answers_controls_and_all_that_the_old_one_judged(judge)
     ((by,),) = after["answered_by"]
     assert by["model"] == "judge-2"
     assert len(server.requests) == before + 18 + by["verdicts"]
+    sent = len(server.requests)
+    again = json.loads(compare(server, *more, "--json").stdout)
+    assert (len(server.requests), again["headline"]) == (sent, after["headline"]), "a finished run stays as it was"
     forecast = unwrapped(compare(server, *TIES, "--risk", "0.01", "--dry-run").stdout)
     assert "another model than the one that answers now" not in forecast
 

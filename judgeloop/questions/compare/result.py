@@ -519,7 +519,7 @@ def result_of(
         setup=setup,
         options=options,
         data=data,
-        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips, pool=pool),
+        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips, pool=pool, one_order=setup.one_order),
         spend=finished.spend,
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],

@@ -147,7 +147,8 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             session.tell([], halt=StopReason(stop.kind, said))
             unasked = ((),) * len(run.judges)
             none = tuple(NO_CONTROLS if draw else None for draw in terms.controls)
-            return run.parts, replace(first, outcome=session.outcome(), models=unasked, controls=none)
+            asked_none = replace(first, models=unasked, controls=none, answered_by=(), counting=())
+            return run.parts, replace(asked_none, outcome=session.outcome())
         tally = first.outcome.estimate.tally
         scores = np.empty(tally.items)
         scores[tally.positions] = tally.scores
