@@ -184,8 +184,8 @@ class Verdict:
     order was only a check, it is that of the first call. `votes` holds
     the scores of a panel's judges, None for an abstention. `swapped` is True when the call whose
     reason this is showed the second system first; None if those of a panel's judges differ. If the orders
-    disagreed, `other_reason` is that of the call in the other order, and `place` says which output was preferred in
-    both: 1 for the one shown first, -1 for the second. `probabilities` are those that a decision
+    disagreed, `other_reason` is that of the call in the other order. `place` is then 1 if both preferred the output
+    shown first, and -1 for the second. `probabilities` are those that a decision
     model gave its options. A verdict of a ledger also says which `model` answered, and when (`at`, ISO 8601, UTC).
     """
 

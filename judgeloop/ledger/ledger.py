@@ -473,15 +473,9 @@ class Ledger:
             db.execute_all([(KEEP_TEXT, {"digest": digest, "text": text}) for digest, text in result.texts.items()])
             old = db.execute("SELECT headline FROM results WHERE run = :run", {"run": run}).rows
             same = bool(old) and old[0][0] == result.headline
-            write_note(
-                db,
-                run,
-                replace(
-                    note_of(run_row(db, run)), exit_code=result.exit_code, decided=result.decided, tied=result.tied
-                ),
-                kept=int(not same),
-                changed=int(result.judge_changed),
-            )
+            ended = {name: getattr(result, name) for name in ("exit_code", "decided", "tied")}
+            note = replace(note_of(run_row(db, run)), **ended)
+            write_note(db, run, note, kept=int(not same), changed=int(result.judge_changed))
             values = {"headline": result.headline, "text": result.text, "document": result.document}
             db.execute(KEEP_RESULT, {"run": run, "digests": json.dumps(list(result.texts)), **values})
 

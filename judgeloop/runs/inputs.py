@@ -56,6 +56,7 @@ from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.settings.run_settings import (
+    ANY_MODEL,
     REFERENCES,
     SECOND,
     JudgeSettings,
@@ -188,6 +189,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     )
     judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
     _check_panel(config, judges)
+    _check_models(config, judges)
     check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:
@@ -346,6 +348,18 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
         raise InputError(
             "`judge_base_url` is one address for several models; set OPENAI_BASE_URL and ANTHROPIC_BASE_URL instead"
         )
+
+
+def _check_models(config: RunSettings, judges: tuple[Judge, ...]) -> None:
+    """Refuse a model that has to answer for a judge that is none."""
+    from judgeloop.providers.pricing import Metered
+
+    given = config.models
+    for judge, asked in zip(judges, config.judge, strict=True):
+        if isinstance(asked, str) and asked in given and given[asked] != ANY_MODEL and not isinstance(judge, Metered):
+            raise InputError(
+                f"`judge_model={given[asked]}`: {asked} is no model, and its replies name none; leave it out"
+            )
 
 
 def _controls(

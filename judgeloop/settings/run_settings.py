@@ -207,9 +207,8 @@ class RunSettings(JudgeSettings):
         gate=Gate.CONDITION,
     ).field(None)
     judge_model: Annotated[tuple[str, ...], Parse(listed)] = fields.judge_setting(
-        "Model that has to answer, as the judge's replies name it, or any. For one judge of several: JUDGE=NAME. By "
-        "default a gate counts the verdicts of the model that answers now, and asks those of another again, which "
-        "costs them twice.",
+        "Model that has to answer, as replies name it, or any; for one judge of several JUDGE=NAME. By default a gate "
+        "counts the verdicts of the model that answers now, and asks those of another again, which costs them twice.",
         metavar="[JUDGE=]NAME",
         many=True,
         file_only=True,

@@ -276,6 +276,9 @@ def test_the_model_that_has_to_answer_is_pinned_or_any_is(judge):
     assert compare(server, *TIES, "JUDGELOOP_JUDGE_MODEL=any").exit_code == 0
     refused = compare(server, *TIES, "JUDGELOOP_JUDGE_MODEL=openai/other=judge-0")
     assert refused.exit_code == 2
+    Path("table.csv").write_text("item_id,model_a,model_b,score\n" + "".join(f"q{n},old,new,1\n" for n in range(60)))
+    table = judgeloop("compare", "old.jsonl", "new.jsonl", "--judge", "replay:table.csv", pinned)
+    assert (table.exit_code, "is no model" in table.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(("answer", "code"), [(reads, 5), (JUDGES["always a tie"], 4)])

@@ -22,7 +22,7 @@ FIRST = 32  # draws
 EXACT = 512  # draws in a half up to which the test is exact
 
 
-class Drift(NamedTuple):
+class Halves(NamedTuple):
     """The halves of the first `draws`, and the share won less the share lost in each; `chance` is the p-value."""
 
     draws: int
@@ -41,7 +41,7 @@ def looks(limit: int) -> list[int]:
     return [*doubled, limit - limit % 2] if limit >= FIRST else []
 
 
-def drift(preferences: Sequence[int | None], limit: int) -> Drift | None:
+def drift(preferences: Sequence[int | None], limit: int) -> Halves | None:
     """The first look at which the halves differ, of a run of at most `limit` draws; None if they do at none.
 
     What has no verdict prefers neither system.
@@ -58,7 +58,7 @@ def drift(preferences: Sequence[int | None], limit: int) -> Drift | None:
         half = draws // 2
         chance = chance_of_halves(scores)
         if chance <= level:
-            return Drift(draws, float(scores[:half].mean()), float(scores[half:].mean()), chance)
+            return Halves(draws, float(scores[:half].mean()), float(scores[half:].mean()), chance)
     return None
 
 

@@ -26,7 +26,7 @@ from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item, Pool
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
-from judgeloop.methods.stats.drift import Drift, drift
+from judgeloop.methods.stats.drift import Halves, drift
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
@@ -141,7 +141,7 @@ class Comparison(RunResult):
     comparison: int = 1
     risk_before: float = 0.0
     searched: int = 0
-    drift: Drift | None = None
+    drift: Halves | None = None
     groups_cut: StopKind | None = None
     groups_cut_sentence: Sentence = ""
     risk_beyond: float | None = None
@@ -548,7 +548,7 @@ def result_of(
     )
 
 
-def _drift(tally: Tally, options: CompareOptions) -> Drift | None:
+def _drift(tally: Tally, options: CompareOptions) -> Halves | None:
     """Where the verdicts changed on the way, if they were drawn in random order."""
     if tally.picked or tally.propensities or options.max_judgments is None:
         return None
