@@ -120,6 +120,7 @@ class CompareArguments(ContestArguments, total=False):
 
     selector: str | None
     represent: str | None
+    vectors: File | None
     rule: str | None
     near_tie: float | None
     min_gap: float | None
@@ -146,6 +147,7 @@ class EstimateArguments(RunArguments, total=False):
     proxy: OneJudge | None
     selector: str | None
     represent: str | None
+    vectors: File | None
     layer: str | int | None
     clusters: int | str | None
     allocation: str | None

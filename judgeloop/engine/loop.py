@@ -74,14 +74,14 @@ async def drive(
                 break
             session = session.anew()
             terms.seen.intersection_update(known | state.sent)
-    outcome, sources = session.outcome(), oracle.sources
-    if outcome.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
+    ending, sources = session.ending(), oracle.sources
+    if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
     tested = await ledger.spend(terms.run_id, terms.budget_p, terms.tested)
     again = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
     return Finished(
-        outcome,
+        ending,
         replace(
             spend,
             now_p=spend.now_p - before.now_p,
@@ -100,7 +100,7 @@ async def drive(
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         controls,
-        sources.figures(pool, outcome.labels),
+        sources.figures(pool, ending.labels),
         tuple(one.figures() for one in oracle.answering),
         tuple(one.model for one in oracle.answering),
         sources.filled(pool) if pool.live else None,

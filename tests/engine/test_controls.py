@@ -111,7 +111,7 @@ def test_controls_are_asked_first_paid_for_and_never_in_the_decision():
     assert [NAME in call.systems for call in judge.calls] == [True] * 18 + [False] * 10
     assert finished.controls == (ControlTally(right=9, end=Control.PASSED),)
     assert finished.spend.charged_p == 3 * len(judge.calls)
-    assert finished.outcome.asked == 5
+    assert finished.ending.asked == 5
 
 
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
@@ -121,7 +121,7 @@ def test_a_run_draws_the_same_items_with_controls_as_without(selector):
     one, other = (
         run(judge, selector=selector, terms=these) for these in (terms(), Terms("run", policy=AT_ONCE))
     )  # fmt: skip
-    assert one.outcome == other.outcome
+    assert one.ending == other.ending
     assert other.controls == ()
 
 
@@ -138,9 +138,9 @@ BLIND = {
 def test_a_judge_blind_to_the_question_is_asked_nothing_else(script):
     judge = ScriptedJudge(script, cost_p=3)
     finished = run(judge, terms=terms())
-    assert finished.outcome.stop.kind is StopKind.CONTROLS
-    assert "scripted cannot tell an answer to the question from" in finished.outcome.stop.sentence
-    assert finished.outcome.asked == 0
+    assert finished.ending.stop.kind is StopKind.CONTROLS
+    assert "scripted cannot tell an answer to the question from" in finished.ending.stop.sentence
+    assert finished.ending.asked == 0
     assert all(NAME in call.systems for call in judge.calls)
 
 
@@ -169,13 +169,13 @@ def test_a_judge_not_shown_in_40_controls_has_a_sentence_of_its_own():
     finished = run(judge, terms=terms())
     (tally,) = finished.controls
     assert (tally.end, tally.asked) == (Control.NOT_SHOWN, MOST)
-    assert finished.outcome.stop.sentence.startswith("it was not shown in 40 controls that scripted")
+    assert finished.ending.stop.sentence.startswith("it was not shown in 40 controls that scripted")
 
 
 def test_a_judge_whose_replies_cannot_be_read_is_found_after_a_few_controls():
     judge = ScriptedJudge(lambda call: Abstention("no verdict in the reply: 'I like it.'"))
     finished = run(judge, terms=terms())
-    stop = finished.outcome.stop
+    stop = finished.ending.stop
     assert stop.kind is StopKind.ABSTENTIONS
     assert "scripted" in stop.sentence
     assert stop.sentence.endswith(
@@ -236,7 +236,7 @@ def test_each_judge_of_a_panel_is_tested_by_itself():
     finished = run(judges, terms=Terms("run", policy=AT_ONCE, controls=controls))
     one, none, other = finished.controls
     assert (one.end, none, other.end) == (Control.PASSED, None, Control.FAILED)
-    assert finished.outcome.stop.sentence.startswith("scripted/blind cannot tell")
+    assert finished.ending.stop.sentence.startswith("scripted/blind cannot tell")
     assert not judges[1].calls
 
 
@@ -266,8 +266,8 @@ def test_the_pace_changes_no_control(concurrency):
 def test_controls_that_the_budget_does_not_cover_halt_the_run():
     judge = ScriptedJudge(sound, cost_p=3)
     finished = run(judge, terms=terms(budget_p=20, concurrency=1))
-    assert finished.outcome.stop.kind is StopKind.BUDGET
-    assert finished.outcome.asked == 0
+    assert finished.ending.stop.kind is StopKind.BUDGET
+    assert finished.ending.asked == 0
     assert finished.controls == (ControlTally(right=3),)
     assert finished.spend.charged_p == 18
 
@@ -276,11 +276,11 @@ def test_offline_the_ledger_alone_says_who_passed(tmp_path):
     ledger = str(tmp_path / "ledger.sqlite")
     judge = ScriptedJudge(BLIND["always A"])
     unknown = run(judge, terms=terms(offline=True), ledger=ledger)
-    assert (unknown.outcome.stop.kind, unknown.controls) == (StopKind.DRY_RUN, (ControlTally(),))
+    assert (unknown.ending.stop.kind, unknown.controls) == (StopKind.DRY_RUN, (ControlTally(),))
     run(judge, terms=terms(), ledger=ledger)
     asked = len(judge.calls)
     known = run(judge, terms=terms(offline=True), ledger=ledger)
-    assert known.outcome.stop.kind is StopKind.CONTROLS
+    assert known.ending.stop.kind is StopKind.CONTROLS
     assert len(judge.calls) == asked
 
 
@@ -320,7 +320,7 @@ def test_a_judge_that_refuses_half_of_its_controls_does_not_pass():
     judge = ScriptedJudge(lambda call: NO_WORD if call.item.prompt in refused else sound(call))
     finished = run(judge, terms=terms())
     assert finished.controls[0].end is Control.NOT_SHOWN
-    assert finished.outcome.asked == 0
+    assert finished.ending.asked == 0
 
 
 OF_ONE = {"one_model": (OneModel(),)}
@@ -347,9 +347,9 @@ def test_controls_speak_for_the_model_that_answered_them(ledger):
     gated(ledger, ScriptedJudge(sound, answers_as="old"))
     swapped = ScriptedJudge(lambda call: Verdict(1.0 - sound(call).score), answers_as="new")
     finished = gated(ledger, swapped, drawn_by=7, run_id="another")
-    assert finished.outcome.stop.kind is StopKind.CONTROLS
+    assert finished.ending.stop.kind is StopKind.CONTROLS
     assert finished.controls[0].model == "new"
-    assert finished.outcome.asked == 0
+    assert finished.ending.asked == 0
 
 
 def test_a_failed_try_is_followed_by_one_with_other_controls_that_needs_more(ledger):
@@ -360,7 +360,7 @@ def test_a_failed_try_is_followed_by_one_with_other_controls_that_needs_more(led
     finished = gated(ledger, repaired)
     (tally,) = finished.controls
     assert (tally.right, tally.number, tally.end) == (11, 2, Control.PASSED)
-    assert finished.outcome.asked == 5
+    assert finished.ending.asked == 5
     controls = {(call.item, call.outputs) for call in repaired.calls if NAME in call.systems}
     assert len(controls - shown) > 20, "others, but for a few that are drawn again"
     again = ScriptedJudge(sound)
@@ -392,9 +392,9 @@ def test_a_gate_asks_verdicts_of_another_model_again_in_the_order_of_the_draws(l
     first = gated(ledger, old)
     new = ScriptedJudge(lambda call: sound(call) if NAME in call.systems else Verdict(0.5), cost_p=3, answers_as="new")
     finished = gated(ledger, new, run_id="another night", rule=TieAware(0.001))
-    assert first.outcome.winner == 0
-    labels = finished.outcome.labels
-    assert [one.choice for one in labels[:5]] == [one.choice for one in first.outcome.labels]
+    assert first.ending.winner == 0
+    labels = finished.ending.labels
+    assert [one.choice for one in labels[:5]] == [one.choice for one in first.ending.labels]
     assert {one.answer.score for one in labels} == {0.5}, "nothing of the old one counts"
     assert finished.counting == ("new",)
     ((by,),) = finished.answered_by
@@ -418,7 +418,7 @@ def test_a_finished_run_stays_as_it_was_after_another_model_has_answered(ledger)
     other = gated(ledger, turned, run_id="night two", drawn_by=1, rule=TieAware(0.001))
     assert other.counting == ("new",)
     again = ScriptedJudge(sound, answers_as="new")
-    assert gated(ledger, again).outcome == first.outcome
+    assert gated(ledger, again).ending == first.ending
     assert not again.calls
 
 
@@ -426,20 +426,20 @@ def test_a_change_within_a_run_ends_a_gate_and_names_both(ledger):
     judge = ScriptedJudge(sound)
     judge.script = lambda call: setattr(judge, "answers_as", "old" if len(judge.calls) < 22 else "new") or sound(call)
     finished = gated(ledger, judge, concurrency=1)
-    stop = finished.outcome.stop
+    stop = finished.ending.stop
     assert stop.kind is StopKind.JUDGE_CHANGED
     assert "answered as old, then as new" in stop.sentence
     after = ScriptedJudge(sound, answers_as="new")
     finished = gated(ledger, after)
-    assert finished.outcome.winner == 0
+    assert finished.ending.winner == 0
     assert [one.model for (one,) in finished.answered_by] == ["new"]
 
 
 def test_a_pinned_model_is_the_only_one_that_counts(ledger):
     pinned = {"one_model": (OneModel("old", pinned=True),)}
     finished = gated(ledger, ScriptedJudge(sound, answers_as="new"), **pinned)
-    assert finished.outcome.stop.kind is StopKind.JUDGE_CHANGED
-    assert gated(ledger, ScriptedJudge(sound, answers_as="old"), **pinned).outcome.winner == 0
+    assert finished.ending.stop.kind is StopKind.JUDGE_CHANGED
+    assert gated(ledger, ScriptedJudge(sound, answers_as="old"), **pinned).ending.winner == 0
 
 
 def test_where_any_model_may_answer_all_verdicts_are_used_and_told(ledger):

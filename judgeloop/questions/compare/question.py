@@ -36,7 +36,7 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.drive import asked_before, data_notes, known_verdicts, setup_of
+from judgeloop.runs.begin import asked_before, data_notes, known_verdicts, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
@@ -87,6 +87,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if config.recorded:
             _check_without_effect(config)
         check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
+        config.check_vectors()
         if config.gap_asked is not None:
             _check_gap(config, *config.gap_asked)
         proved = [row.name for row in rules_of(QUESTION) if row.guaranteed and not row.recorded]
@@ -120,8 +121,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
     def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
-        """The groups of all items, if each is tested."""
-        return {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
+        """The groups of all items, if each is tested, and recorded vectors."""
+        groups = {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
+        return groups | config.vectors_digest
 
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
@@ -159,7 +161,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
-        run, outcome, rule, groups = ran.run, ran.finished.outcome, _rule(ran.parts), ran.parts.further
+        run, outcome, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
         config, pool = run.config, run.pool
         tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
         # Only a question that asks about ties, or goes on to all items, takes them from earlier runs.
@@ -185,7 +187,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
-        config, outcome = run.config, finished.outcome
+        config, outcome = run.config, finished.ending
         more = items = None
         tally, unasked = outcome.estimate.tally, len(run.pool) - len(outcome.labels)
         beyond = rule.risk_beyond(tally)
@@ -203,7 +205,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             data = replace(data, empty={}, repeated={})
             scores = [[judge.scores[item.id, name] for item in run.pool.items] for name in run.pool.systems]
         before = _before(ran)
-        represent = config.represent if config.selector_row.vectors else None
+        represent = config.represented if config.selector_row.vectors else None
         result = result_of(
             finished,
             setup_of(run, rule, config.selector, represent=represent),

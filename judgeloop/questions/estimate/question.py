@@ -33,7 +33,7 @@ from judgeloop.questions.estimate.result import EstimateOptions, Estimation, est
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.drive import asked, data_notes, setup_of
+from judgeloop.runs.begin import conducted, data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, looks_at_all, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
@@ -64,6 +64,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
                 f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
                 "`proxy=confidence`, or a selector that does"
             )
+        config.check_vectors()
         if config.layer != config.usual_layer:
             _check_layer(config)
         settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
@@ -99,6 +100,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         return {
             "proxy": config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
             "confidence": None if confidence is None else confidence.tolist(),
+            **config.vectors_digest,
         }
 
     def parts(self, config: EstimateSettings, inputs: Inputs) -> Parts[Ratings]:
@@ -136,10 +138,10 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             limits=Limits(1, items, run.limits.max_abstentions),
             rng=np.random.default_rng(run.config.seed),
         )
-        first = await asked(
+        first = await conducted(
             every, run, replace(terms, controls=()), judges=(run.inputs.proxy,), interruption=interruption
         )
-        stop = first.outcome.stop
+        stop = first.ending.stop
         if stop.kind not in WHOLE:
             session: Session[Ratings] = run.session()
             session.ask()
@@ -148,8 +150,8 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             unasked = ((),) * len(run.judges)
             none = tuple(NO_CONTROLS if draw else None for draw in terms.controls)
             asked_none = replace(first, models=unasked, controls=none, answered_by=(), counting=())
-            return run.parts, replace(asked_none, outcome=session.outcome())
-        tally = first.outcome.estimate.tally
+            return run.parts, replace(asked_none, ending=session.ending())
+        tally = first.ending.estimate.tally
         scores = np.empty(tally.items)
         scores[tally.positions] = tally.scores
         # An item on which the proxy abstained gets the proxy's mean, which is neutral.
@@ -159,16 +161,16 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         if terms.deadline_s is not None:
             took_s = asyncio.get_running_loop().time() - began
             terms = replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
-        return parts, await asked(run.session(parts), run, terms, interruption=interruption, observe=observe)
+        return parts, await conducted(run.session(parts), run, terms, interruption=interruption, observe=observe)
 
     def left(self, ran: Ran[EstimateSettings, Ratings]) -> Left:
         """The items without a verdict, and how many of them the interval is likely to take."""
-        run, outcome, rule = ran.run, ran.finished.outcome, _rule(ran.parts)
+        run, ending, rule = ran.run, ran.finished.ending, _rule(ran.parts)
         pool, prompt, proxy = run.pool, run.inputs.prompt, run.inputs.proxy
-        tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
+        tally, over = ending.estimate.tally, ending.stop.kind is not StopKind.DRY_RUN
         assuming = RATINGS if prompt is not None and len(prompt.labels) > YES_OR_NO else ZERO_OR_ONE
         judgments, assumed = judgments_to_know(rule, tally, 0 if over else run.most_judgments, assuming)
-        done = {label.choice.position for label in outcome.labels}
+        done = {label.choice.position for label in ending.labels}
         return Left(
             judgments,
             assumed,
@@ -180,16 +182,18 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
 
     def result_of(self, ran: Ran[EstimateSettings, Ratings]) -> Estimation:
         """The mean with its interval, and how many further judgments would make it narrow enough."""
-        run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
+        run, parts, ending = ran.run, ran.parts, ran.finished.ending
         config, items = run.config, len(run.pool)
         proxy, scores = run.inputs.proxy, _proxy_scores(parts)
-        represent = config.represent if config.selector_row.vectors else None
-        more = more_to_know(_rule(parts), outcome.estimate.tally) if outcome.winner is None else None
+        searched: int | None = getattr(parts.selector, "layer", None)
+        layer = config.layer if searched is None else f"{config.layer} ({searched})"
+        represent = config.represented if config.selector_row.vectors else None
+        more = more_to_know(_rule(parts), ending.estimate.tally) if ending.winner is None else None
         return estimated_of(
             ran.finished,
             setup_of(run, parts.rule, config.selector, represent=represent),
             EstimateOptions(
-                layer=config.layer if config.hidden else None,
+                layer=layer if config.hidden else None,
                 strata=len(strata_of(parts.selector, items).sizes),
                 half_width=config.half_width,
                 interval_kind=config.interval,
@@ -246,7 +250,9 @@ def _check_layer(config: EstimateSettings) -> None:
             f"{alternatives([f'`selector={name}`' for name in takers])}"
         )
     if not config.hidden:
-        raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
+        raise InputError(
+            f"`layer={config.layer}`: only `represent=hidden:MODEL`, or a file of hidden states, has layers"
+        )
 
 
 def _proxy(config: EstimateSettings, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:

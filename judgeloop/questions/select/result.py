@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from judgeloop.core.jsonable import Part, plain
-from judgeloop.core.outcomes import Ending, Finished, StopKind
+from judgeloop.core.outcomes import Ending, Finished, Outcome, StopKind
 from judgeloop.core.records import TWO_SYSTEMS, Item, Population
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.intervals import chance_of_so_many
+from judgeloop.methods.stopping.best_of_many import FixedBudget
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -84,6 +85,7 @@ class Selection(RunResult):
       share lost, over all items; null without either
     - `near_best`: the systems that may be the best, or level with the one that is named, at the stated risk; null if
       no risk is stated
+    - `level`: the systems that share the highest win rate, if the rule names the highest and several have it
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
       information; null if it went on choosing between them
@@ -96,6 +98,7 @@ class Selection(RunResult):
     standings: tuple[Standing, ...]
     gap: float | None
     near_best: tuple[str, ...] | None
+    level: tuple[str, ...]
     win_rates_biased: bool
     level_since: int | None = None
 
@@ -108,6 +111,12 @@ class Selection(RunResult):
     def queries_in_all(self) -> int:
         """Number of queries that would judge everything: each other system on each item."""
         return self.items * (len(self.setup.systems) - 1)
+
+    def stands(self) -> Outcome:
+        """How the answer stands to what was asked: that several systems are level is an answer, too."""
+        if self.level and not self.lost_to_failures:
+            return Outcome.DECIDED
+        return RunResult.stands(self)
 
     @property
     def also_judged(self) -> str:
@@ -189,37 +198,40 @@ def selected_of(
     items: Sequence[Item],
     more_judgments: int | None,
 ) -> Selection:
-    """Compute the result from a run's outcome.
+    """Compute the result from how a run ended.
 
     `items` are in the order of positions.
     """
-    outcome, systems = finished.outcome, setup.systems
-    tally = outcome.estimate.tally
-    certain = outcome.stop.kind is StopKind.ALL_JUDGED
-    rows = _standings(outcome, systems, setup.risk_threshold)
-    interval = outcome.estimate.interval
+    ending, systems = finished.ending, setup.systems
+    tally = ending.estimate.tally
+    certain = ending.stop.kind is StopKind.ALL_JUDGED
+    rows = _standings(ending, systems, setup.risk_threshold)
+    interval = ending.estimate.interval
     stated = interval is not None or certain
     bounded = certain or (tally.levels is not None and tally.queries > 0)
     gap = interval[1] if interval is not None else 0.0 if certain else None
+    named = setup.rule == FixedBudget.name and ending.stop.kind in FixedBudget.decides_at and tally.judged
+    level = [systems[number] for number in tally.best] if named and ending.winner is None else []
     return Selection(
         setup=setup,
         options=options,
         data=data,
         counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
         spend=finished.spend,
-        labels=label_rows(outcome.labels, systems, items, outcome.deciding),
-        winner=None if outcome.winner is None else systems[outcome.winner],
+        labels=label_rows(ending.labels, systems, items, ending.deciding),
+        winner=None if ending.winner is None else systems[ending.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=outcome.estimate.risk if stated else None,
-        stop_reason=outcome.stop.kind,
-        stop_sentence=outcome.stop.sentence,
+        risk=ending.estimate.risk if stated else None,
+        stop_reason=ending.stop.kind,
+        stop_sentence=ending.stop.sentence,
         more_judgments=more_judgments,
         queries=tally.queries,
         standings=rows,
         gap=gap,
         near_best=tuple(row.system for row in rows if row.near_best) if bounded else None,
+        level=tuple(level),
         win_rates_biased=not tally.drawn and tally.queries < tally.items,
-        level_since=None if outcome.belief is None else outcome.belief.level_since,
+        level_since=None if ending.belief is None else ending.belief.level_since,
     )
 
 
@@ -235,19 +247,19 @@ def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float |
     ]
 
 
-def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[Standing, ...]:
+def _standings(ending: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[Standing, ...]:
     """A row for every system: the winner, then systems that may be the best, then the others.
 
     Within these groups the order is by win rate. `risk` is that of each bound.
     """
-    tally, belief = outcome.estimate.tally, outcome.belief
+    tally, belief = ending.estimate.tally, ending.belief
     asked, bounds = tally.asked, bounds_of(tally, risk)
     rates = tally.rates if tally.queries else np.full(len(systems), np.nan)
-    best = tally.best if outcome.stop.kind is StopKind.ALL_JUDGED else []
+    best = tally.best if ending.stop.kind is StopKind.ALL_JUDGED else []
     near = tally.in_question if tally.levels is not None else np.isin(range(len(systems)), best)
     order = sorted(
         range(len(systems)),
-        key=lambda number: (number != outcome.winner, not near[number], -np.nan_to_num(rates[number])),
+        key=lambda number: (number != ending.winner, not near[number], -np.nan_to_num(rates[number])),
     )
     return tuple(
         Standing(
