@@ -179,7 +179,7 @@ class _Test:
 
 
 async def shown(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[ControlTally | None, ...]:
-    """Ask the controls of each judge until its test ends, and halt the run if one does not pass.
+    """Ask the controls of each judge until its test ends, and halt the run if one has to pass and does not.
 
     None for a judge without controls. The controls that are asked at once follow from the results
     so far, not from the pace. One without a verdict is asked once more.
@@ -207,7 +207,7 @@ async def shown(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[Contro
         for whose, test in of_each
         if test and test.tally.end in NOT_PASSED
     ]
-    if failures:
+    if failures and not terms.controls_advise:
         kinds = {one.kind for one in failures}
         kind = StopKind.CONTROLS if StopKind.CONTROLS in kinds else StopKind.ABSTENTIONS
         oracle.state.halt(StopReason(kind, "; ".join(one.sentence for one in failures)))

@@ -23,7 +23,7 @@ from judgeloop.report.pictures import Curve
 from judgeloop.report.records import AskedBefore, Counts, DataNotes, Setup, changes
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
-from judgeloop.report.words import as_python, visible
+from judgeloop.report.words import as_python, moves, visible
 
 SCHEMA_VERSION = 1
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
@@ -378,9 +378,15 @@ class RunResult(Part):
             for judge, models in zip(self.setup.judges, self.counts.answered_by, strict=False)
             if len(models) > 1
         ]
+        found += [
+            note(NoteCode.NAME_MOVES, judge=judge, model=models[-1])
+            for judge, models in zip(self.setup.judges, self.counts.judge_models, strict=False)
+            if moves(judge) and models and not judge.endswith(models[-1])
+        ]
         if not self.setup.controlled:
+            code = NoteCode.CONTROLS_NOT_PASSED if self.setup.advised else NoteCode.CONTROLS_BEFORE
             found += [
-                note(NoteCode.CONTROLS_BEFORE, judge=judge, right=one.right, asked=one.asked)
+                note(code, judge=judge, right=one.right, asked=one.asked)
                 for judge, one in zip(self.setup.judges, self.counts.controls, strict=False)
                 if one and one.end in {Control.FAILED, Control.NOT_SHOWN}
             ]
@@ -468,6 +474,7 @@ class RunResult(Part):
         """
         rows = [plain(label) for label in self.labels]
         columns = {name.name: [row[name.name] for row in rows] for name in fields(LabelRow)}
+        columns["criteria"] = [label.by_criteria for label in self.labels]
         if self.texts is not None:
             columns |= self.texts.columns(self.labels)
         return frame_of(columns, library)

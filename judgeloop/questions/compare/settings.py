@@ -89,6 +89,11 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         fields.STOPPING,
         gate=Gate.CONDITION,
     ).field(None)
+    by_criterion: bool = fields.run_setting(
+        "For each criterion of the rubric (a file of criteria): which system is better by it. Further judgments, "
+        "beyond `max_judgments`, go to open criteria.",
+        fields.STOPPING,
+    ).field(False)
     max_flips: Annotated[float | None, Parse(share_or_none, SHARE_OR_NONE), Ge(0), Le(1)] = fields.report_setting(
         "Exit with code 4 if it is shown, at 0.05, that a larger share of the verdicts changes with the order: 0 to 1, "
         "or none. Default: 0.5 for a comparison that has to be won or passed.",
