@@ -97,6 +97,7 @@ class RunArguments(CallArguments, total=False):
     max_abstentions: float | None
     about: str | None
     controls: str | None
+    judge_model: str | Sequence[str] | None
     fail_on_warning: bool | None
     night: str | None
     deadline: Duration | None

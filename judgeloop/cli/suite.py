@@ -97,6 +97,8 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
         )
         for pair, text in found.warned(passed=False) if quiet_log else ():
             say(f"{config.night}, {pair}: {WARNING} {text}", "warning", pair=pair)
+        if found.changed:
+            say(f"{WARNING} {found.changed}", "judge_changed")
         if quiet_log and found.absent:
             say(f"{WARNING} {found.missed}", "warning", absent=found.absent)
         if quiet_log and found.exit_code:

@@ -26,6 +26,7 @@ class Spend(Part):
       worst case and may turn out unbilled
     - `budget_p`: the budget; None without a budget
     - `attempts`: requests that this command made
+    - `looked_up`: verdicts that this command took from a table, without a request
     - `paid_attempts`: attempts of the run that were charged for a reply
     - `remembered`: calls to judges that were answered from the ledger, those of second orders and controls, too
     - `known`: False when calls were made to a model without a price
@@ -35,13 +36,14 @@ class Spend(Part):
     - `next_p`: the worst case of the next query, if the budget did not cover it
     - `replies_without_usage`: replies of the run that are charged at their worst case
     - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are
+    - `again`: verdicts of this result that were asked again, as another model had given them; `again_p`: their cost
     - `controls_p`: the part of `answers_p` for the calls that were made for controls; `controls`: how many these are
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
     """
 
     HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p"})
     HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known"}
-    HIDDEN |= {"answers", "answers_p", "controls", "controls_p"}
+    HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "again_p"}
     COMPUTED = (
         "spent_usd",
         "run_spent_usd",
@@ -50,6 +52,7 @@ class Spend(Part):
         "unconfirmed_usd",
         "cached_usd_saved",
         "answers_usd",
+        "again_usd",
     )
 
     now_p: int = 0
@@ -72,6 +75,9 @@ class Spend(Part):
     answers: int = 0
     controls_p: int = 0
     controls: int = 0
+    again: int = 0
+    again_p: int = 0
+    looked_up: int = 0
 
     def after(self, earlier: Self) -> Self:
         """The spend of a command of which `earlier` parts have ended, and this is the last."""
@@ -80,11 +86,17 @@ class Spend(Part):
             now_p=earlier.now_p + self.now_p,
             outputs_p=earlier.outputs_p + self.outputs_p,
             attempts=earlier.attempts + self.attempts,
+            looked_up=earlier.looked_up + self.looked_up,
             remembered=earlier.remembered + self.remembered,
             known=earlier.known and self.known,
             cached_p=earlier.cached_p + self.cached_p,
             tokens=earlier.tokens + self.tokens,
         )
+
+    @property
+    def asked_anything(self) -> bool:
+        """Whether this command asked for a verdict or an output."""
+        return bool(self.attempts or self.looked_up)
 
     @property
     def spent_usd(self) -> float | None:
@@ -120,6 +132,11 @@ class Spend(Part):
     def answers_usd(self) -> float | None:
         """What all calls behind the answer cost, whichever run paid for them; null if a price is unknown."""
         return _usd(self.answers_p) if self.known else None
+
+    @property
+    def again_usd(self) -> float | None:
+        """What the verdicts cost that were asked again, as another model had given them; null if a price is unknown."""
+        return _usd(self.again_p) if self.known else None
 
     @property
     def charged_p(self) -> int:
@@ -262,7 +279,8 @@ class Control(enum.StrEnum):
 class ControlTally:
     """How often a judge preferred a question's own answer to one to another question.
 
-    Right, a tie, wrong, or without a verdict; and how the test `end`ed, None if it was cut off.
+    Right, a tie, wrong, or without a verdict; and how the test `end`ed, None if it was cut off. `number` says which
+    try of the answering `model` this is.
     """
 
     right: int = 0
@@ -270,11 +288,23 @@ class ControlTally:
     wrong: int = 0
     abstained: int = 0
     end: Control | None = None
+    number: int = 1
+    model: str = field(default="", compare=False)
 
     @property
     def asked(self) -> int:
         """Number of controls that count, abstentions included."""
         return self.right + self.tied + self.wrong + self.abstained
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredBy:
+    """A model that answered for a judge: how many of its verdicts were used, one a call, from when to when (UTC)."""
+
+    model: str
+    verdicts: int
+    first: str
+    last: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +369,7 @@ class StopKind(enum.StrEnum):
     JUDGE_FAILED = "judge_failed"
     SYSTEM_FAILED = "system_failed"
     CONTROLS = "controls_not_passed"
+    JUDGE_CHANGED = "judge_changed"
     INTERRUPTED = "interrupted"
     DEADLINE = "deadline"
     DRY_RUN = "dry_run"
@@ -347,7 +378,9 @@ class StopKind(enum.StrEnum):
 # The ends of a comparison that answer its question without naming a winner.
 ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
 # The ends after which no verdict is to be relied on.
-BREAKS = frozenset({StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS})
+BREAKS = frozenset(
+    {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS, StopKind.JUDGE_CHANGED}
+)
 
 
 class Outcome(enum.StrEnum):
@@ -522,8 +555,9 @@ class Finished(Generic[T_co]):
 
     `models` holds for each judge the model names that its server reported, in the order seen.
     `generated` says what systems gave that answer live, and `pool` holds their outputs; both are
-    empty without any. `decided_at` says when an earlier command had this result, if this one asked for
-    nothing (ISO 8601, UTC); else it is empty.
+    empty without any. `answered_by` says for each judge which models gave the verdicts that were used, and `counting`
+    whose alone count, empty where all do. `decided_at` says when an earlier command had this result, if this one
+    asked for nothing (ISO 8601, UTC); else it is empty.
     """
 
     ending: Ending[T_co]
@@ -531,5 +565,7 @@ class Finished(Generic[T_co]):
     models: tuple[tuple[str, ...], ...]
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
+    answered_by: tuple[tuple[AnsweredBy, ...], ...] = ()
+    counting: tuple[str, ...] = ()
     pool: Pool | None = None
     decided_at: str = ""

@@ -135,6 +135,9 @@ class Check(Protocol[T_contra]):
 class Further(Protocol):
     """What a run asks after its decision, which stays as it is."""
 
+    def forget(self) -> None:
+        """Begin anew, before any label."""
+
     def follow(self, labels: Sequence[records.Label]) -> None:
         """Take all labels so far, in the order asked; those of before are among them."""
 

@@ -207,7 +207,8 @@ class Verdict:
     order was only a check, it is that of the first call. `votes` holds
     the scores of a panel's judges, None for an abstention. `swapped` is True when the call whose
     reason this is showed the second system first; None if those of a panel's judges differ. If the orders
-    disagreed, `other_reason` is that of the call in the other order. `probabilities` are those that a decision
+    disagreed, `other_reason` is that of the call in the other order. `place` is then 1 if both preferred the output
+    shown first, and -1 for the second. `probabilities` are those that a decision
     model gave its options. `criteria` are the scores by single criteria, if there are any. A verdict of a ledger also
     says which `model` answered, and when (`at`, ISO 8601, UTC).
     """
@@ -223,6 +224,7 @@ class Verdict:
     criteria: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
     model: str = field(default="", compare=False, repr=False)
     at: str = field(default="", compare=False, repr=False)
+    place: int = field(default=0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:

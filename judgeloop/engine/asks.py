@@ -103,9 +103,9 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
         before = None
-        calls = calls_for(
-            query, terms.order if query.alone is None else Order.FIXED, terms.seed, order_matters=judge.order_matters
-        )
+        # One order of a control is drawn with it, so that it is the same for every seed.
+        order = Order.FIXED if query.alone is not None and terms.order is not Order.BOTH else terms.order
+        calls = calls_for(query, order, terms.seed, order_matters=judge.order_matters)
         for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
             asks.append(Ask(number, call, ingredients.key, ingredients, before))
@@ -125,6 +125,14 @@ def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
     by_key = dict(zip(planned.keys, answers, strict=True))
     firsts = [None if ask.after is None else by_key[ask.after] for ask in planned.asks]
     return [first is None or not settles(first) for first in firsts]
+
+
+def answered_by(planned: Planned, known: Mapping[str, Answer], judges: int, terms: Terms) -> Answer | None:
+    """The answer to a query as far as its calls are `known`, by key; None if one that counts is not."""
+    answers = [known.get(ask.key) for ask in planned.asks]
+    if any(answer is None and needed for answer, needed in zip(answers, used(planned, answers), strict=True)):
+        return None
+    return decided(planned, answers, judges, terms.vote, terms.tie_margin)
 
 
 def decided(

@@ -26,6 +26,7 @@ import itertools
 import operator
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
@@ -33,8 +34,9 @@ from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import to_pico
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Served, System
-from judgeloop.core.records import Answer, Output, Query
+from judgeloop.core.records import Answer, Output, Query, Verdict
 from judgeloop.engine.accounts import Accounts
+from judgeloop.engine.answering import ANEW, AnsweringModel, of_one_model
 from judgeloop.engine.asks import Ask, OutputAsk, Planned, decided, used
 from judgeloop.engine.attempts import Answerer, Attempts, NotAskedError
 from judgeloop.engine.generating import Sources, earmark_key
@@ -60,10 +62,18 @@ class Oracle:
         self.ledger = ledger
         self.state = state
         self.sources = Sources(systems, judges, state.terms)
+        # Beyond the judges that are told of, as a proxy, every verdict counts.
+        self.answering = [
+            AnsweringModel(judge, demand) for judge, demand in zip_longest(judges, state.terms.one_model[: len(judges)])
+        ]
+        self.silent = dict(state.terms.silent)  # calls without a verdict, by key
         self.accounts = Accounts(judges, ledger, state, self.sources)
         self._paces: dict[object, Pace] = {}
         timeout_s = state.terms.timeout_s
-        self.attempts = [self._attempts(one, Answerer.judge(one, timeout_s)) for one in judges]
+        self.attempts = [
+            self._attempts(one, Answerer.judge(one, timeout_s, whose))
+            for one, whose in zip(judges, self.answering, strict=True)
+        ]
         self.generating = {name: self._attempts(one, Answerer.system(name, one)) for name, one in systems.items()}
 
     def _attempts(self, one: Judge | System, answerer: Answerer) -> Attempts:
@@ -223,14 +233,20 @@ class Window:
         sources, ledger = self._oracle.sources, self._oracle.ledger
         await self._accounts.done(sources.look_up(queries, ledger))
         plans = [sources.plan(query) for query in queries]
-        await self._look_up(plans)
-        self._plans += plans
+        self._plans += await self._look_up(plans)
 
-    async def _look_up(self, plans: Sequence[Planned]) -> None:
+    async def _look_up(self, plans: Sequence[Planned]) -> list[Planned]:
+        """Look verdicts up in the ledger; those of a model that does not count are planned to be asked again."""
+        await self._learn(plans)
+        counting = [of_one_model(planned, self._known, self._oracle.answering) for planned in plans]
+        await self._learn(counting)
+        return counting
+
+    async def _learn(self, plans: Sequence[Planned]) -> None:
         unknown = {key for planned in plans for key in planned.keys} - self._known.keys()
         if unknown:
             found = self._oracle.ledger.verdicts(sorted(unknown))
-            silent = self._state.terms.silent
+            silent = self._oracle.silent
             self._known.update((key, silent[key]) for key in unknown if key in silent)
             self._known.update(await self._accounts.done(found))
 
@@ -297,7 +313,7 @@ class Window:
             whole = self._oracle.sources.plan(planned.query)
             self._accounts.begins(key)  # it may still return money
             try:
-                await self._look_up([whole])
+                (whole,) = await self._look_up([whole])
                 if not await self._in_turn(whole, held, key):
                     return None
                 async with self._claiming:
@@ -368,6 +384,12 @@ class Window:
             return None
         answers = [None if isinstance(reply, Output) else reply for reply in replies]
         terms, counts = self._state.terms, used(planned, answers)
+        for ask, answer, needed in zip(planned.asks, answers, counts, strict=True):
+            if needed and isinstance(answer, Verdict):
+                whose = self._oracle.answering[ask.judge]
+                whose.uses(ask, answer, control=planned.query.alone is not None)
+                if whose.stale:
+                    self._state.halt(ANEW)
         looked_up = zip(planned.asks, found, counts, strict=True)
         known = {ask.key for ask, one, needed in looked_up if needed and isinstance(one, Answer)}
         self._state.remembered += len(known - terms.seen)
@@ -427,6 +449,7 @@ class Window:
     async def _send(self, ask: Ask | OutputAsk, ticket: Ticket) -> Answer | Output:
         self._unbegun.pop(ask.key, None)
         self._state.terms.seen.add(ask.key)
+        self._state.sent.add(ask.key)
         oracle = self._oracle
         attempts = oracle.generating[ask.system] if isinstance(ask, OutputAsk) else oracle.attempts[ask.judge]
         try:

@@ -150,6 +150,7 @@ def combine(
     flipped = len({verdict.preference for verdict in verdicts}) > 1
     score = _of_orders([verdict.score for verdict in verdicts])
     other = verdicts[1].reason if flipped else ""
+    place = verdicts[0].preference * (1 if calls[0].systems == query.systems else -1) if flipped else 0
     shares, criteria = _both(verdicts)
     return replace(
         verdicts[0],
@@ -157,6 +158,7 @@ def combine(
         flipped=flipped,
         both=both,
         other_reason=other,
+        place=place,
         probabilities=shares,
         criteria=criteria,
     )

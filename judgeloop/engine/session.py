@@ -110,6 +110,17 @@ class Session(Generic[T]):
             InputError: the rule needs uniform random draws, and the selector does not make them.
         """
         check_draws(selector, rule)
+        self._made_of: dict[str, Any] = {
+            "items": items,
+            "selector": selector,
+            "estimator": estimator,
+            "rule": rule,
+            "limits": limits,
+            "rng": copy.deepcopy(rng),
+            "ahead": ahead,
+            "check": check,
+            "further": further,
+        }
         self._items = items
         self._selector = selector
         self._estimator = estimator
@@ -140,6 +151,12 @@ class Session(Generic[T]):
         self._may_waste: float | None = 0.0  # of it, what likely waste may add; None for a share of what is left
         self._known_at = 0  # with so many answers told, it is a share again
         self._stop: StopReason | None = None
+
+    def anew(self) -> Session[T]:
+        """The same session from its beginning, with the same draws."""
+        if (further := self._made_of["further"]) is not None:
+            further.forget()
+        return Session(**self._made_of | {"rng": copy.deepcopy(self._made_of["rng"])})
 
     def ask(self, places: int = 0, *, free: bool = False) -> tuple[Choice, ...]:
         """The choices to judge next, in order, beside those that wait for an answer.

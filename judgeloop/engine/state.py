@@ -30,13 +30,28 @@ class Recipe:
     rates: bool
 
 
+Draw = Callable[[int], tuple[Query, ...]]  # the controls of a judge, by the number of the try
+
+
+@dataclass(frozen=True, slots=True)
+class OneModel:
+    """That only the verdicts of one model count for a judge.
+
+    This is `model`, or while that is empty the one that answers. If it is `pinned`, no other may answer.
+    """
+
+    model: str = ""
+    pinned: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """The terms of a run; money is in picodollars, times are in seconds.
 
     `concurrency` is the limit on calls in flight. It and the limits per
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
-    waits for the calls in flight. `controls` holds the controls of each judge. With `controls_of` they
+    waits for the calls in flight. `controls` draws the controls of each judge, try by try; None for one that has
+    none. With `controls_of` they
     only say what controls take, which are made as it says once a live system has answered. With `controls_advise` a
     judge that does not pass goes on all the same. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
@@ -48,7 +63,8 @@ class Terms:
     on (ISO 8601, UTC) remembered outputs count, by system. `silent` has the calls to which an earlier command of the
     run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
     made, and of those that the ledger answers, so that each counts once. `tested` gets those of them that were
-    made for controls.
+    made for controls. `one_model` says of each judge whether the verdicts of one model alone count, and of which; None
+    where all do. Empty, all do.
     """
 
     run_id: str
@@ -62,7 +78,7 @@ class Terms:
     timeout_s: float | None = 120.0
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     deadline_s: float | None = None
-    controls: tuple[tuple[Query, ...], ...] = ()
+    controls: tuple[Draw | None, ...] = ()
     controls_of: Recipe | None = None
     controls_advise: bool = False
     offline: bool = False
@@ -74,6 +90,7 @@ class Terms:
     silent: Mapping[str, Abstention] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     tested: set[str] = field(default_factory=set)
+    one_model: tuple[OneModel | None, ...] = ()
 
 
 MOST_WAIT_S = 600.0  # for other runs, without a deadline
@@ -212,9 +229,10 @@ class RunState(Generic[T]):
 
     - `reason`: the first reason to halt; None while there is none.
     - `closed`: set when nothing more is sent, not even what is reserved.
-    - `made`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
+    - `made`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
       taken from it.
+    - `sent`: the keys of the calls that were made.
     - `paces`: the pace of each judge.
     - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
     - `trouble`: why the last call failed; empty after a reply.
@@ -230,9 +248,10 @@ class RunState(Generic[T]):
         self.reason: StopReason | None = None
         self.closed = self.interruption.closed()
         self.changes = Changes()
-        self.made = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
+        self.made = self.looked_up = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
         self.tokens = NO_TOKENS
         self.found, self._part = False, bool(terms.seen)
+        self.sent: set[str] = set()
         self.paces: list[Pace] = []
         self.waited = self.trouble = ""
         self._broken = self._rests = False

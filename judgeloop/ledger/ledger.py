@@ -27,6 +27,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar, cast, final
@@ -188,6 +189,7 @@ class Ledger:
         What is booked is charged to the budget of every run, and to those named in `charge_to`.
         """
         self._writer, self._opener = writer, uuid.uuid4().hex
+        self.opened_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._names = frozenset(charge_to)
         self._charge_to = "".join(f"\n{name}\n" for name in sorted(self._names))
         self._named = [BUDGETS] if self._names else []
@@ -489,14 +491,9 @@ class Ledger:
             db.execute_all([(KEEP_TEXT, {"digest": digest, "text": text}) for digest, text in result.texts.items()])
             old = db.execute("SELECT headline FROM results WHERE run = :run", {"run": run}).rows
             same = bool(old) and old[0][0] == result.headline
-            write_note(
-                db,
-                run,
-                replace(
-                    note_of(run_row(db, run)), exit_code=result.exit_code, decided=result.decided, tied=result.tied
-                ),
-                kept=int(not same),
-            )
+            ended = {name: getattr(result, name) for name in ("exit_code", "decided", "tied")}
+            note = replace(note_of(run_row(db, run)), **ended)
+            write_note(db, run, note, kept=int(not same), changed=int(result.judge_changed))
             digests = json.dumps(list(result.texts))
             values = {"headline": result.headline, "text": result.text, "document": result.document}
             crcs = {"headline_crc": checksum(result.headline), "crc": checksum(result.text, result.document, digests)}
@@ -623,9 +620,10 @@ def note_of(row: Mapping[str, Any]) -> RunNote:
     return RunNote(**values | lists)
 
 
-def write_note(db: Connection, run: str, note: RunNote, kept: int = 0) -> None:
-    """Note what a run is, who works on it, and how many results are `kept` with that."""
-    note = replace(note, results=note_of(run_row(db, run)).results + kept)
+def write_note(db: Connection, run: str, note: RunNote, kept: int = 0, changed: int = 0) -> None:
+    """Note what a run is, who works on it, and how many results are `kept`, and ends by another judge, with that."""
+    before = note_of(run_row(db, run))
+    note = replace(note, results=before.results + kept, changed=before.changed + changed)
     db.execute("UPDATE runs SET note = :note WHERE id = :run", {"run": run, "note": json.dumps(asdict(note))})
 
 

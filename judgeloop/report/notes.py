@@ -34,11 +34,13 @@ class NoteCode(enum.StrEnum):
     ALL_IDENTICAL = "all_identical"
     ALL_TIES = "all_ties"
     SEARCHED = "searched"
-    REDRAWN = "redrawn"
-    REBASED = "rebased"
+    ASKED_OFTEN = "asked_often"
+    KNOWN_OTHERWISE = "known_otherwise"
+    DRIFT = "drift"
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
+    JUDGE_CHANGED = "judge_changed"
     CONTROLS_NOT_PASSED = "controls_not_passed"
     NAME_MOVES = "name_moves"
 
@@ -46,6 +48,7 @@ class NoteCode(enum.StrEnum):
     FIX_AND_RESUME = "fix_and_resume"
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
+    OTHER_MODEL = "other_model"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
     TOO_FEW_JUDGED = "too_few_judged"
@@ -104,14 +107,18 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.REDRAWN: "Another draw of the same items and outputs ended otherwise: run {said} This one judged {judged}. "
-    "Verdicts are remembered, so another seed is no new evidence: of the two, the run that judged more counts for more.",
-    NoteCode.REBASED: "A search of the same items and outputs with another baseline ended otherwise: run {said} This one judged "
-    "{judged}. Each baseline asks its own question: `compare` asks about two systems directly, best on other items.",
+    NoteCode.ASKED_OFTEN: "So much was asked about these outputs on these items that the chance of a wrong answer may be "
+    "{risk:.4g}: 0.5 or more. A new set of items is needed.",
+    NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: of {known:verdict} "
+    "known that prefer one of the two, {against:,} are for {other}.",
+    NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
+    "{first:+.2f}, over the next {half:,} it is {second:+.2f} (p = {chance:.2g}). Draws are in random order, so the judge may "
+    "have changed.",
     NoteCode.THIN_LEAD: "{best} is ahead of {rival} by {won:,} to {lost:,} of the items that tell them apart. That decides about "
     "these items. On other items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
+    NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
     NoteCode.CONTROLS_NOT_PASSED: "{judge} was not shown to tell an answer to the question from an answer to another "
     "question: {right} of {asked} controls right. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
@@ -120,9 +127,11 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
-    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. Its answers are remembered, "
-    "so a server that was repaired, or got another model, needs another `judge_name`; a model of a provider, "
-    "another `ledger`. If your criteria ignore the question (valid JSON, tone), set `controls=off`.",
+    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. The same command tries this one again, "
+    "with other controls, and needs twice the evidence to pass. If your criteria ignore the question (valid JSON, tone), "
+    "set `controls=off`.",
+    NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
+    "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",

@@ -9,16 +9,17 @@ from typing import Any
 
 from judgeloop.core.ends import OutputEnd
 from judgeloop.core.jsonable import Part, Sentence
-from judgeloop.core.outcomes import ControlTally, Finished, Generated
-from judgeloop.core.records import Abstention, Label, Population, Verdict
+from judgeloop.core.outcomes import AnsweredBy, ControlTally, Finished, Generated
+from judgeloop.core.records import Abstention, Label, Pool, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
-from judgeloop.methods.stats.intervals import wilson_interval
+from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.methods.stats.neighbours import ALARM
+from judgeloop.report.leanings import Leanings, leanings_of
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.words import sentence
+from judgeloop.report.words import sentence, visible
 
 # If more of the verdicts surely change with the order, it says more than the outputs do.
-MANY_FLIPS = 0.5
+MANY_FLIPS, SHOWN = 1 / 3, 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +194,21 @@ def said_ends(ends: Mapping[str, int]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedBefore:
+    """How often the outputs of a run met before on its items by its judges, whatever was asked of them.
+
+    - `risks`: the risk of each such run, in the order in which they began
+    - `answered`: how many of them had an answer
+    - `known`: of two systems, how many verdicts that the ledger holds prefer each, if most are for the other one than
+      the result names; empty else
+    """
+
+    risks: tuple[float, ...] = ()
+    answered: int = 0
+    known: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
     """The agreement of a panel's judges, over the `items` judged by all of them.
 
@@ -228,6 +244,9 @@ class Counts(Part):
     - `controls`: what each judge made of its controls, in the order of `judges`: numbers that were right,
       tied, wrong or without a verdict, and the end; null for a judge without controls
     - `generated`: what each system gave that answers live; empty without any
+    - `leanings`: what the judge leans to, by its verdicts on two outputs: a place, its own word, length
+    - `answered_by`: of each judge the models whose verdicts were used, one a call, with their dates; empty for one
+      whose replies name no model
     - `decided_at`: when an earlier command had this result (UTC), if nothing was asked now; else empty
     """
 
@@ -248,6 +267,8 @@ class Counts(Part):
     agreement: Agreement | None
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
+    answered_by: tuple[tuple[AnsweredBy, ...], ...] = ()
+    leanings: Leanings = field(default_factory=Leanings)
     decided_at: str = ""
 
     @property
@@ -269,14 +290,30 @@ class Counts(Part):
 
     @property
     def warnings(self) -> list[Note]:
-        """A judge that surely says otherwise in the other order, more often than not."""
-        if self.flip_interval is None or self.flip_interval[0] <= MANY_FLIPS:
+        """A judge of which it is shown that it says otherwise in the other order in more than a third."""
+        if chance_of_so_many(self.flips, self.both_orders, MANY_FLIPS) > SHOWN:
             return []
         return [note(NoteCode.MANY_FLIPS, flips=self.flips, both=self.both_orders)]
 
 
-def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
-    """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
+def changes(models: Sequence[AnsweredBy]) -> str:
+    """The models that answered for a judge, the oldest first, with dates and numbers of verdicts.
+
+    >>> old = AnsweredBy("haiku-1", 53, "2026-11-20T02:00:00.000+00:00", "2026-11-25T02:00:00.000+00:00")
+    >>> changes([old, AnsweredBy("haiku-2", 1, "2026-11-26T02:00:00.000+00:00", "2026-11-26T02:00:00.000+00:00")])
+    '53 by haiku-1 (2026-11-20 to 2026-11-25), 1 by haiku-2 (2026-11-26)'
+    """
+    dated = ((one, sorted({one.first[:10], one.last[:10]})) for one in models)
+    return ", ".join(f"{one.verdicts:,} by {visible(one.model)} ({' to '.join(dates)})" for one, dates in dated)
+
+
+def counts_of(
+    finished: Finished[Any], *, both_orders: int = 0, flips: int = 0, pool: Pool | None = None, one_order: bool = False
+) -> Counts:
+    """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed.
+
+    `pool` and `one_order` are as in `leanings_of`.
+    """
     ending = finished.ending
     aside = [label for label in ending.labels if label.choice.key not in ending.deciding]
     answers = [label.answer for label in (*aside, *ending.further)]
@@ -297,6 +334,8 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         agreement=agreement_of(ending.labels),
         controls=finished.controls,
         generated=finished.generated,
+        answered_by=finished.answered_by,
+        leanings=leanings_of([*ending.labels, *ending.further], finished.pool or pool, one_order=one_order),
         decided_at=finished.decided_at,
     )
 

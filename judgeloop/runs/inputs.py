@@ -22,11 +22,11 @@ from judgeloop.core.keys import digest, output_note
 from judgeloop.core.memory import uncollected
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import UNLIMITED, Item, Pool, Population, Query
+from judgeloop.core.records import UNLIMITED, Item, Pool, Population
 from judgeloop.core.thoughts import answer_of
 from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
-from judgeloop.engine.state import Recipe
+from judgeloop.engine.state import Draw, Recipe
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import (
     ID,
@@ -60,6 +60,7 @@ from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.providers.catalogue import DECISION
 from judgeloop.settings.run_settings import (
+    ANY_MODEL,
     REFERENCES,
     SECOND,
     JudgeSettings,
@@ -114,7 +115,7 @@ class Inputs:
     joined: Joined
     judges: tuple[Judge, ...]
     limits: Limits
-    controls: tuple[tuple[Query, ...], ...] = ()
+    controls: tuple[Draw | None, ...] = ()
     controls_of: Recipe | None = None
     population: int | None = None
     guessed: str = ""
@@ -199,6 +200,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     )
     judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
     _check_panel(config, judges)
+    _check_models(config, judges)
     check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:
@@ -435,10 +437,22 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
         )
 
 
+def _check_models(config: RunSettings, judges: tuple[Judge, ...]) -> None:
+    """Refuse a model that has to answer for a judge that is none."""
+    from judgeloop.providers.pricing import Metered
+
+    given = config.models
+    for judge, asked in zip(judges, config.judge, strict=True):
+        if isinstance(asked, str) and asked in given and given[asked] != ANY_MODEL and not isinstance(judge, Metered):
+            raise InputError(
+                f"`judge_model={given[asked]}`: {asked} is no model, and its replies name none; leave it out"
+            )
+
+
 def _controls(
     config: RunSettings, pool: Pool, judges: tuple[Judge, ...], systems: Mapping[int, System]
-) -> tuple[tuple[tuple[Query, ...], ...], Recipe | None]:
-    """The controls of each judge, () for a judge that is no model; () if none are wanted.
+) -> tuple[tuple[Draw | None, ...], Recipe | None]:
+    """What draws the controls of each judge, None for one that is no model; () if none are wanted.
 
     Those of a live system are supposed, and the recipe makes others once it has answered. Where controls need not be
     passed, only decision models get any, and if texts for them are at hand.

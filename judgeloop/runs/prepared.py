@@ -30,7 +30,7 @@ from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.methods.selectors.families import Members, members_of
 from judgeloop.report.labels import Texts
 from judgeloop.report.result import RunResult
-from judgeloop.runs.earlier import noted_questions
+from judgeloop.runs.earlier import met_by, noted_questions
 from judgeloop.runs.inputs import Inputs, check_families, identities, since_of
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
 from judgeloop.settings.setting import Role, alternatives, declared
@@ -190,14 +190,32 @@ class Prepared(Generic[C]):
 
     def asked_about(self, place: int) -> tuple[str, ...]:
         """Some of the questions about the system at a place."""
+        judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
+        return noted_questions(self.pool.items, self._output_of(place), judges)
+
+    def _output_of(self, place: int) -> Callable[[int], object]:
+        """What identifies the outputs of the system at a place, by position."""
         pool = self.pool
         live, texts = self.inputs.systems.get(place), pool.outputs[place]
 
         def output(at: int) -> object:
             return texts[at] if live is None else output_note(live.identity, live.sent(pool.items[at]), "")
 
-        judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
-        return noted_questions(pool.items, output, judges)
+        return output
+
+    @property
+    def met(self) -> str:
+        """Which outputs meet on which items by which judges; empty for a question that compares none."""
+        if not isinstance(self.config, ContestSettings):
+            return ""
+        outputs = [self._output_of(place) for place in range(len(self.pool.systems))]
+        return met_by(self.pool.items, outputs, [KeyedJudge.of(judge.identity) for judge in self.judges])
+
+    @property
+    def asking(self) -> str:
+        """What is asked: every setting of the run, but for the name of its night."""
+        settings = {name: value for name, value in settings_in_id(self.config).items() if name != "night"}
+        return digest([type(self.config).__name__, settings, self.inputs.population])[:LENGTH]
 
     @property
     def sampled(self) -> bool:
@@ -280,6 +298,7 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
         "outputs": pool.outputs,
         **({"live": identities(inputs.systems, pool.items)} if inputs.systems else {}),
         **({"since": since} if (since := since_of(config)) else {}),
+        **({"judge_model": config.judge_model} if config.judge_model else {}),
         "content": {name: plain(value) for name, value in content.items()},
     }
     settings = settings_in_id(config)

@@ -31,6 +31,7 @@ from judgeloop.systems.catalogue import FORMS, files_of, source
 from judgeloop.systems.options import KEYS
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
+ANY_MODEL = "any"  # may answer for a judge
 SECOND = "B"  # the second of two systems, as a required winner
 _OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")  # what is said of a live system, in `doctor`
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
@@ -222,6 +223,14 @@ class RunSettings(JudgeSettings):
         fields.JUDGE,
         gate=Gate.CONDITION,
     ).field(None)
+    judge_model: Annotated[tuple[str, ...], Parse(listed)] = fields.judge_setting(
+        "Model that has to answer, as replies name it, or any; for one judge of several JUDGE=NAME. By default a gate "
+        "counts the verdicts of the model that answers now, and asks those of another again, which costs them twice.",
+        metavar="[JUDGE=]NAME",
+        many=True,
+        file_only=True,
+        example=("gpt-4.1-2025-04-14",),
+    ).field(())
     report_texts: Annotated[str, one_of(tuple(Shown))] = fields.REPORT_TEXTS.field(Shown.ALL.value)
     cache_dir: fields.CacheDir = HOME / "cache"
 
@@ -261,6 +270,11 @@ class RunSettings(JudgeSettings):
         return False
 
     @property
+    def is_gate(self) -> bool:
+        """Whether the verdicts of a judge have to be those of one model: something has to hold, or controls speak."""
+        return self.must_pass or self.gated or self.require_winner is not None
+
+    @property
     def must_pass(self) -> bool:
         """Whether judges that are models must be tested by controls, and pass."""
         return self.gated if self.controls is None else self.controls == "on"
@@ -274,6 +288,26 @@ class RunSettings(JudgeSettings):
     def advised(self) -> bool:
         """Whether what controls show is only a warning: criteria of the caller's own may ignore the question."""
         return self.controlled and not self.must_pass and (self.rubric or self.prompt) is not None
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The model that has to answer for each judge, or `any`, by the judge as typed.
+
+        Raises:
+            InputError: one is said of no judge, or of all judges of a panel.
+        """
+        found: dict[str, str] = {}
+        for given in self.judge_model:
+            judge, mark, name = given.rpartition("=")
+            if not mark and (given == ANY_MODEL or len(self.specs) == 1):
+                found |= dict.fromkeys(self.specs, given)
+            elif judge not in self.specs or not name:
+                raise InputError(
+                    f"`judge_model={given}`: expected {ANY_MODEL}, or JUDGE=NAME with {' or '.join(self.specs)} for JUDGE"
+                )
+            else:
+                found[judge] = name
+        return found
 
     def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
         """Whose answers controls show, and whose if these are too few: references first."""

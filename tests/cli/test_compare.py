@@ -589,8 +589,6 @@ def test_a_judge_that_never_answers_is_given_up_soon_though_verdicts_are_known(f
     chat_server.close()
     done = judgeloop(*arguments, "--max-judgments", 12, "--seed", 5)
     assert done.exit_code == 4
-    kept = json.loads(judgeloop("runs", "show", "--json").stdout)
-    assert not kept["redrawn"], "a run that was cut short has decided nothing"
     assert "nothing answers at" in done.stderr
     assert known
     assert not any(known)

@@ -35,6 +35,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge": {"judge": ("openai/gpt-4.1",)},
     "judge_base_url": {"judge_base_url": "http://localhost:1/v1", "judge_price": "1,1"},
     "judge_name": {"judge_name": ("gateway",)},
+    "judge_model": {"judge_model": ("gpt-4.1-2025-04-14",)},
     "judge_price": {"judge_price": "1,1"},
     "tier": {"tier": "flex"},
     "charge_to": {"charge_to": ("nightly",)},
@@ -109,7 +110,8 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         },
     },
 }
-OF_OTHERS = {"system", "proxy"}  # parts of the keys of outputs, and of the proxy's verdicts
+# Parts of the keys of outputs, of the proxy's verdicts, and of what another model had answered.
+OF_OTHERS = {"system", "proxy", "judge_model"}
 NOT_BY_VALUE = {"allow_partial", "map", "epoch", "family_members"}  # each tested by itself
 # To look at vectors or layers.
 TAKES_A_MODEL = {CompareSettings: {"represent"}, EstimateSettings: {"represent", "layer"}}

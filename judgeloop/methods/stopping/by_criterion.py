@@ -27,6 +27,12 @@ class ByCriterion:
         groups = {number * self._items + place: name for number, name in enumerate(names) for place in places}
         self._test = ByGroup(groups, risk, sampled=sampled)
 
+    def forget(self) -> None:
+        """Begin anew, before any label."""
+        self._followed = 0
+        self._of_criteria.clear()
+        self._test.forget()
+
     def follow(self, labels: Sequence[Label]) -> None:
         """Go on to all `labels`, in the order asked; those of before are among them."""
         self._of_criteria += [

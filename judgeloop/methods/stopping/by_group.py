@@ -107,10 +107,19 @@ class ByGroup(Generic[G]):
     risk: float
     sampled: bool
     _preferences: dict[G, list[int | None]] = field(init=False)
+    _evidence: dict[G, Walk | BetPair] = field(init=False)
     _followed: int = 0
 
     def __post_init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, before any label."""
         self._preferences = {group: [] for group in self.sizes}
+        self._evidence = {
+            group: Walk(size, self.levels) if self.sampled else BetPair(size) for group, size in self.sizes.items()
+        }
+        self._followed = 0
 
     @cached_property
     def sizes(self) -> Counter[G]:
@@ -122,13 +131,6 @@ class ByGroup(Generic[G]):
         """The levels of Holm's steps, ascending, shape (2 groups,)."""
         levels: NDArray[np.float64] = self.risk / np.arange(2 * len(self.sizes), 0, -1)
         return levels
-
-    @cached_property
-    def _evidence(self) -> dict[G, Walk | BetPair]:
-        sizes = self.sizes.items()
-        if self.sampled:
-            return {group: Walk(size, self.levels) for group, size in sizes}
-        return {group: BetPair(size) for group, size in sizes}
 
     def follow(self, labels: Sequence[Label]) -> None:
         """Go on to all `labels`, in the order asked; those of before are among them."""

@@ -309,7 +309,8 @@ def _scores(result: Comparison, scores: ScoreFigures) -> tuple[str, str]:
 
 def _earlier(result: Comparison) -> str:
     """How many comparisons came before, and what the risks add up to; empty for the first."""
-    if result.comparison == 1 or result.wrong_expected is None:
+    others = result.comparison - 1 - len(result.asked_before.risks)
+    if others < 1 or result.wrong_expected is None:
         return ""
     before = count(result.comparison - 1, "comparison")
     if result.searched:

@@ -37,10 +37,10 @@ from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.questions.compare import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
-from judgeloop.questions.compare.settings import QUESTION, RULES, CompareSettings
+from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import data_notes, neighbours_alike, setup_of
+from judgeloop.runs.begin import asked_before, data_notes, known_verdicts, neighbours_alike, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
@@ -230,12 +230,13 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
                 not_worse=config.not_worse,
                 by_group=config.by_group,
                 by_criterion=config.by_criterion,
-                max_flips=config.max_flips,
+                max_flips=_most_flips(run),
                 give_up=config.give_up,
                 max_judgments=config.max_judgments if run.booked else None,
             ),
             data,
             items=run.pool.items,
+            pool=run.pool,
             more_judgments=more,
             more_items=items,
             before=[one.note for one in before],
@@ -246,17 +247,22 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             risk_beyond=beyond,
             weights=run.weights if ran.parts.members else None,
         )
-        if tally.total is not None:
-            return result  # a lead in items is not what the bets are on
-        return replace(result, course=page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1])))
+        # A lead in items is not what bets on means of families are on.
+        course = (
+            () if tally.total is not None else page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1]))
+        )
+        return replace(result, course=course, asked_before=asked_before(run, ran.runs))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
-        """Note the last decision on the same outputs with another seed, if it was another one."""
-        # Verdicts are remembered, so another seed draws another sample of known ones: its risk is as stated, but it is
-        # no new evidence. It is warned of, and not prevented.
-        same = [one for one in _before(ran) if one.note.question == ran.run.question]
-        found = await self.ended_otherwise(ran, result, same, lambda one: (one.named, one.claim))
-        return replace(result, redrawn=found[0] if found else "")
+        """Note what all verdicts of the ledger on these outputs say, if that is not what the answer does."""
+        named = result.named or (ran.run.pool.systems[1] if result.stop_reason is StopKind.NOT_WORSE else None)
+        if named is None or len(ran.runs) < 2 or not ran.run.booked or ran.run.pool.live:  # noqa: PLR2004 - itself
+            return result
+        known = await known_verdicts(ran.run, ran.finished)
+        for_it, against = known if named == ran.run.pool.systems[0] else known[::-1]
+        if against <= for_it or sum(known) <= sum(result.wins.values()):
+            return result
+        return replace(result, asked_before=replace(result.asked_before, known=known))
 
     def page(self, result: Comparison) -> Page:
         """A result in sentences and tables."""
@@ -283,6 +289,12 @@ def _draws_within(judgments: int, members: Members) -> int:
 
 def _rule(parts: Parts[Tally]) -> Rule:
     return cast("Rule", parts.rule)  # as the rules of comparisons are
+
+
+def _most_flips(run: Prepared[CompareSettings]) -> float | None:
+    """The share of verdicts that may change with the order; None if any may, or if each pair is shown in one."""
+    given, order = run.config.max_flips, Order.RANDOM if run.by_hand else run.config.order
+    return run.config.most_flips if given is not None or order is Order.BOTH else None
 
 
 def _before(ran: Ran[CompareSettings, Tally]) -> list[RecordedRun]:
@@ -383,7 +395,7 @@ def _check_inputs(config: CompareSettings, inputs: Inputs) -> None:
     if inputs.systems and config.selector_row.needs_outputs:
         raise looks_at_all(f"selector={config.selector}", inputs.pool.systems[inputs.pool.live[0]])
     one_order = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
-    if config.max_flips is not None and one_order and any(judge.order_matters for judge in inputs.judges):
+    if config.max_flips not in {None, ANY_SHARE} and one_order and any(judge.order_matters for judge in inputs.judges):
         raise InputError(
             f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
             "use `order=both` with a judge that is no person"

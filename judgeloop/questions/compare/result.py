@@ -23,10 +23,11 @@ from judgeloop.core.outcomes import (
     Tally,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item, Verdict
+from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item, Pool, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
+from judgeloop.methods.stats.drift import Halves, drift
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
@@ -53,7 +54,7 @@ class CompareOptions(Part):
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
     - `by_criterion`: true if each criterion of the rubric is tested by itself
-    - `max_flips`: the share of verdicts that may change with the order; null without one
+    - `max_flips`: the share of verdicts that may change with the order; null where any may, or pairs are shown in one
     - `give_up`: the probability of a decision below which the run stops undecided
     - `max_judgments`: the setting, of which `limit` is the part that the items allow; null with recorded scores
     """
@@ -120,9 +121,10 @@ class Comparison(RunResult):
       the ledger knows: 1 for the first. Another candidate, question or seed is another one; other ids are not
     - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
     - `searched`: among how many systems, these two with them, a search on these items came before; 0 for none
+    - `drift`: the halves of the first so many draws, and the gap of the first system in each, where they differ by more
+      than chance; null where they do not
     - `groups_cut`: why the tests of groups were cut off, as a name; null if they were not
     - `groups_cut_sentence`: the same in words; empty if they were not
-    - `redrawn`: another decision of a run on the same outputs with another seed, and its id; empty without one
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -148,7 +150,7 @@ class Comparison(RunResult):
     comparison: int = 1
     risk_before: float = 0.0
     searched: int = 0
-    redrawn: str = ""
+    drift: Halves | None = None
     groups_cut: StopKind | None = None
     groups_cut_sentence: Sentence = ""
     risk_beyond: float | None = None
@@ -182,6 +184,14 @@ class Comparison(RunResult):
         required = self.setup.required_winner
         other = first if required == second else second
         return f"{required} is better than {other}" if required else f"{first} or {second}"
+
+    @property
+    def wrong_answer(self) -> str:
+        """What an answer does where it is wrong; a pass and a fail have a sum of their own, which are equal."""
+        if self.options.not_worse is not None:
+            return "a wrong pass, and that of a wrong fail,"
+        beyond = "" if self.options.min_gap is None else f" by {points(self.options.min_gap)} or more"
+        return f"naming the one that is behind{beyond}"
 
     @property
     def better(self) -> bool:
@@ -399,9 +409,15 @@ class Comparison(RunResult):
         return label.winner == self.setup.systems[0]
 
     def doubts(self) -> tuple[Note, ...]:
-        """Warnings: of a search that chose the two, of another draw that ended otherwise, of ties alone."""
+        """Warnings: of a search that chose the two, of what the ledger holds beyond, of drift, of ties alone."""
         found = [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
-        found += [note(NoteCode.REDRAWN, said=self.redrawn, judged=self.judged)] if self.redrawn else []
+        if known := self.asked_before.known:
+            other = self.setup.systems[self.asked_before.known[1] > self.asked_before.known[0]]
+            found.append(note(NoteCode.KNOWN_OTHERWISE, known=sum(known), against=max(known), other=other))
+        if self.drift is not None:
+            draws, first, second, chance = self.drift
+            halves = {"half": draws // 2, "first": first, "second": second, "chance": chance}
+            found.append(note(NoteCode.DRIFT, system=self.setup.systems[0], **halves))
         if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
@@ -486,6 +502,7 @@ def result_of(
     data: DataNotes,
     *,
     items: Sequence[Item],
+    pool: Pool | None = None,
     more_judgments: int | None,
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
@@ -516,7 +533,7 @@ def result_of(
         setup=setup,
         options=options,
         data=data,
-        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
+        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips, pool=pool, one_order=setup.one_order),
         spend=finished.spend,
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
@@ -540,6 +557,7 @@ def result_of(
         searched=searched,
         groups_cut=outcome.cut.kind if outcome.cut else None,
         groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
+        drift=_drift(tally, options),
         recorded=None if scores is None else _figures(tally, setup, scores),
         risk_beyond=risk_beyond,
         gap_by_items=None if weights is None else _by_items(outcome, weights),
@@ -556,6 +574,14 @@ def _by_items(outcome: Ending[Tally], weights: Mapping[int, float]) -> float | N
     items = sum(weight for weight, _ in judged)
     gap = sum(weight * preference for weight, preference in judged) / items if items else None
     return gap and (-gap if outcome.estimate.tally.leader == 1 else gap)
+
+
+def _drift(tally: Tally, options: CompareOptions) -> Halves | None:
+    """Where the verdicts changed on the way, if they were drawn in random order."""
+    if tally.picked or tally.propensities or options.max_judgments is None or tally.total is not None:
+        return None
+    verdicts = [one for one in tally.preferences if not isinstance(one, tuple)]
+    return drift(verdicts, min(tally.items, options.max_judgments))
 
 
 def _risk(finished: Finished[Tally], setup: Setup, better: float | None, *, whole: bool) -> float | None:

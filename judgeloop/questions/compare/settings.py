@@ -27,12 +27,19 @@ from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.papers.settings import DiffUseSettings
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Gate, Parse, Role, Setting, anybody, declared, described, one_of
+from judgeloop.settings.setting import Form, Gate, Parse, Role, Setting, anybody, declared, described, one_of
+from judgeloop.settings.values import share_or_none
 from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
 ASKED = rules_asked_by(QUESTION)
 SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
+USUAL_FLIPS = 0.5  # of the verdicts of a gate; a judge with more contradicts itself more often than not
+ANY_SHARE = 1.0  # of verdicts may change with the order
+SHARE_OR_NONE: Form = {
+    "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "none"}],
+    "description": "a share from 0 to 1, or none",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +102,9 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         "beyond `max_judgments`, go to open criteria.",
         fields.STOPPING,
     ).field(False)
-    max_flips: Annotated[float | None, Ge(0), Le(1)] = fields.report_setting(
-        "Exit with code 4 if it is shown, at the risk, that a larger share of the verdicts changes with "
-        "the order (0 to 1).",
+    max_flips: Annotated[float | None, Parse(share_or_none, SHARE_OR_NONE), Ge(0), Le(1)] = fields.report_setting(
+        "Exit with code 4 if it is shown, at 0.05, that a larger share of the verdicts changes with the order: 0 to 1, "
+        "or none. Default: 0.5 for a comparison that has to be won or passed.",
         fields.STOPPING,
         file_only=True,
         gate=Gate.CONDITION,
@@ -128,8 +135,19 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     @property
     def gated(self) -> bool:
         """Whether the exit code says whether a condition holds."""
+        return self._required or self.max_flips not in {None, ANY_SHARE}
+
+    @property
+    def _required(self) -> bool:
+        """Whether the answer has to be one of those that the caller wants."""
         required = self.require_winner is not None or self.by_group == Groups.REQUIRE
-        return required or self.not_worse is not None or self.max_flips is not None
+        return required or self.not_worse is not None
+
+    @property
+    def most_flips(self) -> float | None:
+        """The share of verdicts that may change with the order; None if any may."""
+        given = USUAL_FLIPS if self.max_flips is None and self._required else self.max_flips
+        return None if given == ANY_SHARE else given
 
     @property
     def recorded(self) -> bool:

@@ -152,8 +152,9 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             said = f"the proxy has not rated every item: {stop.sentence}"
             session.tell([], halt=StopReason(stop.kind, said))
             unasked = ((),) * len(run.judges)
-            none = tuple(NO_CONTROLS if queries else None for queries in terms.controls)
-            return run.parts, replace(first, ending=session.ending(), models=unasked, controls=none)
+            none = tuple(NO_CONTROLS if draw else None for draw in terms.controls)
+            asked_none = replace(first, models=unasked, controls=none, answered_by=(), counting=())
+            return run.parts, replace(asked_none, ending=session.ending())
         tally = first.ending.estimate.tally
         scores = np.empty(tally.items)
         scores[tally.positions] = tally.scores

@@ -4,7 +4,6 @@
 verdicts; no answer is imagined.
 """
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +24,7 @@ from judgeloop.questions.select.result import Selection, SelectOptions, selected
 from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.page import Page
 from judgeloop.report.words import count
-from judgeloop.runs.begin import data_notes, setup_of
+from judgeloop.runs.begin import asked_before, data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, looks_at_all
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
@@ -180,23 +179,8 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
             more_judgments=more,
         )
         deciding = [label for label in ending.labels if label.choice.key in ending.deciding]
-        return replace(
-            result,
-            course=page.course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(run.places)),
-        )
-
-    async def with_others(self, ran: Ran[SelectSettings, Standings], result: Selection) -> Selection:
-        """Note the last search of the same outputs that ended otherwise, with another seed or another baseline."""
-        run = ran.run
-        before = itertools.takewhile(lambda one: one.id != run.run_id, ran.runs)
-        same = [one for one in before if one.note.question == run.question]
-        found = await self.ended_otherwise(ran, result, same, lambda one: one.winner)
-        if found is None:
-            return result
-        said, last = found
-        if last.options.baseline == result.options.baseline:
-            return replace(result, redrawn=said)
-        return replace(result, rebased=said)
+        course = page.course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(run.places))
+        return replace(result, course=course, asked_before=asked_before(run, ran.runs))
 
     def page(self, result: Selection) -> Page:
         """A result in sentences and tables."""

@@ -89,8 +89,6 @@ class Selection(RunResult):
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
       information; null if it went on choosing between them
-    - `redrawn`: another decision of a run on the same outputs with another seed, and its id; empty without one
-    - `rebased`: the same, of a run with another baseline
     """
 
     job: ClassVar[str] = "select"
@@ -103,8 +101,6 @@ class Selection(RunResult):
     level: tuple[str, ...]
     win_rates_biased: bool
     level_since: int | None = None
-    redrawn: str = ""
-    rebased: str = ""
 
     @property
     def many(self) -> bool:
@@ -147,10 +143,8 @@ class Selection(RunResult):
         return frame_of(columns, library)
 
     def doubts(self) -> tuple[Note, ...]:
-        """Warnings of a search with another draw or baseline that ended otherwise, and of a thin lead."""
-        found = {NoteCode.REDRAWN: self.redrawn, NoteCode.REBASED: self.rebased}
-        others = [note(code, said=said, judged=self.judged) for code, said in found.items() if said]
-        return (*others, *self._thin())
+        """A warning of a thin lead."""
+        return tuple(self._thin())
 
     def _thin(self) -> list[Note]:
         """A warning if the lead over a rival decides about these items, and may be chance on others.
