@@ -18,7 +18,6 @@ import click
 
 from judgeloop.cli.options import OF_RUNS, settings_command
 from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
-from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
 from judgeloop.report.page import COST, Fact, Section, costs
@@ -102,7 +101,7 @@ class Asking(Generic[R]):
         output = () if dry_run else output
         with _kept_in(output, self.question.name):
             if dry_run:
-                check_dry_run()
+                say_not_written()
             config = self.question.settings().of(**given)
             check_exists(path for path in config.files_read() if path != config.ledger)
 
@@ -110,16 +109,16 @@ class Asking(Generic[R]):
             import asyncio
 
             from judgeloop.cli.files import check_outputs, render_json
+            from judgeloop.cli.progress import computing
             from judgeloop.ledger.opening import is_ledger
             from judgeloop.runs.anew import said_anew
             from judgeloop.runs.begin import opened
             from judgeloop.settings.run_settings import CEILING
 
             check_outputs(output, config.files_read())
-
             new = not is_ledger(config.ledger)
             question = self.question.load()
-            with kept_for_the_result():
+            with kept_for_the_result(), computing(quiet=quiet or json):
                 ready = question.prepare(config, read.environment, offline=dry_run)
             if dry_run:
                 self._forecast(ready, read, as_json=json)
@@ -230,15 +229,11 @@ def _kept_in(output: tuple[Path, ...], question: str) -> AbstractContextManager[
     return unfinished(output, question)
 
 
-def check_dry_run() -> None:
-    """Refuse `-o` on the command line of a dry run; one from a file or the environment may stay.
-
-    Raises:
-        InputError: says what to do instead.
-    """
+def say_not_written() -> None:
+    """Say of `-o` on the command line of a dry run that there is no result to write."""
     read: Read = click.get_current_context().obj
     if read.origins.get(RESULT_FILE) == COMMAND_LINE:
-        raise InputError("-o is for a result, and a dry run has none; print it with --json")
+        say("a dry run has no result: the files of -o are not written")
 
 
 def warn_of_place(ledger: Address) -> None:

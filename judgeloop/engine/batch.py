@@ -373,7 +373,7 @@ class Window:
         self._state.remembered += len(known - terms.seen)
         self._state.found |= bool(known)
         terms.seen.update(known)
-        return decided(planned, answers, len(self._oracle.judges), terms.vote)
+        return decided(planned, answers, len(self._oracle.judges), terms.vote, terms.tie_margin)
 
     async def _replies(
         self, planned: Planned, found: Sequence[Sending | Answer | None]

@@ -12,6 +12,7 @@ from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated,
 from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.page import COST, Fact, Section, costs, told
+from judgeloop.report.records import said_ends
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
@@ -84,6 +85,12 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact("price", Section.COST, "price", setup.prices),
         Fact("tier", Section.COST, "tier", setup.tier),
         Fact("empty", Section.DATA, "empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
+        Fact(
+            "ends",
+            Section.DATA,
+            "not whole",
+            "; ".join(f"{visible(name)}: {said_ends(ends)}" for name, ends in data.ended.items()),
+        ),
         Fact("columns", Section.DATA, "columns", data.guessed),
         Fact("beyond", Section.DATA, "not asked", data.beyond),
         Fact("version", Section.AGAIN, "version", f"judgeloop {setup.version}"),
@@ -293,11 +300,12 @@ def _changed(result: RunResult) -> str:
 
 def _controls(result: RunResult) -> str:
     """What each judge made of its controls; "" where no judge has any."""
-    if not result.setup.controlled and not any(result.counts.controls):
+    asked = result.setup.controlled or result.setup.advised
+    if not asked and not any(result.counts.controls):
         return NOT_ASKED if result.setup.prompt or result.setup.order is not None else ""
     judges = zip_longest(result.setup.judges, result.counts.controls)
     found = "; ".join(of_controls(name, tally) for name, tally in judges)
-    return found if result.setup.controlled else f"{found}; asked by an earlier command of this run"
+    return found if asked else f"{found}; asked by an earlier command of this run"
 
 
 def of_controls(judge: str, tally: ControlTally | None) -> str:
@@ -360,7 +368,8 @@ def _calls(result: RunResult) -> str:
         now += f" ({dollars(outputs)} for outputs, {dollars(judging)} for judging)"
     ahead = f"{count(counts.ahead, 'more answer')} {'was' if counts.ahead == 1 else 'were'}"
     ahead += f" {'paid for' if result.ahead_usd else 'given'}, and not needed{about(result.ahead_usd)}"
-    controls = sum(one.asked for one in counts.controls if one is not None) if result.setup.controlled else 0
+    controls = sum(one.asked for one in counts.controls if one is not None)
+    controls *= result.setup.controlled or result.setup.advised
     paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
     parts = [
         f"{now}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered from the ledger",
@@ -396,8 +405,6 @@ def _given(one: Generated, result: RunResult) -> str:
     reasons = ", ".join(f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why)
     counted = (
         (one.failed, f"without an output{_other_end(one)}{f': {reasons}' if reasons else ''}"),
-        (one.cut, "cut at the limit of tokens"),
-        (one.empty, "empty"),
         (one.thoughts, "with thoughts in tags, which were judged, too"),
         (one.masked, "in which a key was masked"),
         (one.too_long, "too long to be judged"),

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.questions import given as places
 
@@ -64,6 +65,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "near_tie": {"rule": "anytime", "near_tie": 0.3},
     "give_up": {"give_up": 0.2},
     "represent": {"selector": "diffuse", "represent": "minilm"},
+    "vectors": {"selector": "diffuse", "vectors": "vectors.npz"},
     "rule": {"rule": "anytime"},
     "baseline": {"baseline": "b"},
     "weak_judges": {"selector": "llm-selector", "rule": "fixed-budget", "weak_judges": 4},
@@ -140,6 +142,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     other = [{"id": item, "prompt": f"Question {item}?", "reference": "yes"} for item in ids]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
     (tmp_path / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')
+    np.savez(tmp_path / "vectors.npz", models=np.array(list("abcd")), embeddings=np.ones((4, 8, 2)))
     for name in ("pairwise", "rating"):
         prompt = (PROMPTS / f"{name}.v1.md").read_text()
         (tmp_path / f"{name}.md").write_text(prompt + "\nTake your time.\n")

@@ -86,7 +86,7 @@ class Hypergeometric(MajorityTest):
     """Tests the leader's votes against the null that it is preferred on half of all items.
 
     risk = sf(k-1, N, N/2, n) with n judged and k votes for the leader (Ashury-Tahan et al. 2024,
-    appendix A.2). For odd N the null is ⌊N/2⌋, the most votes that are not a majority. The rule is
+    the preprint's appendix A.2). For odd N the null is ⌊N/2⌋, the most votes that are not a majority. The rule is
     a heuristic: it is checked many times, the items need not be drawn at random, and ties count as
     votes against the leader.
     """
@@ -128,7 +128,7 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
     """Compute P(X ≥ `at_least`) for the number X of successes in `draws` without replacement.
 
     The `population` holds `successes` successes. Ashury-Tahan et al. (2024), "Label-Efficient Model
-    Selection for Text Generation", appendix A.2: their sf(k-1, N, K, n). Their example: 8 or more
+    Selection for Text Generation", the preprint's appendix A.2: their sf(k-1, N, K, n). Their example: 8 or more
     of 10 draws from 500 of which 250 are successes.
 
     >>> round(survival(8, 500, 250, 10), 4)

@@ -64,6 +64,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
                 f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
                 "`proxy=confidence`, or a selector that does"
             )
+        config.check_vectors()
         if config.layer != config.usual_layer:
             _check_layer(config)
         settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
@@ -99,6 +100,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         return {
             "proxy": config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
             "confidence": None if confidence is None else confidence.tolist(),
+            **config.vectors_digest,
         }
 
     def parts(self, config: EstimateSettings, inputs: Inputs) -> Parts[Ratings]:
@@ -182,20 +184,22 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         run, parts, ending = ran.run, ran.parts, ran.finished.ending
         config, items = run.config, len(run.pool)
         proxy, scores = run.inputs.proxy, _proxy_scores(parts)
-        represent = config.represent if config.selector_row.vectors else None
+        searched: int | None = getattr(parts.selector, "layer", None)
+        layer = config.layer if searched is None else f"{config.layer} ({searched})"
+        represent = config.represented if config.selector_row.vectors else None
         more = more_to_know(_rule(parts), ending.estimate.tally) if ending.winner is None else None
         return estimated_of(
             ran.finished,
             setup_of(run, parts.rule, config.selector, represent=represent),
             EstimateOptions(
-                layer=config.layer if config.hidden else None,
+                layer=layer if config.hidden else None,
                 strata=len(strata_of(parts.selector, items).sizes),
                 half_width=config.half_width,
                 interval_kind=config.interval,
                 proxy=proxy.identity.name if proxy else str(config.proxy or "") or None,
                 required_score=config.require_score,
             ),
-            data_notes(run),
+            data_notes(run, ran.finished.pool),
             items=run.pool.items,
             proxy_mean=None if scores is None else float(scores.mean()),
             more_judgments=more,
@@ -245,7 +249,9 @@ def _check_layer(config: EstimateSettings) -> None:
             f"{alternatives([f'`selector={name}`' for name in takers])}"
         )
     if not config.hidden:
-        raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
+        raise InputError(
+            f"`layer={config.layer}`: only `represent=hidden:MODEL`, or a file of hidden states, has layers"
+        )
 
 
 def _proxy(config: EstimateSettings, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:

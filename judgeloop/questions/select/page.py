@@ -82,6 +82,8 @@ def _decision(result: Selection) -> str:
     chosen_on = beside(result)
     why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
     among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}{why}"
+    if result.level:
+        return f"{some(map(visible, result.level))} share the highest win rate of {among}."
     if result.winner is None:
         return stopped(f"No winner yet among {among}: {said.ended(result)}")
     name = visible(result.winner)
