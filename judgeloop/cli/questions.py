@@ -116,7 +116,6 @@ class Asking(Generic[R]):
             from judgeloop.settings.run_settings import CEILING
 
             check_outputs(output, config.files_read())
-
             new = not is_ledger(config.ledger)
             question = self.question.load()
             with kept_for_the_result(), computing(quiet=quiet or json):

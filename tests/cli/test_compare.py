@@ -455,6 +455,20 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(recorded):
     assert re.search(r"\d more answers were paid for, and not needed \(about \$0\.\d+\)", unwrapped(shown))
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--ahead", "soon"], "a number from 0, or auto"),
+        (["--ahead", "-1"], "a number from 0, or auto"),
+        (["JUDGELOOP_LOOKAHEAD=4"], "JUDGELOOP_AHEAD"),
+    ],
+)
+def test_a_number_ahead_that_is_none_and_its_old_name_are_refused(recorded, given, said):
+    result = judgeloop(*recorded, *given)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
 @pytest.mark.processes
 def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130(files, chat_server):
     chat_server.respond = lambda request, n: Response(200, verdict("A").body, delay_s=20)
