@@ -16,7 +16,7 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Abstention, Answer, Call, Item, Output, Verdict
 from judgeloop.engine.accounts import Accounts
-from judgeloop.engine.attempts import Asked, Attempts, NotAskedError, Reserve
+from judgeloop.engine.attempts import Answerer, Attempts, NotAskedError, Reserve
 from judgeloop.engine.pace import Pace, RetryPolicy
 from judgeloop.engine.state import RunState, Terms
 from judgeloop.judges.catalogue import is_decision, judge_from_spec, parse_spec
@@ -88,10 +88,10 @@ async def examine(
         return findings
     if judge.by_hand or parse_spec(spec)[0].reads_file:
         return [*findings, Finding("verdict", None, "skipped: this judge makes no network calls")]
-    asked = Asked.judge(judge, config.judge_timeout)
+    answerer = Answerer.judge(judge, config.judge_timeout)
     orders = [call] if rating else [call, replace(call, systems=call.systems[::-1], outputs=call.outputs[::-1])]
     calls = [one for one in orders for _ in range(2)] if is_decision(spec) else [call]
-    server, answers = await _booked(config, judge.identity.name, judge, asked, calls)
+    server, answers = await _booked(config, judge.identity.name, judge, answerer, calls)
     said = [] if not answers else [_verdict(answers[0], call)]
     verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
     if is_decision(spec) and len(verdicts) == len(calls):
@@ -115,12 +115,12 @@ async def examine_system(config: DoctorSettings, name: str, environment: Mapping
     findings = [Finding("settings", True, _limits(name, system)), price, _place(config)]
     if any(finding.fine is False for finding in findings):
         return findings
-    server, answers = await _booked(config, name, system, Asked.system(name, system), [TOLD])
+    server, answers = await _booked(config, name, system, Answerer.system(name, system), [TOLD])
     return [*findings, *server, *[_output(system, answer) for answer in answers]]
 
 
 async def _booked(
-    config: JudgeSettings, name: str, one: Judge | System, asked: Asked, calls: Sequence[Call]
+    config: JudgeSettings, name: str, one: Judge | System, answerer: Answerer, calls: Sequence[Call]
 ) -> tuple[list[Finding], list[Answer | Output]]:
     """Make the calls in turn, and close the judge or system; return what the first showed, and the answers.
 
@@ -134,7 +134,7 @@ async def _booked(
             quote, key = one.quote(call), f"{RUN} {uuid.uuid4().hex}"
             note = {"price": quote.price}
             wanted = Reservation(key, quote.cost_p, call.item.id, name, note, output=not judges)
-            found, answer = await _try(config, ledger, wanted, asked, call, judges=judges)
+            found, answer = await _try(config, ledger, wanted, answerer, call, judges=judges)
             shown = found if answer is None or not answers else shown
             if answer is None:
                 break
@@ -175,7 +175,13 @@ def _output(system: System, answer: Answer | Output) -> Finding:
 
 
 async def _try(
-    config: JudgeSettings, ledger: Ledger, wanted: Reservation, asked: Asked, call: Call, *, judges: Sequence[Judge]
+    config: JudgeSettings,
+    ledger: Ledger,
+    wanted: Reservation,
+    answerer: Answerer,
+    call: Call,
+    *,
+    judges: Sequence[Judge],
 ) -> tuple[list[Finding], Answer | Output | None]:
     """Make an attempt, and book it; return what it showed, and the answer if there is one."""
     before = await ledger.spend(RUN, None)
@@ -195,7 +201,7 @@ async def _try(
     state = RunState[Any](Terms(RUN, policy=once))
     accounts = Accounts(judges, ledger, state)
     # The only item is not to blame.
-    attempts = Attempts(asked, accounts, Pace(1), state, first_items=1)
+    attempts = Attempts(answerer, accounts, Pace(1), state, first_items=1)
     try:
         answer = await _attempt(attempts, call, ticket, reserve)
     except (JudgeError, NotAskedError) as error:
