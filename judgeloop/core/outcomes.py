@@ -5,7 +5,7 @@ What is asked and answered is in `records.py`. Money is in integer picodollars (
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
@@ -174,6 +174,22 @@ class Counted(Protocol):
 T_co = TypeVar("T_co", bound=Counted, covariant=True)
 
 
+# What a draw says: 1 for the first system, -1 for the second, 0 for a tie, None for an abstention; of a family of which
+# several members are judged, its mean score for each system.
+Observed = int | tuple[float, float] | None
+
+
+def scores_of(observed: Observed) -> tuple[float, float]:
+    """The score of a draw for each system, in [-1, 1]; an abstention is the worst for both.
+
+    >>> scores_of(1), scores_of(None), scores_of((0.5, -0.5))
+    ((1, -1), (-1, -1), (0.5, -0.5))
+    """
+    if observed is None:
+        return -1, -1
+    return observed if isinstance(observed, tuple) else (observed, -observed)
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Counts of preferences over a pool of `items` items.
@@ -184,6 +200,9 @@ class Tally:
     True when the items were picked without propensities, so that sampled shares are biased.
     `propensities`, in the same order, is given only when the draws had unequal propensities:
     sampled shares are then biased, and weights can correct the bias.
+
+    Where several members of a family are judged, a family is an item here. It is won by the system with the higher
+    mean score, and `total` is the sum of these means, first system minus second, over 2.
     """
 
     items: int
@@ -193,8 +212,9 @@ class Tally:
     flips: int = 0
     both: int = 0
     picked: bool = False
-    preferences: Sequence[int | None] = ()
+    preferences: Sequence[Observed] = ()
     propensities: Sequence[float] = ()
+    total: float | None = None
 
     @property
     def judged(self) -> int:
@@ -203,10 +223,9 @@ class Tally:
 
     @property
     def leader(self) -> int | None:
-        """The system with more wins, 0 or 1; None when both have the same number."""
-        if self.wins[0] == self.wins[1]:
-            return None
-        return 0 if self.wins[0] > self.wins[1] else 1
+        """The system with more wins, or with the higher mean, 0 or 1; None when both have the same."""
+        lead = self.wins[0] - self.wins[1] if self.total is None else round(self.total, 9)
+        return None if not lead else 0 if lead > 0 else 1
 
     @property
     def gap(self) -> float | None:
@@ -215,7 +234,8 @@ class Tally:
         The shares are over the judged items; None while no item is judged. It is not an estimate
         for the other items when `picked` is True or `propensities` is given.
         """
-        return (self.wins[0] - self.wins[1]) / self.judged if self.judged else None
+        lead = self.wins[0] - self.wins[1] if self.total is None else self.total
+        return lead / self.judged if self.judged else None
 
 
 @dataclass(frozen=True)
@@ -268,7 +288,8 @@ class Generated:
     - `unjudged`: number of outputs that no judge was asked about
     - `failed`: on how many items it failed by itself; of these `lost` to a rival, or left out and `spared`
     - `why`: the most frequent reasons for that, each with its number of items
-    - `cut`, `empty`: how many outputs reached the limit of tokens, and have no text
+    - `ended`: how many outputs are not whole, by the way in which they ended: cut, filtered, failed, unknown
+    - `empty`: how many outputs have no text
     - `thoughts`, `masked`: how many have thoughts in tags, and a key of the caller's that was masked
     - `too_long`: how many items were too long to be judged, of which its output is the longest text
     - `models`: the model names that its server reported
@@ -287,7 +308,7 @@ class Generated:
     unjudged: int
     failed: int
     why: tuple[tuple[str, int], ...] = ()
-    cut: int
+    ended: dict[str, int] = field(default_factory=dict)
     empty: int
     thoughts: int = 0
     masked: int = 0
@@ -469,12 +490,13 @@ class Belief:
 class Ending(Generic[T_co]):
     """How a run ended.
 
-    `winner` is the number of a system, or None when undecided. `labels` holds all labels in the
-    order asked, including labels that left the decision again. `deciding` holds the keys of the
-    choices whose labels make the estimate. `ahead` is the number of answers that were asked for
-    ahead of the stopping rule and not needed. `rounds` is the number of times that the run waited
-    for answers. `belief` is the selector's at the end, None for a selector without one. `further`
-    holds the labels that were asked after the decision, and `cut` says what cut that off, None if nothing did.
+    `winner` is the number of a system, or None when undecided. `labels` holds the labels up to the
+    end in the order asked, including labels that left the decision again. `deciding` holds the keys of
+    the choices whose labels make the estimate. `ahead` is the number of answers that were asked for
+    ahead of the stopping rule and not needed. `rounds` is how often the run asked while no other answer
+    was out. Both depend on the pace, and are no part of the decision. `belief` is the selector's at the
+    end, None for a selector without one. `further` holds the labels that were asked after the decision,
+    and `cut` says what cut that off, None if nothing did.
     """
 
     winner: int | None
@@ -482,8 +504,8 @@ class Ending(Generic[T_co]):
     stop: StopReason
     labels: tuple[Label, ...]
     deciding: frozenset[Key]
-    ahead: int = 0
-    rounds: int = 0
+    ahead: int = field(default=0, compare=False)
+    rounds: int = field(default=0, compare=False)
     belief: Belief | None = None
     further: tuple[Label, ...] = ()
     cut: StopReason | None = None
@@ -491,7 +513,7 @@ class Ending(Generic[T_co]):
     @property
     def asked(self) -> int:
         """Number of distinct choices that the judge was asked about."""
-        return len(self.labels)
+        return len(self.labels) + self.ahead
 
 
 @dataclass(frozen=True)

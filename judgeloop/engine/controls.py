@@ -66,7 +66,8 @@ def control_queries(
     `most_bytes` is the most that the texts of a control may take. A judge that `rates` gets two
     queries for each, first about the question's own answer.
 
-    Pairs of items are drawn with replacement from those whose prompts and whose answers differ; two
+    Pairs of items are drawn with replacement from those whose prompts and whose answers differ, and of which no family
+    says that they belong together: an answer to a variant of a question answers the question, too. Two
     coins say whose question is asked and which answer stands first. () if there are too few.
     """
     # By content, so that ids and the order of a file change nothing.
@@ -79,9 +80,11 @@ def control_queries(
     by = [identity.provider, identity.model, dict(identity.parameters)]
     rng = np.random.default_rng(int(digest([by, [key for key, _ in kept]]), 16))
     queries: list[Query] = []
+    several = len({item.family for _, item in kept}) > 1
     for _ in range(MOST * TRIES if len(kept) >= FEWEST_ITEMS else 0):
-        (own, item), (other, _) = (kept[n] for n in rng.choice(len(kept), 2, replace=False))
-        if not (_differ(own[0], other[0]) and _differ(own[2], other[2])):
+        (own, item), (other, beside) = (kept[n] for n in rng.choice(len(kept), 2, replace=False))
+        related = several and item.family is not None and item.family == beside.family
+        if related or not (_differ(own[0], other[0]) and _differ(own[2], other[2])):
             continue
         outputs, systems = (own[2], other[2]), (source, NAME)
         if rates:

@@ -107,7 +107,8 @@ class Question(ABC, Generic[S, T, R]):
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
-        run_id, question = ids_of(self.name, config, inputs, **self.identity(config, inputs))
+        families = {"families": parts.members} if parts.members else {}
+        run_id, question = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
         return Prepared(config, inputs, parts, run_id, question if isinstance(config, ContestSettings) else "")
 
     async def run(

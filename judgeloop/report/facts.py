@@ -12,6 +12,7 @@ from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated,
 from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.page import COST, Fact, Section, costs, told
+from judgeloop.report.records import said_ends
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
@@ -84,6 +85,12 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact("price", Section.COST, "price", setup.prices),
         Fact("tier", Section.COST, "tier", setup.tier),
         Fact("empty", Section.DATA, "empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
+        Fact(
+            "ends",
+            Section.DATA,
+            "not whole",
+            "; ".join(f"{visible(name)}: {said_ends(ends)}" for name, ends in data.ended.items()),
+        ),
         Fact("columns", Section.DATA, "columns", data.guessed),
         Fact("beyond", Section.DATA, "not asked", data.beyond),
         Fact("version", Section.AGAIN, "version", f"judgeloop {setup.version}"),
@@ -97,18 +104,29 @@ def state(outcome: Outcome) -> str:
     return outcome.said.upper() if outcome is Outcome.FAILED else outcome.said
 
 
-def on_items(about: Population, items: int, but: int = 0) -> str:
-    """Which items a decision is about: all `but` so many.
+def on_items(about: Population, items: int, but: int = 0, families: int | None = None) -> str:
+    """Which items a decision is about: all `but` so many; and how many families were drawn in their place, if any.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     >>> on_items(Population.THESE_ITEMS, 1200, 20)
     'on 1,180 of these 1,200 items'
+    >>> on_items(Population.ITEMS_LIKE_THESE, 40, families=8)
+    'on items like these (8 families, each counts once; 40 items)'
     """
+    if families is not None:
+        return f"on items like these ({families:,} families, each counts once; {items:,} items)"
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     some = f"{items - but:,} of " if but else ""
     return f"on {some}these {items:,} items" if items != 1 else "on this one item"
+
+
+def of_items(result: RunResult) -> str:
+    """What may be judged, for a sentence that says how much of it was: all items, or families of them."""
+    items, families = count(result.items, "item"), result.data.families
+    each = "an item" if families == result.data.drawn else "several items"
+    return items if families is None else f"{families:,} families, {each} of each ({items})"
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -153,7 +171,7 @@ def headline(result: RunResult, decision: str) -> str:
     """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
     required, first = visible(result.setup.required_winner or ""), result.outcome.said.upper()
     if result.stop_reason is StopKind.CONTROLS:
-        decision = f"no result {on_items(result.about, result.items)}: {stopped(visible(result.stop_sentence))}"
+        decision = f"no result {on_items(result.about, result.items, families=result.data.families)}: {stopped(visible(result.stop_sentence))}"
     elif required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     elif required and result.answer is Outcome.NOT_SHOWN:
@@ -398,8 +416,6 @@ def _given(one: Generated, result: RunResult) -> str:
     reasons = ", ".join(f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why)
     counted = (
         (one.failed, f"without an output{_other_end(one)}{f': {reasons}' if reasons else ''}"),
-        (one.cut, "cut at the limit of tokens"),
-        (one.empty, "empty"),
         (one.thoughts, "with thoughts in tags, which were judged, too"),
         (one.masked, "in which a key was masked"),
         (one.too_long, "too long to be judged"),

@@ -3,15 +3,17 @@
 Their docstrings say what each field of the JSON holds. The question's own `result.py` has its decision.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.records import Abstention, Label, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
 from judgeloop.methods.stats.intervals import wilson_interval
+from judgeloop.methods.stats.neighbours import ALARM
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.words import sentence
 
@@ -110,17 +112,28 @@ class Setup(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataNotes(Part):
-    """What is to be known of the data; `usual_empty` is the number of the baseline's empty outputs.
+    """What is to be known of the data.
+
+    `usual_empty` is the number of the baseline's empty outputs, and `usual_ends` of those that are not whole.
 
     - `items`: number of items in the set
+    - `families`: number of families that are drawn in place of items; null where items are
+    - `drawn`: number of items that may be judged, if families are drawn; else null
+    - `by_prompt`: true if the items of a family have the same prompt, as no column names families
+    - `neighbours`: the p-value of a test of whether verdicts within ten lines of each other agree more than others;
+      null for few verdicts, and where the result is about these items alone
     - `left_out`: a sentence on the items that were left out; empty if none were
-    - `beyond`: rows, in words, of items that the items file does not ask for; empty if there are none
+    - `beyond`: rows, in words, of items that the items file does not ask for, and further outputs to an item of which
+      another file has fewer; empty if there are none
     - `guessed`: a sentence on the columns that were guessed; empty if none were
     - `repeated`: the systems that gave the same output to many items, with the number of items
     - `empty`: the systems that gave an output without text to some items, with the number of items
+    - `ended`: how many outputs of each system are not whole, by their end: `cut`, `filtered`, `failed`, `unknown`
+    - `thoughts`: the files of which outputs hold thoughts in tags, with the number of items
+    - `unanswered`: on how many of these no answer stands behind the thoughts
     """
 
-    HIDDEN = frozenset({"usual_empty"})
+    HIDDEN = frozenset({"usual_empty", "usual_ends"})
 
     items: int
     left_out: str = ""
@@ -128,22 +141,55 @@ class DataNotes(Part):
     guessed: Sentence = ""
     repeated: dict[str, int] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, dict[str, int]] = field(default_factory=dict)
+    thoughts: dict[str, int] = field(default_factory=dict)
+    unanswered: dict[str, int] = field(default_factory=dict)
     usual_empty: int = 0
+    usual_ends: int = 0
+    families: int | None = None
+    drawn: int | None = None
+    by_prompt: bool = False
+    neighbours: float | None = None
 
     @property
     def warnings(self) -> list[Note]:
-        """Items left out; outputs that are repeated, or empty more often than those of the baseline."""
+        """Items left out; neighbours that agree; outputs that repeat, hold thoughts, or are more often not whole."""
         same, empty = self.repeated.items(), self.empty.items()
         partial = note(NoteCode.ITEMS_LEFT_OUT, items=self.items, left_out=self.left_out)
         return [
             *([partial] if self.left_out else []),
+            *([note(NoteCode.NEIGHBOURS, p=self.neighbours)] if (self.neighbours or 1) <= ALARM else []),
             *(note(NoteCode.OUTPUT_REPEATED, system=name, repeated=number, items=self.items) for name, number in same),
             *(
                 note(NoteCode.OUTPUTS_EMPTY, system=name, empty=number)
                 for name, number in empty
                 if number > self.usual_empty
             ),
+            *(
+                note(
+                    NoteCode.OUTPUTS_NOT_WHOLE,
+                    system=name,
+                    outputs=sum(ends.values()),
+                    ended=ends,
+                    said=said_ends(ends),
+                )
+                for name, ends in self.ended.items()
+                if sum(ends.values()) > self.usual_ends
+            ),
+            *(
+                note(NoteCode.THOUGHTS_JUDGED, system=name, thoughts=n, items=self.items, without=self.unanswered[name])
+                for name, n in self.thoughts.items()
+            ),
         ]
+
+
+def said_ends(ends: Mapping[str, int]) -> str:
+    """How many outputs ended in which way, in words.
+
+    >>> said_ends({"cut": 12, "filtered": 1})
+    '12 cut at a limit of tokens, 1 stopped by a filter'
+    """
+    return ", ".join(f"{number:,} {OutputEnd(end).said}" for end, number in ends.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,11 @@ class RunResult(Part):
         return self.data.items
 
     @property
+    def drawable(self) -> int:
+        """Number of items that may be judged: all, or of each family that is drawn so many as are judged."""
+        return self.data.drawn or self.items
+
+    @property
     def about(self) -> Population:
         """The items that the decision is about."""
         return self.setup.about
@@ -174,7 +179,7 @@ class RunResult(Part):
     @property
     def queries_in_all(self) -> int:
         """Number of queries that would judge everything."""
-        return self.items
+        return self.drawable
 
     @property
     def usd_of_all(self) -> float | None:
@@ -338,7 +343,10 @@ class RunResult(Part):
     @property
     def warnings(self) -> tuple[Note, ...]:
         """What to be careful of: few items, flipped verdicts, a doubtful judge, data or bill."""
-        few = [] if self.items >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
+        few = [] if (self.data.families or self.items) >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
+        if few and self.data.families:
+            code = NoteCode.FEW_PROMPTS if self.data.by_prompt else NoteCode.FEW_FAMILIES
+            few = [note(code, families=self.data.families, items=self.items)]
         parts = (self.counts, self.data, self.setup)
         found = [*self.doubts(), *few, *(one for part in parts for one in part.warnings)]
         found += [

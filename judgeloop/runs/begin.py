@@ -14,16 +14,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
+from judgeloop.core.outcomes import Control, ControlTally, Ending, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Population
+from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Pool, Population, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import KeptResult, RunNote
+from judgeloop.methods.stats.neighbours import neighbours_risk
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.providers.redaction import MASK, redact
 from judgeloop.report.page import Fact, Section
@@ -265,21 +268,60 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     )
 
 
-def data_notes(prepared: Prepared[Any]) -> DataNotes:
-    """What is to be known of a run's data."""
+def neighbours_alike(prepared: Prepared[Any], outcome: Ending[Any]) -> float | None:
+    """The p-value of a test of whether verdicts on neighbours in the files agree more than others.
+
+    None where the result is about these items alone, and for few verdicts.
+    """
+    first = {members[0] for members in prepared.parts.members}  # those of one family may agree
+    deciding = [
+        label
+        for label in outcome.labels
+        if label.choice.key in outcome.deciding and (not first or label.choice.position in first)
+    ]
+    judged = [
+        (label.choice.position, label.answer.score if prepared.config.rates else label.answer.preference)
+        for label in deciding
+        if isinstance(label.answer, Verdict)
+    ]
+    if not prepared.sampled or not judged:
+        return None
+    lines, values = zip(*judged, strict=True)
+    rng = np.random.default_rng(prepared.config.seed)
+    return neighbours_risk(np.array(lines), np.array(values, dtype=np.float64), rng)
+
+
+def data_notes(prepared: Prepared[Any], answered: Pool | None = None, neighbours: float | None = None) -> DataNotes:
+    """What is to be known of a run's data; `answered` holds the outputs of systems that answer live.
+
+    `neighbours` is as in the notes.
+    """
     pool, config, joined = prepared.pool, prepared.config, prepared.inputs.joined
+    families = len(prepared.parts.members) or None
     repeated = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
-    empty = {name: pool.count_empty(number) for number, name in enumerate(pool.systems)}
+    whole = answered or pool
+    empty = {name: whole.count_empty(number) for number, name in enumerate(pool.systems)}
+    ends = {name: whole.count_ends(number) for number, name in enumerate(pool.systems)}
+    thoughts = {name: pool.count_thoughts(n) for n, name in enumerate(pool.systems) if n not in pool.live}
+    baseline = config.trusted(pool.systems) if isinstance(config, ContestSettings) else ""
     return DataNotes(
         items=len(pool),
+        neighbours=neighbours,
+        families=families,
+        drawn=families and len(prepared.places),
+        by_prompt=bool(families) and not any(item.family for item in pool.items),
         left_out=joined.left_out,
         beyond=joined.beyond,
         guessed=prepared.inputs.guessed,
         repeated={name: count for name, count in repeated.items() if count >= many},
         empty={name: count for name, count in empty.items() if count},
         # The baseline's outputs say what is usual.
-        usual_empty=empty[config.trusted(pool.systems)] if isinstance(config, ContestSettings) else 0,
+        usual_empty=empty.get(baseline, 0),
+        ended={name: found for name, found in ends.items() if found},
+        thoughts={name: some for name, (some, _) in thoughts.items() if some},
+        unanswered={name: without for name, (some, without) in thoughts.items() if some},
+        usual_ends=sum(ends.get(baseline, {}).values()),
     )
 
 

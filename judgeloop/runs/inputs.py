@@ -5,6 +5,7 @@ settings are reported here, before the first call; nothing is asked or spent. Th
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -22,6 +23,7 @@ from judgeloop.core.memory import uncollected
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import UNLIMITED, Item, Pool, Population, Query
+from judgeloop.core.thoughts import answer_of
 from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Recipe
@@ -37,7 +39,7 @@ from judgeloop.formats.columns import (
     parse_map,
     suggested_map,
 )
-from judgeloop.formats.join import PROMPTS, Joined, join
+from judgeloop.formats.join import PROMPTS, SAMPLE, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
@@ -189,6 +191,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     if config.allow_partial:
         joined = with_verdicts(joined, recorded_files(config.specs))
     joined = with_live(joined, systems, config.output_files, names, items)
+    joined = replace(joined, pool=_without_thoughts(joined.pool, config.strip_thoughts))
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
@@ -212,6 +215,53 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         systems,
         ceiling_of(environment),
     )
+
+
+def _without_thoughts(pool: Pool, names: Sequence[str]) -> Pool:
+    """The pool with the answers alone of these systems: what stands behind thoughts, nothing where these do not end.
+
+    Raises:
+        InputError: a name is that of no system with a file, or its outputs hold no thoughts.
+    """
+    outputs = list(pool.outputs)
+    filed = [name for place, name in enumerate(pool.systems) if place not in pool.live]
+    for name in names:
+        if name not in filed:
+            live = (
+                "; a system that answers live has `strip-thoughts` in its description" if name in pool.systems else ""
+            )
+            raise InputError(f"`strip_thoughts={name}`: expected one of {some(filed)}{did_you_mean(name, filed)}{live}")
+        number = pool.systems.index(name)
+        found = [answer_of(text) for text in outputs[number]]
+        if not any(found):
+            raise InputError(
+                f"`strip_thoughts={name}`: no output of it has an answer behind the end of thoughts, </think>"
+            )
+        outputs[number] = tuple(answer or "" for answer in found)
+    return replace(pool, outputs=tuple(outputs))
+
+
+def check_families(pool: Pool, risk: float) -> None:
+    """Refuse families of items that are too few to tell anything of items like these at this risk.
+
+    That so many draws all speak for one of two level systems has a chance of 1/2 to their power.
+
+    Raises:
+        InputError: says what may be wrong with the columns, and what may be asked instead.
+    """
+    families, fewest = pool.families, math.ceil(-math.log2(risk))
+    instead = "or ask about these items alone with `about=items`"
+    if len(families) == 1 and len({" ".join(item.prompt.split()) for item in pool.items}) == 1:
+        raise InputError(
+            f"all {len(pool):,} prompts are equal: is the input in another column? Say which, as in "
+            f"`map=prompt=COLUMN`, {instead}"
+        )
+    if len(families) < fewest:
+        raise InputError(
+            f"expected items of {fewest} families or more, which a result about items like these takes at "
+            f"`risk={risk:g}`, found {len(families)} in {len(pool):,} items: items of one family, or with the same "
+            f"prompt, are one draw; give more, {instead}"
+        )
 
 
 def check_ledger(config: MoneySettings) -> None:
@@ -331,6 +381,7 @@ def judge_options(
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, named(config.judge), config.specs),
         price=config.judge_price,
+        key_command=config.key_command,
         tie_margin=config.tie_margin or 0.0,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
@@ -372,6 +423,11 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
     if len(judges) > 1 and by_hand:
         raise InputError(
             "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their own"
+        )
+    asked = sum(map(is_remote, config.specs))
+    if config.key_command is not None and asked != 1:
+        raise InputError(
+            f"`key_command` prints the key of one server; expected one judge that is a model, found {asked}"
         )
     if sum(map(is_remote, named(config.judge))) > 1 and config.judge_base_url is not None:
         raise InputError(
@@ -561,6 +617,7 @@ def with_live(
             f"two systems have the same name ({', '.join(name for name, _ in both)}); give other names "
             "with `names=NAME,NAME`"
         )
+    filed = [place for place in range(count) if place not in systems]
     return replace(
         joined,
         pool=Pool(
@@ -568,6 +625,7 @@ def with_live(
             systems=tuple(name for name, _ in both),
             outputs=tuple(texts for _, texts in both),
             live=tuple(sorted(systems)),
+            ends={(filed[system], position): end for (system, position), end in pool.ends.items()},
         ),
     )
 
@@ -583,7 +641,8 @@ def _as_told(item: Item, items: Items) -> Item:
             "of user and assistant that end with the user's, after at most one of system; found "
             f"{', '.join(role for role, _ in messages)}"
         )
-    told = items.told.get((item.id, item.prompt)) or items.told.get((None, item.prompt), {})
+    ids = item.id, item.id.rpartition(SAMPLE)[0], None  # of a further sample, what the item is told
+    told = next((found for one in ids if (found := items.told.get((one, item.prompt)))), {})
     return replace(item, messages=messages, columns={name: _plain(told[name]) for name in told})
 
 

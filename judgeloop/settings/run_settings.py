@@ -73,6 +73,14 @@ class JudgeSettings(MoneySettings):
     judge_base_url: str | None = fields.judge_setting(
         "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
     ).field(None)
+    key_command: str | None = Setting(
+        "Command that prints the key of the judge's server, such as a token of a cloud. It runs without a shell, and again "
+        "when the server refuses the key.",
+        fields.JUDGE,
+        Role.PLACE,
+        metavar="COMMAND",
+        example="az account get-access-token --resource https://cognitiveservices.azure.com",
+    ).field(None)
     judge_name: tuple[str, ...] = fields.judge_setting(
         "Name that stands for the server's address in the keys of verdicts, so that they are found "
         "again at another address. For one judge of several: JUDGE=NAME.",
@@ -167,6 +175,11 @@ class RunSettings(JudgeSettings):
         "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
         metavar="NAME,...",
     ).field(())
+    strip_thoughts: Annotated[tuple[str, ...], Parse(listed)] = fields.items_setting(
+        "Systems whose files hold thoughts in tags: of their outputs only what stands behind `</think>` is judged.",
+        may_set=anybody,
+        metavar="NAME,...",
+    ).field(())
     epoch: Annotated[str | None, fields.EPOCH] = replace(fields.WHICH_EPOCH, file_only=True).field(None)
     max_item_bytes: Annotated[int, Ge(1)] = fields.run_setting(
         "Maximum bytes of an item with its outputs.", fields.ITEMS, file_only=True
@@ -194,9 +207,11 @@ class RunSettings(JudgeSettings):
     ).field(False)
     deadline: fields.Deadline = None
     concurrency: fields.Concurrency = 8
-    lookahead: Annotated[int, Ge(0)] = fields.pace_setting(
-        "Number of steps to ask before the stopping rule has decided: faster, but may cost more.", file_only=True
-    ).field(0)
+    ahead: Annotated[str, fields.AHEAD] = fields.pace_setting(
+        "Number of items to ask about before the stopping rule says that they are needed: faster, but may cost more. "
+        "auto: as long as few verdicts turn out not to be needed, at most 5 % in the mean, or four where that is more.",
+        metavar="NUMBER",
+    ).field(fields.AUTO)
     rpm: fields.CallsAMinute = None
     tpm: fields.TokensAMinute = None
     controls: Annotated[str | None, one_of(("on", "off"))] = fields.report_setting(
@@ -219,6 +234,11 @@ class RunSettings(JudgeSettings):
         if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < least:
             return values | {"min_judgments": int(most)}
         return values
+
+    @property
+    def most_ahead(self) -> int | None:
+        """How many steps are asked ahead of the stopping rule; None for as many as will probably be needed."""
+        return None if self.ahead == fields.AUTO else int(self.ahead)
 
     @property
     def order(self) -> Order:
@@ -292,6 +312,7 @@ class RunSettings(JudgeSettings):
     def files_read(self) -> list[Path]:
         """Every file that the run reads, and its ledger."""
         given = [*files_of(self.output_files), self.items, self.price_file, self.ledger, *recorded_files(self.specs)]
+        given.append(getattr(self, "vectors", None))
         return [path for path in given if isinstance(path, Path)]
 
 

@@ -48,6 +48,15 @@ def test_a_control_shows_a_question_its_own_answer_and_another_ones():
     assert 8 < sum(sides) < 32
 
 
+def test_an_answer_to_an_item_of_the_same_family_is_no_other_answer():
+    rows = [(replace(item, family=f"f{n % 3}"), text) for n, (item, text) in enumerate(answered())]
+    families = {text: item.family for item, text in rows}
+    queries = drawn(rows)
+    assert len(queries) == MOST
+    assert all(len({families[text] for text in query.outputs}) == 2 for query in queries)
+    assert len(drawn([(replace(item, family="all"), text) for item, text in rows])) == MOST, "there are no others"
+
+
 def test_controls_follow_the_judge_and_the_texts_alone():
     rows = answered()
     renamed = [(replace(item, id=f"x{item.id}"), text) for item, text in reversed(rows)]

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.questions import given as places
 
@@ -45,6 +46,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "items": {"items": "items.jsonl"},
     "names": {"names": ("a", "another")},
     "require_winner": {"require_winner": "a", "controls": "off"},
+    "ahead": {"ahead": "12"},
     "controls": {"controls": "off"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
@@ -65,6 +67,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "near_tie": {"rule": "anytime", "near_tie": 0.3},
     "give_up": {"give_up": 0.2},
     "represent": {"selector": "diffuse", "represent": "minilm"},
+    "vectors": {"selector": "diffuse", "vectors": "vectors.npz"},
     "rule": {"rule": "anytime"},
     "baseline": {"baseline": "b"},
     "weak_judges": {"selector": "llm-selector", "rule": "fixed-budget", "weak_judges": 4},
@@ -109,7 +112,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     },
 }
 OF_OTHERS = {"system", "proxy"}  # parts of the keys of outputs, and of the proxy's verdicts
-NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
+NOT_BY_VALUE = {"allow_partial", "map", "epoch", "family_members"}  # each tested by itself
 # To look at vectors or layers.
 TAKES_A_MODEL = {CompareSettings: {"represent"}, EstimateSettings: {"represent", "layer"}}
 
@@ -143,6 +146,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     other = [{"id": item, "prompt": f"Question {item}?", "reference": "yes"} for item in ids]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
     (tmp_path / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')
+    np.savez(tmp_path / "vectors.npz", models=np.array(list("abcd")), embeddings=np.ones((4, 8, 2)))
     for name in ("pairwise", "rating"):
         prompt = (PROMPTS / f"{name}.v1.md").read_text()
         (tmp_path / f"{name}.md").write_text(prompt + "\nTake your time.\n")

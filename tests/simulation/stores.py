@@ -114,6 +114,8 @@ class FaultyConnection(SqliteConnection):
 class FaultyServerConnection(PostgresConnection):
     """A connection to a server, of a process that may die, or that may break."""
 
+    grace_s = 0.0  # the time of the ledger is not that of the world
+
     def __init__(self, address: PostgresAddress, *, read_only: bool = False) -> None:
         self.life = LIFE.get(None)
         self.fault = PLANS.of(self.life)
@@ -283,9 +285,9 @@ class Wire:
         return found
 
     async def reserve(
-        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None, *, instead: Ticket | None = None
+        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None, **more: Any
     ) -> list[list[Ticket]]:
-        return await self._do(self._ledger.reserve(run, groups, budget_p, instead=instead))
+        return await self._do(self._ledger.reserve(run, groups, budget_p, **more))
 
     async def finish(self, run: str) -> None:
         await self._do(self._ledger.finish(run))

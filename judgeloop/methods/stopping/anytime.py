@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.memory import Growing, IncrementalState
-from judgeloop.core.outcomes import Tally
+from judgeloop.core.outcomes import Observed, Tally, scores_of
 from judgeloop.methods.stats.betting import Bettor, interval_of_bounds, log_wealth_path, risk_by_bets
 from judgeloop.methods.stopping.rule import Rule, at_most, in_order, scores_for
 
@@ -70,6 +70,7 @@ class Anytime(Rule):
     near_tie: float | None = None
     name: str = "anytime"
     needs_draws: bool = True
+    takes_means: ClassVar[bool] = True
 
     @property
     def guarantee(self) -> str:
@@ -129,11 +130,11 @@ class Anytime(Rule):
         return bets.risk_after(side, score, wins) <= self.threshold
 
     @cached_property
-    def _on_the_lead(self) -> IncrementalState[int | None, BetPair]:
+    def _on_the_lead(self) -> IncrementalState[Observed, BetPair]:
         return IncrementalState(partial(BetPair, self.items), BetPair.follow)
 
     @cached_property
-    def _on_nearness(self) -> IncrementalState[int | None, BetPair] | None:
+    def _on_nearness(self) -> IncrementalState[Observed, BetPair] | None:
         if self.near_tie is None:
             return None
         return IncrementalState(partial(BetPair, self.items, -self.near_tie), BetPair.follow)
@@ -156,10 +157,9 @@ class BetPair:
     def __post_init__(self) -> None:
         self._bettors = [Bettor(self.items, self.mean) for _ in (0, 1)]
 
-    def follow(self, preference: int | None) -> None:
-        """Go on by one verdict: 1, 0, -1, or None for an abstention, which each side loses."""
-        for side, sign in enumerate((1, -1)):
-            score = -1 if preference is None else sign * preference
+    def follow(self, observed: Observed) -> None:
+        """Go on by one draw; an abstention is lost by each side."""
+        for side, score in enumerate(scores_of(observed)):
             self._bettors[side] = self._bettors[side].after(score)
         self._ahead.clear()
 
@@ -179,7 +179,7 @@ class BetPair:
         return known[count]
 
 
-def followed(tally: Tally, following: IncrementalState[int | None, BetPair]) -> BetPair | None:
+def followed(tally: Tally, following: IncrementalState[Observed, BetPair]) -> BetPair | None:
     """The bets on a tally that grows; None for a tally with a tuple or only counts."""
     preferences = tally.preferences
     if not isinstance(preferences, Growing) or not in_order(tally):

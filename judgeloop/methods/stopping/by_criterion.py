@@ -20,10 +20,12 @@ class ByCriterion:
     in all of them. A label without a score by a criterion counts against both systems; identical outputs are a tie.
     """
 
-    def __init__(self, names: Sequence[str], items: int, risk: float, *, sampled: bool) -> None:
-        self._names, self._items, self._followed = names, items, 0
+    def __init__(self, names: Sequence[str], places: Sequence[int], risk: float, *, sampled: bool) -> None:
+        """`places` are the positions of the items that may be asked about."""
+        self._names, self._items, self._followed = names, max(places) + 1, 0
         self._of_criteria: list[Label] = []
-        self._test = ByGroup([name for name in names for _ in range(items)], risk, sampled=sampled)
+        groups = {number * self._items + place: name for number, name in enumerate(names) for place in places}
+        self._test = ByGroup(groups, risk, sampled=sampled)
 
     def follow(self, labels: Sequence[Label]) -> None:
         """Go on to all `labels`, in the order asked; those of before are among them."""

@@ -6,7 +6,7 @@ group, bounds for its gap, and the choices that would soonest name one more.
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
@@ -100,10 +100,10 @@ class ByGroup(Generic[G]):
     (`sampled`) the p-values are those of `Walk`, for a limit of all the group's items; of these
     items, 1 / the largest wealth of bets (`methods/stats/betting.py`).
 
-    `groups` are those of the items, by position.
+    `groups` are those of the items that may be judged, by position.
     """
 
-    groups: Sequence[G]
+    groups: Mapping[int, G]
     risk: float
     sampled: bool
     _preferences: dict[G, list[int | None]] = field(init=False)
@@ -115,7 +115,7 @@ class ByGroup(Generic[G]):
     @cached_property
     def sizes(self) -> Counter[G]:
         """The number of items of each group."""
-        return Counter(self.groups)
+        return Counter(self.groups.values())
 
     @cached_property
     def levels(self) -> NDArray[np.float64]:

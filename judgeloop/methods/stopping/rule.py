@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.core.outcomes import StopKind, StopReason, Tally, scores_of
 from judgeloop.methods.stats.predictive import ItemsToDecide
 
 LEAST_RISK_SHOWN = 0.001  # a smaller risk is not shown in digits
@@ -30,12 +30,14 @@ class Rule(ABC):
 
     A subclass computes the risk. By default a rule claims no near-ties. `expects_lead` says whether
     who asks expects a system to be ahead: not for "is the second not worse?". `goes_on` says whether
-    more judgments than its limit can decide, by another test.
+    more judgments than its limit can decide, by another test. `takes_means` says whether a draw may score between -1
+    and 1, as the mean of a family does.
     """
 
     threshold: float
     expects_lead: ClassVar[bool] = True
     goes_on: ClassVar[bool] = True
+    takes_means: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -75,6 +77,10 @@ class Rule(ABC):
         wins = (unknown,) if self.guarantee else range(unknown + 1)
         decided = any(self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
         return decided or self.no_difference(_levelled(tally, unknown))
+
+    def chance(self, tally: Tally, more: int) -> float:
+        """The probability that the rule stops within `more` further verdicts: by default 1 where it can be met."""
+        return float(self.can_be_met(tally, more))
 
     @property
     def stronger(self) -> Rule | None:
@@ -148,16 +154,15 @@ def asked(tally: Tally) -> int:
     return tally.judged + tally.abstentions
 
 
-def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
+def scores_for(tally: Tally, side: int) -> NDArray[Any]:
     """The verdicts in the order drawn, as scores for `side`.
 
-    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie. If the order is
-    not known (in a projection from counts), the verdicts are spread evenly.
+    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie; a family's mean lies between. If the
+    order is not known (in a projection from counts), the verdicts are spread evenly.
     """
-    sign = 1 if side == 0 else -1
     if in_order(tally):
-        signed = [-1 if verdict is None else sign * verdict for verdict in tally.preferences]
-        return np.array(signed, dtype=np.int8)
+        scores = [scores_of(observed)[side] for observed in tally.preferences]
+        return np.array(scores, dtype=np.int8 if tally.total is None else np.float64)
     counts = {1: tally.wins[side], -1: tally.wins[1 - side] + tally.abstentions, 0: tally.ties}
     values = np.repeat(np.array(list(counts), dtype=np.int8), list(counts.values()))
     places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts.values()])
@@ -184,6 +189,7 @@ def _with(tally: Tally, more: list[int]) -> Tally:
         wins=(first + more.count(1), second + more.count(-1)),
         ties=tally.ties + more.count(0),
         preferences=(*tally.preferences, *more),
+        total=None if tally.total is None else tally.total + sum(more),
     )
 
 

@@ -56,8 +56,8 @@ def facts(result: Comparison) -> list[Fact]:
     first, second = result.setup.systems
     gap, won, judged = result.of_second[0], result.wins, result.judged
     alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
-    some_of = f"{judged:,} of {count(result.items, 'item')}{result.also_judged}"
-    of = f"all {count(result.items, 'item')}" if judged == result.items else some_of
+    some_of = f"{judged:,} of {said.of_items(result)}{result.also_judged}"
+    of = f"all {said.of_items(result)}" if judged == result.drawable else some_of
     recorded = result.recorded
     own = [
         Fact(
@@ -125,7 +125,7 @@ def decision(result: Comparison) -> str:
 
 def _answer(result: Comparison) -> str:
     first, second = map(visible, result.setup.systems)
-    where = said.on_items(result.about, result.items)
+    where = said.on_items(result.about, result.items, families=result.data.families)
     if result.options.not_worse is not None:
         return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
@@ -156,7 +156,8 @@ def _no_winner(result: Comparison, where: str) -> str:
 
 def _ahead(result: Comparison) -> str:
     """Who is ahead on the items of the set, all of which are judged."""
-    return f"{visible(result.leader or '')} is ahead on these {result.items:,} items"
+    of = "" if result.data.families is None else "one item of each family of "
+    return f"{visible(result.leader or '')} is ahead on {of}these {result.items:,} items"
 
 
 def _on_worse(result: Comparison, where: str, margin: float) -> str:
@@ -200,13 +201,24 @@ def _gap(result: Comparison) -> str:
             f"{result.gap:.2f}{towards} among the judged items; these were not drawn at random, so "
             "it is no estimate for all items"
         )
-    found = f"{result.gap:.2f}{towards}, share of judged items won less share lost{_among_decisive(result)}"
+    found = f"{result.gap:.2f}{towards}, share of judged items won less share lost{_among_decisive(result)}{_by_items(result)}"
     if result.bounds is None or result.bounds[0] == result.bounds[1]:
         return found
     where = "on items like these" if result.setup.sampled else "over all items"
     looks = ", whenever one looks, and so is wider than the test's" if result.recorded else ""
     misses = f"each bound is wrong with probability at most {result.setup.risk_threshold:g}{looks}"
     return f"{found}; {where} {_between(result)} ({misses})"
+
+
+def _by_items(result: Comparison) -> str:
+    """The gap by items, where it speaks for another system than the gap by families."""
+    by_items, gap = result.gap_by_items, result.gap or 0.0
+    if by_items is None or (by_items > 0) - (by_items < 0) == (gap > 0):
+        return ""
+    first, second = result.setup.systems
+    other = first if (result.leader == second) == (by_items < 0) else second
+    towards = f" for {visible(other)}" if by_items else ""
+    return f"; {abs(by_items):.2f}{towards} if each family counts as often as it has items"
 
 
 def _bounds_of_second(result: Comparison) -> str:
@@ -410,7 +422,8 @@ def _means(result: Comparison) -> str:
         beyond = f"; a system that is not better is called so with a chance of {risk}"
     # A promise about items like these is one about these items, as both rules' files prove.
     named = result.winner is not None or most == 1.0
-    both = named and setup.risk_threshold <= most and setup.sampled and not setup.one_order
+    of_items = setup.sampled and not setup.one_order and result.data.families is None
+    both = named and setup.risk_threshold <= most and of_items
     promise = said.promise(result, f"{setup.guarantee}{beyond}{_unless(result)}")
     return f"{promise} {THESE_TOO}" if both else promise
 

@@ -4,8 +4,9 @@
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, chain
 from typing import Any, cast
 
 from judgeloop.catalogue import rule_row, rules_of
@@ -16,7 +17,7 @@ from judgeloop.core.records import UNLIMITED, Draws, Order, Population
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import parse_map
-from judgeloop.formats.join import join
+from judgeloop.formats.join import Joined, Scores, join
 from judgeloop.formats.recorded import read_recorded, scorers_of
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
@@ -25,6 +26,7 @@ from judgeloop.ledger.opening import runs_of
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft, RuleRow
+from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stats.margins import MOST_CALIBRATED, limit_to_pass, margin_passed
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
@@ -38,11 +40,11 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import data_notes, setup_of
+from judgeloop.runs.begin import data_notes, neighbours_alike, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
-from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
+from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
 from judgeloop.settings.setting import Role, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
@@ -89,6 +91,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if config.recorded:
             _check_without_effect(config)
         check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
+        config.check_vectors()
         if config.gap_asked is not None:
             _check_gap(config, *config.gap_asked)
         proved = [row.name for row in rules_of(QUESTION) if row.guaranteed and not row.recorded]
@@ -98,19 +101,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             proves=config.proves,
             instead=f"the rules {alternatives(proved)} with `selector=random`",
         )
-        if config.by_group is not None and config.selector_row.draws is not Draws.EVEN:
-            raise InputError(
-                f"`by_group={config.by_group}` needs uniform random draws, and `selector={config.selector}` makes "
-                "others; use `selector=random`"
-            )
-
-        if config.by_criterion and config.by_group is not None:
-            raise InputError(f"`by_criterion` does not go with `by_group={config.by_group}`: leave one of them out")
-        if config.by_criterion and config.selector_row.draws is not Draws.EVEN:
-            raise InputError(
-                f"`by_criterion` needs uniform random draws, and `selector={config.selector}` makes others; use "
-                "`selector=random`"
-            )
+        _check_further(config)
 
     def inputs(self, config: CompareSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read; of two finished runs, the scores, and the judge that compares them."""
@@ -125,34 +116,46 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         joined = join(runs, allow_partial=config.allow_partial)
         check_winner(config, joined.pool)
         scorers = " and ".join(dict.fromkeys(run.scorer for run in runs))
-        judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin or 0.0)
+        judge = RecordedJudge(scorers, _by_family(joined), tie_margin=config.tie_margin or 0.0)
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
     def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
-        """The groups of all items, if each is tested."""
-        return {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
+        """The groups of all items, if each is tested, and recorded vectors."""
+        groups = {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
+        return groups | config.vectors_digest
 
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
         _check_inputs(config, inputs)
+        members = families_drawn(config, inputs, config.selector_row, config.family_members)
+        items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
         draft = Draft(
-            items=len(inputs.pool),
-            limit=min(config.max_judgments, len(inputs.pool)),
+            items=items,
+            limit=_draws_within(config.max_judgments, members) if several else min(config.max_judgments, items),
             risk=config.risk,
             start=config.min_judgments,
             gap=0.0 if config.gap_asked is None else config.gap_asked[1],
             population=inputs.population,
             settings=config,
             pool=inputs.pool,
+            members=members,
         )
         rule: Rule = config.rule_row.make(draft)
+        if several and not rule.takes_means:
+            raise InputError(
+                f"`family_members={config.family_members}` takes a rule that bets on a mean, and `{rule.name}` counts "
+                "wins; use `rule=anytime`, or leave `family_members` out"
+            )
+        family_of = {place: at for at, family in enumerate(members) for place in family} if several else {}
+        places = list(chain(*members)) or range(len(inputs.pool))
         return Parts(
             config.selector_row.make(draft),
-            Preferences(sampled=draft.sampled),
+            Preferences(sampled=draft.sampled, family_of=family_of),
             rule,
             None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
-            _further(config, inputs, sampled=draft.sampled),
+            _further(config, inputs, places, sampled=draft.sampled),
+            members,
         )
 
     def notice(self, run: Prepared[CompareSettings]) -> str | None:
@@ -162,32 +165,35 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         runs = runs_of(run.config.ledger)
         if any(one.id == run.run_id and one.note.exit_code is not None for one in runs):
             return None
-        items, rule = len(run.pool), _rule(run.parts)
+        items, rule = len(run.places), _rule(run.parts)
         ties = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
         return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
         run, outcome, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
-        config, pool = run.config, run.pool
+        config, pool, places = run.config, run.pool, run.places
         tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
         # Only a question that asks about ties, or goes on to all items, takes them from earlier runs.
         told = config.not_worse is not None or groups is not None
         earlier = ties_of(runs_before(ran.runs, run.run_id, run.asked)) if told else (0, 0)
-        asked = min(len(pool), config.max_judgments) if over else outcome.asked
-        judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=asked, ties=share_of_ties(earlier))
+        asked = min(len(places), config.max_judgments) if over else outcome.asked
+        drawn = -(-asked // run.each)
+        judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=drawn, ties=share_of_ties(earlier))
+        most = min(len(places), config.max_judgments) - asked
+        judgments = Range(*(min(most, run.each * draws) for draws in judgments))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*outcome.labels, *outcome.further]
         if isinstance(groups, ByGroup | ByCriterion):
             groups.follow(labels)
-            judgments = judgments._replace(worst=groups.left if over else len(pool) - outcome.asked)
+            judgments = judgments._replace(worst=groups.left if over else len(places) - outcome.asked)
         done = {label.choice.position for label in labels}
         return Left(
             judgments,
             assumed,
-            [pool.query(position) for position in range(len(pool)) if position not in done],
+            [pool.query(position) for position in places if position not in done],
             len(done),
-            equal=with_an_equal_system(rule, ties, len(pool)),
+            equal=with_an_equal_system(rule, ties, len(places)),
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
 
@@ -196,7 +202,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, outcome = run.config, finished.ending
         more = items = None
-        tally, unasked = outcome.estimate.tally, len(run.pool) - len(outcome.labels)
+        tally, unasked = outcome.estimate.tally, len(run.places) - len(outcome.labels)
         beyond = rule.risk_beyond(tally)
         ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
         if outcome.winner is None and run.booked and not ended:
@@ -204,15 +210,17 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             items = rule.items_to_decide(tally) if run.sampled else None
         elif rule.stronger is not None and beyond is None:
             more = more_to_decide(rule.stronger, tally, run.limits, unasked, sampled=run.sampled)
+        more = more and min(unasked, more * run.each) if run.each > 1 else more
         if isinstance(groups, ByGroup | ByCriterion):
             groups.follow([*outcome.labels, *outcome.further])
-        data, judge = data_notes(run), run.judges[0]
+        data, judge = data_notes(run, finished.pool, neighbours_alike(run, outcome)), run.judges[0]
         scores = None
         if isinstance(judge, RecordedJudge):  # nobody reads the outputs beside recorded scores, which may be missing
-            data = replace(data, empty={}, repeated={})
-            scores = [[judge.scores[item.id, name] for item in run.pool.items] for name in run.pool.systems]
+            data = replace(data, empty={}, repeated={}, ended={}, thoughts={}, unanswered={})
+            judged = [run.pool.items[place] for place in run.places]
+            scores = [[judge.scores[item.id, name] for item in judged] for name in run.pool.systems]
         before = _before(ran)
-        represent = config.represent if config.selector_row.vectors else None
+        represent = config.represented if config.selector_row.vectors else None
         result = result_of(
             finished,
             setup_of(run, rule, config.selector, represent=represent),
@@ -236,7 +244,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             by_criterion=groups.findings() if isinstance(groups, ByCriterion) else None,
             scores=scores,
             risk_beyond=beyond,
+            weights=run.weights if ran.parts.members else None,
         )
+        if tally.total is not None:
+            return result  # a lead in items is not what the bets are on
         return replace(result, course=page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1])))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
@@ -256,12 +267,18 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return page.so_far(tally, systems, longest)
 
 
-def _further(config: CompareSettings, inputs: Inputs, *, sampled: bool) -> Further | None:
-    """What goes on after the decision: tests of groups, or of criteria."""
+def _further(config: CompareSettings, inputs: Inputs, places: Sequence[int], *, sampled: bool) -> Further | None:
+    """What goes on after the decision: tests of groups, or of criteria, of the items at these places."""
     if config.by_criterion:
-        return ByCriterion(inputs.criteria, len(inputs.pool), config.risk, sampled=sampled)
-    groups = [item.group for item in inputs.pool.items]
+        return ByCriterion(inputs.criteria, places, config.risk, sampled=sampled)
+    groups = {place: inputs.pool.items[place].group for place in places}
     return None if config.by_group is None else ByGroup(groups, config.risk, sampled=sampled)
+
+
+def _draws_within(judgments: int, members: Members) -> int:
+    """The most families that so many judgments can be about."""
+    sizes = sorted(map(len, members))
+    return max(1, sum(taken <= judgments for taken in accumulate(sizes)))
 
 
 def _rule(parts: Parts[Tally]) -> Rule:
@@ -285,6 +302,16 @@ def _finished(config: CompareSettings) -> list[Source]:
     if live:
         raise InputError(f"`judge={RECORDED}`: {live[0]} answers live, and has no recorded scores")
     return [one for one in config.output_files if not isinstance(one, str)]
+
+
+def _by_family(joined: Joined) -> Scores:
+    """The recorded scores, each as the mean of its family, whichever member stands for it."""
+    scores, items = dict(joined.scores), joined.pool.items
+    for family in joined.pool.families:
+        for system in joined.pool.systems if len(family) > 1 else ():
+            mean = math.fsum(joined.scores[items[at].id, system] for at in family) / len(family)
+            scores |= {(items[at].id, system): mean for at in family}
+    return scores
 
 
 def _scores_in(config: CompareSettings) -> str:
@@ -321,6 +348,28 @@ def _check_gap(config: CompareSettings, row: RuleRow, gap: float) -> None:
     if config.rule != RULES[0]:
         raise InputError(
             f"`rule={config.rule}` does not go with {asked}, which has a rule of its own; leave one of them out"
+        )
+
+
+def _check_further(config: CompareSettings) -> None:
+    """Refuse tests of groups, of criteria and of families that do not go with one another, or with these draws."""
+    for name in ("by_group", "give_up") if config.family_members > 1 else ():
+        if getattr(config, name) is not None:
+            raise InputError(
+                f"`{name}={getattr(config, name)}` counts wins, and `family_members={config.family_members}` means "
+                "of families; leave one of them out"
+            )
+    if config.by_group is not None and config.selector_row.draws is not Draws.EVEN:
+        raise InputError(
+            f"`by_group={config.by_group}` needs uniform random draws, and `selector={config.selector}` makes "
+            "others; use `selector=random`"
+        )
+    if config.by_criterion and config.by_group is not None:
+        raise InputError(f"`by_criterion` does not go with `by_group={config.by_group}`: leave one of them out")
+    if config.by_criterion and config.selector_row.draws is not Draws.EVEN:
+        raise InputError(
+            f"`by_criterion` needs uniform random draws, and `selector={config.selector}` makes others; use "
+            "`selector=random`"
         )
 
 

@@ -15,6 +15,7 @@ from judgeloop.core.outcomes import (
     ANSWERS,
     BREAKS,
     Condition,
+    Ending,
     Finished,
     Outcome,
     StopKind,
@@ -22,7 +23,7 @@ from judgeloop.core.outcomes import (
     Tally,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item
+from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
@@ -102,6 +103,8 @@ class Comparison(RunResult):
     - `wins`: number of items that each system won
     - `ties`: number of items without a preference
     - `gap`: the leader's share of wins minus the other system's, among the judged items
+    - `gap_by_items`: the same if each family counts as often as it has items; null where items are drawn. Without a
+      leader: first system minus second
     - `gap_biased`: true if the items were picked, so that they do not represent the others
     - `gap_weighted`: true if the draws preferred some items. Then `gap` is an estimate for all
       items, negative if it contradicts the leader (without a leader: first system minus second).
@@ -149,6 +152,7 @@ class Comparison(RunResult):
     groups_cut: StopKind | None = None
     groups_cut_sentence: Sentence = ""
     risk_beyond: float | None = None
+    gap_by_items: float | None = None
 
     @property
     def claim(self) -> Claim | None:
@@ -279,13 +283,13 @@ class Comparison(RunResult):
     def used_up(self) -> bool:
         """Whether a system is ahead on all items for certain, and that is not the question."""
         lead = abs(int.__sub__(*self.wins.values()))
-        asked = self.setup.sampled and self.asked == self.items and not self.setup.one_order
+        asked = self.setup.sampled and self.asked == self.drawable and not self.setup.one_order
         return asked and lead > self.counts.abstentions
 
     @property
     def limit(self) -> int:
         """The most judgments that the run could make: `max_judgments`, or all items if these are fewer."""
-        return min(self.items, self.options.max_judgments or self.items)
+        return min(self.drawable, self.options.max_judgments or self.drawable)
 
     @property
     def calls_of_one_order(self) -> float | None:
@@ -414,17 +418,17 @@ class Comparison(RunResult):
         more = self.more_judgments
         if self.recorded is not None:
             return ()
-        used_up = self.setup.sampled and self.asked == self.items
+        used_up = self.setup.sampled and self.asked == self.drawable
         ended = used_up or self.stop_reason is StopKind.JUDGMENT_LIMIT
         if self.options.gap_asked is not None and self.judged and ended:
             return self._another_run()
-        if self.asked == self.items:
+        if self.asked == self.drawable:
             return self._more_items() if self.setup.sampled else (note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
-            return (note(code, items=self.items),)
+            return (note(code, items=self.drawable),)
         early = self.judged < FEWEST_KNOWN
         code = NoteCode.MORE_JUDGMENTS_EARLY if early else NoteCode.MORE_JUDGMENTS
         about = note(code, judgments=more, usd=self.more_usd)
@@ -449,18 +453,19 @@ class Comparison(RunResult):
     def _more_items(self) -> tuple[Note, ...]:
         """How many further items would decide about items like these."""
         even, likely = self.more_items, self.more_items_likely
+        others = (note(NoteCode.OTHER_FAMILIES),) if self.data.families else ()
         if even is not None and likely is not None:
-            return (note(NoteCode.MORE_ITEMS, even=even, likely=likely),)
+            return (note(NoteCode.MORE_ITEMS, even=even, likely=likely), *others)
         if even is not None:
-            return (note(NoteCode.MANY_MORE_ITEMS, even=even),)
+            return (note(NoteCode.MANY_MORE_ITEMS, even=even), *others)
         if self.more_judgments is None:
             return (note(NoteCode.NO_MORE_ITEMS),)
         wanted = note(NoteCode.ITEMS_WANTED, items=self.more_judgments)
-        return (wanted, note(NoteCode.SECOND_TEST))
+        return (wanted, note(NoteCode.SECOND_TEST), *others)
 
     def _another_run(self) -> tuple[Note, ...]:
         """Which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
-        used_up = self.judged + self.counts.abstentions == self.items
+        used_up = self.asked == self.drawable
         again = note(NoteCode.MORE_ITEMS_ANEW if used_up else NoteCode.ANOTHER_RUN)
         gap = self.options.gap_asked
         assert gap is not None, "the question is about one"
@@ -485,6 +490,7 @@ def result_of(
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     risk_beyond: float | None = None,
+    weights: Mapping[int, float] | None = None,
     before: Sequence[RunNote] = (),
     searched: int = 0,
     findings: Mapping[str | None, GroupFinding] | None = None,
@@ -494,8 +500,9 @@ def result_of(
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     `risk_beyond` is the stated risk of what a rule about a gap says beyond its answer. `findings` are what is
-    shown of each group, None if no group is tested; `by_criterion` are the same of criteria. `before` is what
-    earlier comparisons with the baseline noted, and `searched` is as in the result.
+    shown of each group, None if no group is tested; `by_criterion` are the same of criteria. `weights` say for how
+    many items of its family each position stands, None where items are drawn. `before` is what earlier comparisons
+    with the baseline noted, and `searched` is as in the result.
     """
     outcome, systems = finished.ending, setup.systems
     tally = outcome.estimate.tally
@@ -535,7 +542,20 @@ def result_of(
         groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
         recorded=None if scores is None else _figures(tally, setup, scores),
         risk_beyond=risk_beyond,
+        gap_by_items=None if weights is None else _by_items(outcome, weights),
     )
+
+
+def _by_items(outcome: Ending[Tally], weights: Mapping[int, float]) -> float | None:
+    """The gap if each family counts as often as it has items, for the leader; None without a verdict."""
+    judged = [
+        (weights[label.choice.position], label.answer.preference)
+        for label in outcome.labels
+        if isinstance(label.answer, Verdict) and label.choice.key in outcome.deciding
+    ]
+    items = sum(weight for weight, _ in judged)
+    gap = sum(weight * preference for weight, preference in judged) / items if items else None
+    return gap and (-gap if outcome.estimate.tally.leader == 1 else gap)
 
 
 def _risk(finished: Finished[Tally], setup: Setup, better: float | None, *, whole: bool) -> float | None:

@@ -27,7 +27,7 @@ from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.papers.settings import DiffUseSettings
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Gate, Parse, declared, described, one_of
+from judgeloop.settings.setting import Gate, Parse, Role, Setting, anybody, declared, described, one_of
 from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
@@ -63,6 +63,14 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         "this of zero, at the stated risk. Above 0 and below 1.",
         fields.STOPPING,
     ).field(None)
+    family_members: Annotated[int, Ge(1)] = Setting(
+        "Members of each family that are judged, where families are drawn; the mean of their verdicts counts. Takes the "
+        "rule anytime.",
+        fields.SELECTION,
+        Role.CONTENT,
+        anybody,
+        file_only=True,
+    ).field(1)
     min_gap: fields.MinGap = None
     not_worse: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
         "Ask whether the second system is not worse than the first by this gap (share won less "

@@ -29,7 +29,7 @@ def so_far(tally: Ratings, systems: tuple[str, ...], most: int) -> str:
 
 def facts(result: Estimation) -> list[Fact]:
     """All facts, the score first."""
-    items, judged = count(result.items, "item"), result.judged
+    items, judged = said.of_items(result), result.judged
     exact = judged == result.items and not result.setup.sampled
     of = f"all {items}, so the score is exact" if exact else f"{judged:,} of {items}"
     at_least, at_most = (f"{one:.3f}" for one in result.interval) if result.interval else ("", "")
@@ -75,13 +75,14 @@ def _answer(result: Estimation) -> str:
         return _score_known(result)
     if wanted is not None and result.reach is not None and not result.answer.broke_off:
         return f"{_score_known(result)}; not yet within {wanted:g} of the score, as asked: {said.ended(result)}"
-    where = said.on_items(result.about, result.items)
+    where = said.on_items(result.about, result.items, families=result.data.families)
     return f"No estimate yet of {visible(result.setup.systems[0])} {where}: {said.ended(result)}"
 
 
 def _score_known(result: Estimation) -> str:
     """The score, what it is about, and how exact it is."""
-    name, where = visible(result.setup.systems[0]), said.on_items(result.about, result.items)
+    where = said.on_items(result.about, result.items, families=result.data.families)
+    name = visible(result.setup.systems[0])
     if result.mean is None:
         return f"nothing is known of {name} {where}"
     if result.whole:

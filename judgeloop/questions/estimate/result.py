@@ -25,7 +25,7 @@ from judgeloop.report.result import RunResult
 class EstimateOptions(Part):
     """The settings that only an estimate has.
 
-    - `layer`: the layer of hidden states; null without hidden states
+    - `layer`: the layer of hidden states, and in brackets the number that `auto` found; null without hidden states
     - `strata`: the number of strata in the pool
     - `half_width`: the greatest accepted reach of the interval, null if the run was to go to its
       limit
@@ -96,10 +96,11 @@ class Estimation(RunResult):
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would do, after an end that did not cut the run short."""
-        more = (self.more_judgments or 0) - (self.items - self.asked)
+        more = (self.more_judgments or 0) - (self.drawable - self.asked)
         if self.setup.sampled and more > 0:
-            return (note(NoteCode.ITEMS_WANTED, items=more),)
-        if self.asked == self.items:
+            others = (note(NoteCode.OTHER_FAMILIES),) if self.data.families else ()
+            return (note(NoteCode.ITEMS_WANTED, items=more), *others)
+        if self.asked == self.drawable:
             return (note(NoteCode.ALL_ASKED),)
         if self.options.half_width is None:
             return (note(NoteCode.TOO_FEW_JUDGED),)

@@ -21,7 +21,7 @@ def labels(*scores):
 
 def test_each_criterion_is_tested_as_a_group_with_these_verdicts_would_be():
     found = labels(*[(1.0, 0.0)] * 30, *[(0.0, 0.0)] * 4)
-    test = ByCriterion(NAMES, 40, 0.1, sampled=True)
+    test = ByCriterion(NAMES, range(40), 0.1, sampled=True)
     for known in (5, 20, len(found)):
         test.follow(found[:known])
     groups = ByGroup([name for name in NAMES for _ in range(40)], 0.1, sampled=True)
@@ -37,7 +37,7 @@ def test_each_criterion_is_tested_as_a_group_with_these_verdicts_would_be():
 
 
 def test_it_asks_on_in_the_order_drawn_for_what_is_open():
-    test = ByCriterion(NAMES, 40, 0.1, sampled=True)
+    test = ByCriterion(NAMES, range(40), 0.1, sampled=True)
     test.follow(labels(*[(1.0, 0.5)] * 6))
     left = [Choice(n, None) for n in range(39, 5, -1)]
     asked = test.ask(left)
@@ -51,7 +51,7 @@ def test_it_asks_on_in_the_order_drawn_for_what_is_open():
     [(Verdict(0.5, reason=IDENTICAL), False), (Verdict(1.0), True), (Abstention("refused"), True)],
 )
 def test_what_has_no_score_counts_against_both_unless_the_outputs_are_identical(answer, against):
-    test = ByCriterion(NAMES[:1], 60, 0.1, sampled=True)
+    test = ByCriterion(NAMES[:1], range(60), 0.1, sampled=True)
     known = labels(*[(1.0, 1.0)] * 12)
     test.follow([*[Label(Choice(12 + n, 0.1), answer) for n in range(8)], *known])
     assert (test.findings()["accuracy"].better is None) is against
@@ -63,7 +63,7 @@ def test_no_criterion_is_named_wrongly_more_often_than_the_risk():
     for _ in range(300):
         shared = rng.integers(2, size=(40, 1))
         scores = np.where(rng.random((40, 3)) < 0.5, shared, rng.integers(2, size=(40, 3))).astype(float)
-        test = ByCriterion("abc", 40, 0.1, sampled=True)
+        test = ByCriterion("abc", range(40), 0.1, sampled=True)
         known = [
             Label(Choice(n, 0.1), Verdict(0.5, criteria=dict(zip("abc", row, strict=True))))
             for n, row in enumerate(scores)
