@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
-from judgeloop.core.records import Quote, Usage
+from judgeloop.core.records import Answer, Quote, Usage
 from judgeloop.providers import pricing
-from judgeloop.providers.chat import Chat, ChatSpec, Count, Form, Messages, OrNone, Said, Wire, WireReply
+from judgeloop.providers.chat import Chat, ChatSpec, Count, Form, Messages, OrNone, Read, Said, Wire, WireReply
 from judgeloop.providers.endpoint import Provider
 
 # The output is free, but servers report some tokens of it for every question: no reply may seem to have more than was
@@ -162,9 +162,9 @@ class Decisions(Chat[DecisionT]):
         del events, done
         raise LookupError("a decision is never streamed")
 
-    def _is_truncated(self, message: DecisionT) -> bool:
-        del message
-        return False
+    def _answer(self, call: Hashable, said: Said, usage: Usage | None, read: Read) -> Answer:
+        del call, usage
+        return read(said)  # there is no text that could be empty, or cut
 
     def _said(self, message: DecisionT) -> Decided:
         try:

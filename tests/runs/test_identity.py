@@ -62,6 +62,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "second": {"second": "c.jsonl"},
     "min_gap": {"min_gap": 0.3},
     "by_group": {"by_group": "report"},
+    "by_criterion": {"by_criterion": True, "rubric": "criteria.toml"},
+    "tie_margin": {"tie_margin": 0.1},
     "not_worse": {"not_worse": 0.3, "controls": "off"},
     "near_tie": {"rule": "anytime", "near_tie": 0.3},
     "give_up": {"give_up": 0.2},
@@ -123,6 +125,8 @@ PROMPTS = Path(__file__).parents[2] / "prompts"
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with outputs of four systems, other prompts, and what settings may name."""
     ids = [f"i{number}" for number in range(8)]
+    criteria = '[[criterion]]\nname = "tone"\nquestion = "Which answer is more polite?"\n'
+    (tmp_path / "criteria.toml").write_text(criteria, encoding="utf-8")
 
     def rows(name: str, answer: str, count: int = 8) -> None:
         lines = [
