@@ -330,10 +330,17 @@ def judge_options(
         value = getattr(config, name)
         if value == declared(type(config))[name].default:
             continue
-        judges = " and ".join(f"`judge={one if isinstance(one, str) else one.identity.name}`" for one in config.asked)
+        judges = " and ".join(
+            f"`judge={one if isinstance(one, str) else one.identity.name}`" for one in config.every_judge
+        )
         raise InputError(
             f"`{name}={value}` has no effect with {judges}; it applies to "
             f"{alternatives([row.form for row in JUDGES if name in row.reads])}; leave it out"
+        )
+    remote = sum(map(is_remote, named(config.every_judge)))
+    if config.key_command is not None and remote != 1:
+        raise InputError(
+            f"`key_command` prints the key of one server; expected one judge that is a model, found {remote}"
         )
     return JudgeOptions(
         template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
@@ -368,11 +375,6 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
     if len(judges) > 1 and by_hand:
         raise InputError(
             "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their own"
-        )
-    asked = sum(map(is_remote, named(config.asked)))
-    if config.key_command is not None and asked != 1:
-        raise InputError(
-            f"`key_command` prints the key of one server; expected one judge that is a model, found {asked}"
         )
     if sum(map(is_remote, named(config.judge))) > 1 and config.judge_base_url is not None:
         raise InputError(

@@ -91,7 +91,8 @@ class Comparison(RunResult):
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
       or behind by less than `min_gap`
-    - `risk`: the stated risk of `claim`; without one, of naming the leader now, or of passing now
+    - `risk`: the stated risk of `claim`; without one, of naming the leader now, or of passing now; null where the rule
+      states none, and not all items were judged
     - `better`: true if the winner, or the system that is not worse, is shown to be better
     - `worse_by_margin`: true if the second system is shown to be worse by more than `not_worse`
     - `risk_beyond`: the stated risk of `better` or `worse_by_margin`, if the question was about a gap;
@@ -125,7 +126,7 @@ class Comparison(RunResult):
     job: ClassVar[str] = "compare"
 
     options: CompareOptions
-    risk: float
+    risk: float | None
     wins: dict[str, int]
     ties: int
     gap: float | None
@@ -490,7 +491,7 @@ def result_of(
     shown of each group; None if no group is tested. `before` is what earlier comparisons with the
     baseline noted, and `searched` is as in the result.
     """
-    outcome, systems = finished.outcome, setup.systems
+    outcome, systems = finished.ending, setup.systems
     tally = outcome.estimate.tally
     every = [*outcome.labels, *outcome.further]
     labels = label_rows(every, systems, items, outcome.deciding)
@@ -507,7 +508,7 @@ def result_of(
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=_risk(finished, setup.risk_threshold, better, whole=whole),
+        risk=_risk(finished, setup, better, whole=whole),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
@@ -530,13 +531,15 @@ def result_of(
     )
 
 
-def _risk(finished: Finished[Tally], threshold: float, better: float | None, *, whole: bool) -> float:
+def _risk(finished: Finished[Tally], setup: Setup, better: float | None, *, whole: bool) -> float | None:
     """The stated risk: of the claim, of "better" where a rule about a gap says so, or of naming now."""
-    outcome = finished.outcome
+    outcome = finished.ending
     if whole and (outcome.winner is not None or outcome.stop.kind in ANSWERS):
         return 0.0
+    if not rule_row("compare", setup.rule).states_risk:
+        return None
     if outcome.stop.kind is StopKind.NO_DIFFERENCE:
-        return threshold
+        return setup.risk_threshold
     return outcome.estimate.risk if better is None or outcome.winner is None else better
 
 
