@@ -105,7 +105,9 @@ task = {
 results = lm_eval.simple_evaluate(model=Answers(), tasks=[task], log_samples=True, bootstrap_iters=0)
 tracker = EvaluationTracker(output_path=out)
 tracker.general_config_tracker.model_name_sanitized = "demo__new"
-for name, rows in results["samples"].items():
+samples = results.pop("samples")
+tracker.save_results_aggregated(results=results, samples=samples)
+for name, rows in samples.items():
     tracker.save_results_samples(task_name=name, samples=rows)
 """
 MLFLOW = """
@@ -125,8 +127,7 @@ data = pandas.DataFrame({
 })
 with mlflow.start_run():
     metric = make_metric(eval_fn=same, greater_is_better=True, name="same")
-    found = mlflow.models.evaluate(data=data, predictions="outputs", targets="targets", extra_metrics=[metric])
-    mlflow.log_table(found.tables["eval_results_table"], "eval_results_table.json")
+    mlflow.models.evaluate(data=data, predictions="outputs", targets="targets", extra_metrics=[metric])
 """
 RAGAS = """
 import os, sys

@@ -376,6 +376,11 @@ def judge_options(
         )
     others = any(row.verdicts and not row.decides for row in rows)
     template, decision = _templates(config, rating=rating, deciding=deciding, others=others)
+    remote = sum(map(is_remote, named(config.every_judge)))
+    if config.key_command is not None and remote != 1:
+        raise InputError(
+            f"`key_command` prints the key of one server; expected one judge that is a model, found {remote}"
+        )
     return JudgeOptions(
         template=template,
         deciding=decision,
@@ -425,11 +430,6 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
     if len(judges) > 1 and by_hand:
         raise InputError(
             "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their own"
-        )
-    asked = sum(map(is_remote, config.specs))
-    if config.key_command is not None and asked != 1:
-        raise InputError(
-            f"`key_command` prints the key of one server; expected one judge that is a model, found {asked}"
         )
     if sum(map(is_remote, named(config.judge))) > 1 and config.judge_base_url is not None:
         raise InputError(

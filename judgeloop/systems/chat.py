@@ -396,8 +396,6 @@ def _environment(kind: type[Chat[Any]], options: SystemOptions) -> dict[str, str
         InputError: the variable is not set, holds a key that belongs elsewhere, or has no address.
     """
     provider, given = kind.provider, options.key_variable
-    if given is not None and options.key_command is not None:
-        raise InputError(f"`system={options.name}.key-command`: expected this or `key-variable`, found both")
     found = {name: text for name, text in options.environment.items() if not name.endswith(KEY_ENDING)}
     own = provider.key_variable
     if given is None:

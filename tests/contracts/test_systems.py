@@ -196,12 +196,12 @@ def test_code_that_fails_has_lost_and_is_booked_at_its_maximum(chat_server, kind
 # Which options are part of the key of an output and of the run's id; the others are part of neither.
 # None is part of the key of a verdict, which knows the text of an output alone.
 IN_THE_KEY = {
-    "base-url": True, "key-variable": False, "price": False, "timeout": False, "max-tokens": True,
+    "base-url": True, "key-variable": False, "key-command": False, "price": False, "timeout": False, "max-tokens": True,
     "version": True, "max-cost": False, "pass-env": True, "concurrency": False,
     "outputs-since": False,
 }  # fmt: skip
 OTHER = {
-    "base-url": "http://127.0.0.1:9/v1", "key-variable": "OTHER", "price": "3,4", "timeout": "5s",
+    "base-url": "http://127.0.0.1:9/v1", "key-variable": "OTHER", "key-command": "print-key", "price": "3,4", "timeout": "5s",
     "max-tokens": "77", "version": "2", "max-cost": "0.5", "pass-env": "MINE", "concurrency": "3",
     "outputs-since": "2026-01-01",
 }  # fmt: skip

@@ -134,4 +134,4 @@ def test_a_command_for_several_judges_or_none_is_refused(chat_server, tmp_path):
     more = ["--judge", "anthropic/m", "--key-command", command(tmp_path)]
     done = compared(chat_server, tmp_path, *more)
     assert done.exit_code == 2
-    assert not (tmp_path / "count").exists() or not chat_server.requests
+    assert not (tmp_path / "count").exists()
