@@ -72,9 +72,13 @@ def made() -> dict[Path, str]:
 
 
 def file_formats() -> str:
-    """The page of file formats, which is written by hand but for two tables: each ends with a comment that names it."""
+    """The page of file formats, which is written by hand but for its tables: each ends with a comment that names it."""
     rows = {
         "formats": [f"| {row.title} | {row.files} | {row.scores or '—'} |" for row in FORMATS],
+        "readings": [
+            f"| {row.title} | {' | '.join(one or '—' for one in (row.reading.tried, row.reading.repeats, row.reading.errors, row.reading.ends))} |"
+            for row in FORMATS
+        ],
         "columns": [
             f"| {field} | {'; '.join(', '.join(f'`{name}`' for name in names[field]) for names in (KNOWN, GUESSES))} |"
             for field in FIELDS

@@ -18,7 +18,6 @@ import click
 
 from judgeloop.cli.options import OF_RUNS, settings_command
 from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
-from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
 from judgeloop.report.page import COST, Fact, Section, costs
@@ -108,7 +107,7 @@ class Asking(Generic[R]):
         read: Read = click.get_current_context().obj
         with unfinished(() if dry_run else output, self.question.name):
             if dry_run:
-                check_dry_run()
+                say_not_written()
                 output = ()
             config = self.question.settings().of(**given)
             check_outputs(output, config.files_read())
@@ -217,15 +216,11 @@ def _advised(reason: str) -> str:
     return f"{quoted}{mark}{as_flags(advice)}"
 
 
-def check_dry_run() -> None:
-    """Refuse `-o` on the command line of a dry run; one from a file or the environment may stay.
-
-    Raises:
-        InputError: says what to do instead.
-    """
+def say_not_written() -> None:
+    """Say of `-o` on the command line of a dry run that there is no result to write."""
     read: Read = click.get_current_context().obj
     if read.origins.get(RESULT_FILE) == COMMAND_LINE:
-        raise InputError("-o is for a result, and a dry run has none; print it with --json")
+        say("a dry run has no result: the files of -o are not written")
 
 
 def warn_of_place(ledger: Address) -> None:

@@ -5,7 +5,7 @@ What is asked and answered is in `records.py`. Money is in integer picodollars (
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
@@ -288,7 +288,8 @@ class Generated:
     - `unjudged`: number of outputs that no judge was asked about
     - `failed`: on how many items it failed by itself; of these `lost` to a rival, or left out and `spared`
     - `why`: the most frequent reasons for that, each with its number of items
-    - `cut`, `empty`: how many outputs reached the limit of tokens, and have no text
+    - `ended`: how many outputs are not whole, by the way in which they ended: cut, filtered, failed, unknown
+    - `empty`: how many outputs have no text
     - `thoughts`, `masked`: how many have thoughts in tags, and a key of the caller's that was masked
     - `too_long`: how many items were too long to be judged, of which its output is the longest text
     - `models`: the model names that its server reported
@@ -307,7 +308,7 @@ class Generated:
     unjudged: int
     failed: int
     why: tuple[tuple[str, int], ...] = ()
-    cut: int
+    ended: dict[str, int] = field(default_factory=dict)
     empty: int
     thoughts: int = 0
     masked: int = 0

@@ -13,6 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
+from judgeloop.core.ends import OutputEnd
+from judgeloop.core.thoughts import answer_of, holds_thoughts
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -240,7 +243,7 @@ class Output:
 
     - `text`: the text to judge; None if the system failed by itself, and `failed` says how: a
       filter blocked it, or its thoughts used up the limit.
-    - `cut`: True if the text reached the limit of tokens.
+    - `ended`: how the text ended.
     - `cost_p`: its price in picodollars. `tokens`: of the output, None if not reported.
     - `seconds`: from the request to the end of the reply. `model`: as the server named it.
     - `at`: when it was recorded (ISO 8601, UTC); empty while it is not. `fresh`: True if this
@@ -249,7 +252,7 @@ class Output:
 
     text: str | None
     failed: str = ""
-    cut: bool = False
+    ended: OutputEnd = OutputEnd.WHOLE
     cost_p: int = 0
     tokens: int | None = None
     seconds: float = 0.0
@@ -366,7 +369,8 @@ class Pool:
     """Items, and each system's output on each item: `outputs[system][position]`.
 
     `live` holds the systems that answer when they are asked. The outputs that they have not given
-    are empty, and `known` holds the positions of those that they have, by system.
+    are empty, and `known` holds the positions of those that they have, by system. `ends` says how outputs ended that
+    are not whole, by system and position.
     """
 
     items: tuple[Item, ...]
@@ -374,6 +378,7 @@ class Pool:
     outputs: tuple[tuple[str, ...], ...]
     live: tuple[int, ...] = ()
     known: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    ends: Mapping[tuple[int, int], OutputEnd] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.systems) != len(self.outputs):
@@ -405,6 +410,12 @@ class Pool:
             tuple(self.items[place] for place in places),
             self.systems,
             tuple(tuple(texts[place] for place in places) for texts in self.outputs),
+            ends={
+                (system, new): self.ends[system, old]
+                for new, old in enumerate(places)
+                for system in range(len(self.systems))
+                if (system, old) in self.ends
+            },
         )
 
     def most_repeated(self, system: int) -> int:
@@ -414,6 +425,16 @@ class Pool:
     def count_empty(self, system: int) -> int:
         """On how many items the output of a system has no text."""
         return sum(not output.strip() for output in self._given(system))
+
+    def count_thoughts(self, system: int) -> tuple[int, int]:
+        """How many outputs of a system hold thoughts, and how many of these have no answer behind them."""
+        thinking = [output for output in self._given(system) if holds_thoughts(output)]
+        return len(thinking), sum(not answer_of(output) for output in thinking)
+
+    def count_ends(self, system: int) -> dict[str, int]:
+        """How many outputs of a system ended in which way, but for whole ones."""
+        counts = Counter(end for (of, _), end in self.ends.items() if of == system)
+        return {str(end): counts[end] for end in OutputEnd if counts[end]}
 
     def query(self, position: int, systems: tuple[int, ...] = (0, 1)) -> Query:
         """The query on the item at `position`: compares two `systems`, or rates one."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
@@ -23,7 +24,7 @@ from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger, place_of
 from judgeloop.ledger.records import Reservation, Ticket
 from judgeloop.providers.catalogue import likely_model
-from judgeloop.providers.pricing import Metered, age_sentence, old_prices, today
+from judgeloop.providers.pricing import Metered, Renamed, age_sentence, old_prices, today
 from judgeloop.report.facts import tokens
 from judgeloop.report.terminal import wrapped
 from judgeloop.report.words import WIDTH, visible
@@ -88,7 +89,7 @@ async def examine(
         return [*findings, Finding("verdict", None, "skipped: this judge makes no network calls")]
     answerer = Answerer.judge(judge, config.judge_timeout)
     server, answer = await _booked(config, judge.identity.name, judge, answerer, call)
-    return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
+    return [*findings, *server, *_renamed(judge), *([] if answer is None else [_verdict(answer, call)])]
 
 
 async def examine_system(config: DoctorSettings, name: str, environment: Mapping[str, str]) -> list[Finding]:
@@ -108,7 +109,13 @@ async def examine_system(config: DoctorSettings, name: str, environment: Mapping
     if any(finding.fine is False for finding in findings):
         return findings
     server, answer = await _booked(config, name, system, Answerer.system(name, system), TOLD)
-    return [*findings, *server, *([] if answer is None else [_output(system, answer)])]
+    return [*findings, *server, *_renamed(system), *([] if answer is None else [_output(system, answer)])]
+
+
+def _renamed(one: Judge | System) -> list[Finding]:
+    """Say what the server calls a model that has the user's price."""
+    said = one.price_note if isinstance(one, Renamed) else ""
+    return [Finding("price", True, said)] if said else []
 
 
 async def _booked(
@@ -152,10 +159,11 @@ def _output(system: System, answer: Answer | Output) -> Finding:
     output = system.read(answer)
     if output.text is None:
         return Finding("output", False, f"it gave no output: {output.failed}")
-    ended = "the limit cut it" if output.cut else "it ended by itself"
+    whole = output.ended is OutputEnd.WHOLE
+    ended = "it ended by itself" if whole else f"it was {output.ended.said}"
     shown = " ".join(output.text.split())[:SHOWN]
     said = f"{len(output.text):,} characters after {output.seconds:.1f} s; {ended}: {shown!r}"
-    return Finding("output", None if output.cut or not shown else True, said)
+    return Finding("output", None if not (whole and shown) else True, said)
 
 
 async def _try(

@@ -68,6 +68,11 @@ class ChatJudge(BaseJudge):
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
         return self.chat.tier_note
 
+    @property
+    def price_note(self) -> str:
+        """What the server calls the model that has the user's price, in a sentence; empty if it says nothing new."""
+        return self.chat.price_note
+
     def quote(self, call: Call) -> Quote:
         """The worst case: a token per byte of input, and the limit of output tokens."""
         return self.chat.quote(call, self._messages(call))

@@ -32,6 +32,7 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeVar, cast, final
 
+from judgeloop.core.ends import ended
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.outcomes import Spend
@@ -122,8 +123,8 @@ REMEMBER = f"""INSERT INTO verdicts (attempt, key, score, reason, probabilities,
     SELECT id, key, :score, :reason, :probabilities, :crc FROM attempts WHERE id = :id AND ended = '{End.VERDICT}'
     ON CONFLICT (key) DO NOTHING"""
 # No output is older than its run, wherever the clock was set: a run knows its own by that.
-KEEP_OUTPUT = f"""INSERT INTO outputs (attempt, cost_p, key, text, failed, cut, tokens, seconds, model, created_at, crc)
-    SELECT a.id, a.charged_p, a.key, :text, :failed, :cut, :tokens, :seconds, :model,
+KEEP_OUTPUT = f"""INSERT INTO outputs (attempt, cost_p, key, text, failed, ended, tokens, seconds, model, created_at, crc)
+    SELECT a.id, a.charged_p, a.key, :text, :failed, :ended, :tokens, :seconds, :model,
         greatest(greatest(:now, :since), r.created_at), :crc
     FROM attempts a JOIN runs r ON r.id = a.run WHERE a.id = :id AND a.ended = '{End.OUTPUT}'
     AND NOT EXISTS (SELECT 1 FROM outputs o WHERE o.key = a.key AND o.created_at >= :since)"""
@@ -132,7 +133,7 @@ CLOSE = """UPDATE attempts SET state = :state, ended = :end, charged_p = :cost_p
 DROP = "DELETE FROM attempts WHERE id = :id AND ended IS NULL"
 VERDICTS = """SELECT v.key, v.score, v.reason, v.probabilities, v.crc, a.model, a.ended_at
     FROM verdicts v LEFT JOIN attempts a ON a.id = v.attempt WHERE v.key = ANY(:keys)"""
-OUTPUTS = """SELECT key, text, failed, cut, cost_p, tokens, seconds, model, created_at, crc FROM outputs
+OUTPUTS = """SELECT key, text, failed, ended, cost_p, tokens, seconds, model, created_at, crc FROM outputs
     WHERE key = ANY(:keys) AND created_at >= :since ORDER BY created_at, seq"""
 SUM = "CAST(coalesce(sum({0}) FILTER (WHERE {1}), 0) AS BIGINT)"
 SPENT = f"""SELECT {SUM.format("charged_p", "opener = :opener AND rehearsed = 0")} AS now_p,
@@ -602,8 +603,8 @@ def settling(ticket: Ticket, reply: Reply) -> list[Statement]:
         return [(SETTLE, values), (REMEMBER, known | {"crc": crc}), (VERDICTS, under)]
     if isinstance(answer, Output):
         names = ("text", "failed", "tokens", "seconds", "model")
-        known = {name: getattr(answer, name) for name in names} | {"id": ticket.attempt, "cut": int(answer.cut)}
-        known["crc"] = checksum(ticket.key, answer.text, answer.failed, known["cut"])
+        known = {name: getattr(answer, name) for name in names} | {"id": ticket.attempt, "ended": str(answer.ended)}
+        known["crc"] = checksum(ticket.key, answer.text, answer.failed, known["ended"])
         return [(SETTLE, values), (KEEP_OUTPUT, known | under), (OUTPUTS, under)]
     return [(SETTLE, values)]
 
@@ -643,10 +644,10 @@ def outputs_of(found: Found) -> dict[str, Output]:
         DamagedLedgerError: one is not as it was written.
     """
     outputs = {}
-    for key, text, failed, cut, cost_p, tokens, seconds, model, created_at, crc in found.rows:
-        if crc != checksum(key, text, failed, cut):
+    for key, text, failed, how, cost_p, tokens, seconds, model, created_at, crc in found.rows:
+        if crc != checksum(key, text, failed, how):
             raise changed("output", key)
-        outputs[key] = Output(text, failed, bool(cut), cost_p, tokens, seconds, model, created_at)
+        outputs[key] = Output(text, failed, ended(how), cost_p, tokens, seconds, model, created_at)
     return outputs
 
 

@@ -25,7 +25,7 @@ ANSWERS = ("verdicts", "disputed", "outputs")
 CHECKED: tuple[tuple[str, str, Callable[..., object]], ...] = (
     ("verdicts", "crc, key, score, reason, probabilities", checksum),
     ("disputed", "crc, key, score, reason, probabilities", checksum),
-    ("outputs", "crc, key, text, failed, cut", checksum),
+    ("outputs", "crc, key, text, failed, ended", checksum),
     ("results", "headline_crc, headline", checksum),
     ("results", "crc, text, document, digests", checksum),
     ("judged", "digest, text", digest),

@@ -239,6 +239,18 @@ def _seconds(text: str, unit_s: float) -> float | None:
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
+def _waiting(seconds: float) -> str:
+    """A time that a server asks to wait, for people.
+
+    >>> [_waiting(seconds) for seconds in (0.25, 7, 90, 5400, 1_382_400)]
+    ['0.25 s', '7 s', '90 s', '90 minutes', '16 days']
+    """
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.3g} {unit}"
+    return f"{seconds:g} s"
+
+
 def ending(error: Any, endpoint: Endpoint) -> JudgeError:
     """How an attempt ended, by the error of an SDK.
 
@@ -329,7 +341,7 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
     status, wait_s = failure.status, failure.wait_s
     what = failure.title + (f", {codes[0]}" if codes else "")
     if wait_s is not None:
-        what += f", asks to wait {wait_s:g} s"
+        what += f", asks to wait {_waiting(wait_s)}"
     # With 401, servers quote a part of the key.
     quoted = endpoint.quoted(failure.message, in_part=status == HTTPStatus.UNAUTHORIZED)
     said = f'; the server says: "{quoted}"' if quoted else ""
@@ -342,7 +354,7 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
     if BAD_KEY & set(codes) or status in _BAD_KEY:
         wrong = "no key was sent" if endpoint.api_key == NO_KEY else "the key is not accepted for this request"
         names = endpoint.names
-        text = f"{what}: {wrong} (a server set by `{names.base_url}` gets {names.key}){said}"
+        text = f"{what}: {wrong} (a server set by {names.address} gets {names.key}){said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=late)
     if status in _CROWDED:
         scarce = any(_SCARCE.search(text) for text in (*codes, failure.message))

@@ -131,7 +131,15 @@ def tls(ca_file: str | None, ca_dir: str | None) -> ssl.SSLContext:
 def hooks(endpoint: Endpoint) -> dict[str, list[Any]]:
     """The event hooks; request headers are removed unless the address is the provider's."""
     plain = partial(plain_headers, key=endpoint.api_key)
-    return {"request": [] if endpoint.own else [plain], "response": [bound_body]}
+    request: list[Any] = [] if endpoint.own else [plain]
+    request += [partial(latest_key, endpoint=endpoint)] if endpoint.printed else []
+    return {"request": request, "response": [bound_body]}
+
+
+async def latest_key(request: httpx2.Request, *, endpoint: Endpoint) -> None:
+    """Send the latest key that a command printed, and no other: a token is a bearer's, whatever the server."""
+    request.headers.pop("x-api-key", None)
+    request.headers["authorization"] = f"Bearer {endpoint.key}"
 
 
 async def plain_headers(request: httpx2.Request, *, key: str) -> None:

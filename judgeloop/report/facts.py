@@ -12,6 +12,7 @@ from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated,
 from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.page import COST, Fact, Section, costs, told
+from judgeloop.report.records import said_ends
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
@@ -84,6 +85,12 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact("price", Section.COST, "price", setup.prices),
         Fact("tier", Section.COST, "tier", setup.tier),
         Fact("empty", Section.DATA, "empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
+        Fact(
+            "ends",
+            Section.DATA,
+            "not whole",
+            "; ".join(f"{visible(name)}: {said_ends(ends)}" for name, ends in data.ended.items()),
+        ),
         Fact("columns", Section.DATA, "columns", data.guessed),
         Fact("beyond", Section.DATA, "not asked", data.beyond),
         Fact("version", Section.AGAIN, "version", f"judgeloop {setup.version}"),
@@ -407,8 +414,6 @@ def _given(one: Generated, result: RunResult) -> str:
     reasons = ", ".join(f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why)
     counted = (
         (one.failed, f"without an output{_other_end(one)}{f': {reasons}' if reasons else ''}"),
-        (one.cut, "cut at the limit of tokens"),
-        (one.empty, "empty"),
         (one.thoughts, "with thoughts in tags, which were judged, too"),
         (one.masked, "in which a key was masked"),
         (one.too_long, "too long to be judged"),

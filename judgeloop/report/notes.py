@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any
 
 from judgeloop.core.jsonable import Say, plain
-from judgeloop.report.words import about, count, dollars, per_cent, visible
+from judgeloop.report.words import about, count, dollars, expected, per_cent, visible
 
 
 class NoteCode(enum.StrEnum):
@@ -26,6 +26,8 @@ class NoteCode(enum.StrEnum):
     NEIGHBOURS = "neighbours"
     OUTPUT_REPEATED = "output_repeated"
     OUTPUTS_EMPTY = "outputs_empty"
+    OUTPUTS_NOT_WHOLE = "outputs_not_whole"
+    THOUGHTS_JUDGED = "thoughts_judged"
     PRICES_OLD = "prices_old"
     ASKED_ANEW = "asked_anew"
     USAGE_NOT_BELIEVED = "usage_not_believed"
@@ -86,6 +88,9 @@ TEXTS: dict[NoteCode, str] = {
     "not hold. Name what they share: `map=family=COLUMN`.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
+    NoteCode.OUTPUTS_NOT_WHOLE: "Not all outputs of {system} are whole: {said}.",
+    NoteCode.THOUGHTS_JUDGED: "{thoughts:,} of {items:output} of {system} hold thoughts in tags, which are judged, too; {without:,} "
+    "have no answer behind them. `strip_thoughts={system}` has the answers judged alone.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
     "changed: update genai-prices, or set `judge_price` (for a system `system=NAME.price`).",
     NoteCode.ASKED_ANEW: "{why}",
@@ -124,10 +129,10 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
     NoteCode.OUT_OF_REACH: "If it goes on like this, judging all {items:item} would not decide. It may go otherwise.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
-    NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:about} would be enough.",
+    NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:expected} would be enough.",
     NoteCode.USUAL_JUDGMENTS: "A search among as many systems usually takes about {judgments:more judgment}{usd:about}.",
     NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: if it goes on like this, about "
-    "{judgments:more judgment}{usd:about} would be enough.",
+    "{judgments:more judgment}{usd:expected} would be enough.",
     NoteCode.SAME_TEST: "To go on is no second test.",
     NoteCode.SECOND_TEST: "That is a second test, with a risk of its own.",
     NoteCode.MORE_FOR_BETTER: "To show that {system} is better would take about "
@@ -140,7 +145,8 @@ TEXTS: dict[NoteCode, str] = {
     "{limit:judgment}.",
     NoteCode.MORE_ITEMS_ANEW: "More items make another run, with a risk of its own.",
     NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, which is one.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the maximum cost.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} in the worst case, which is reserved; "
+    "most cost far less.",
     NoteCode.RAISE_NIGHT: "To go on in the night {night}, raise the budget that its pairs share, in the file of the suite or "
     "by `judgeloop suite --budget`, and this pair's own if it has one: {usd:dollars} more covers "
     "{judgments:more judgment} at the maximum cost.",
@@ -170,7 +176,12 @@ def note(code: NoteCode, **values: Any) -> Note:
     return Note(code, values)
 
 
-SHOWN: Mapping[str, Callable[[float], str]] = {"about": about, "dollars": dollars, "share": per_cent}
+SHOWN: Mapping[str, Callable[[float], str]] = {
+    "about": about,
+    "expected": expected,
+    "dollars": dollars,
+    "share": per_cent,
+}
 
 
 class _Sentences(Formatter):

@@ -3,10 +3,11 @@
 Their docstrings say what each field of the JSON holds. The question's own `result.py` has its decision.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.records import Abstention, Label, Population, Verdict
@@ -109,7 +110,9 @@ class Setup(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataNotes(Part):
-    """What is to be known of the data; `usual_empty` is the number of the baseline's empty outputs.
+    """What is to be known of the data.
+
+    `usual_empty` is the number of the baseline's empty outputs, and `usual_ends` of those that are not whole.
 
     - `items`: number of items in the set
     - `families`: number of families that are drawn in place of items; null where items are
@@ -123,9 +126,12 @@ class DataNotes(Part):
     - `guessed`: a sentence on the columns that were guessed; empty if none were
     - `repeated`: the systems that gave the same output to many items, with the number of items
     - `empty`: the systems that gave an output without text to some items, with the number of items
+    - `ended`: how many outputs of each system are not whole, by their end: `cut`, `filtered`, `failed`, `unknown`
+    - `thoughts`: the files of which outputs hold thoughts in tags, with the number of items
+    - `unanswered`: on how many of these no answer stands behind the thoughts
     """
 
-    HIDDEN = frozenset({"usual_empty"})
+    HIDDEN = frozenset({"usual_empty", "usual_ends"})
 
     items: int
     left_out: str = ""
@@ -133,7 +139,11 @@ class DataNotes(Part):
     guessed: Sentence = ""
     repeated: dict[str, int] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, dict[str, int]] = field(default_factory=dict)
+    thoughts: dict[str, int] = field(default_factory=dict)
+    unanswered: dict[str, int] = field(default_factory=dict)
     usual_empty: int = 0
+    usual_ends: int = 0
     families: int | None = None
     drawn: int | None = None
     by_prompt: bool = False
@@ -141,7 +151,7 @@ class DataNotes(Part):
 
     @property
     def warnings(self) -> list[Note]:
-        """Items left out; neighbours that agree; outputs that are repeated, or empty more often than the baseline's."""
+        """Items left out; neighbours that agree; outputs that repeat, hold thoughts, or are empty or cut more often."""
         same, empty = self.repeated.items(), self.empty.items()
         partial = note(NoteCode.ITEMS_LEFT_OUT, items=self.items, left_out=self.left_out)
         return [
@@ -153,7 +163,31 @@ class DataNotes(Part):
                 for name, number in empty
                 if number > self.usual_empty
             ),
+            *(
+                note(
+                    NoteCode.OUTPUTS_NOT_WHOLE,
+                    system=name,
+                    outputs=sum(ends.values()),
+                    ended=ends,
+                    said=said_ends(ends),
+                )
+                for name, ends in self.ended.items()
+                if sum(ends.values()) > self.usual_ends
+            ),
+            *(
+                note(NoteCode.THOUGHTS_JUDGED, system=name, thoughts=n, items=self.items, without=self.unanswered[name])
+                for name, n in self.thoughts.items()
+            ),
         ]
+
+
+def said_ends(ends: Mapping[str, int]) -> str:
+    """How many outputs ended in which way, in words.
+
+    >>> said_ends({"cut": 12, "filtered": 1})
+    '12 cut at a limit of tokens, 1 stopped by a filter'
+    """
+    return ", ".join(f"{number:,} {OutputEnd(end).said}" for end, number in ends.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,6 +187,15 @@ def about(usd: float | None) -> str:
     return f" (about {dollars(usd)})" if usd else ""
 
 
+def expected(usd: float | None) -> str:
+    """As `about`, of a sum that stands beside a worst case.
+
+    >>> expected(0.1197), expected(None)
+    (' (expected cost $0.12)', '')
+    """
+    return f" (expected cost {dollars(usd)})" if usd else ""
+
+
 def dollars(usd: float) -> str:
     """A sum of dollars as sentences say it."""
     return show_usd(round(usd * PICO_PER_DOLLAR))

@@ -19,7 +19,7 @@ import numpy as np
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Control, ControlTally, Ending, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population, Verdict
+from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Pool, Population, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
@@ -288,13 +288,20 @@ def neighbours_alike(prepared: Prepared[Any], outcome: Ending[Any]) -> float | N
     return neighbours_risk(np.array(lines), np.array(values, dtype=np.float64), rng)
 
 
-def data_notes(prepared: Prepared[Any], neighbours: float | None = None) -> DataNotes:
-    """What is to be known of a run's data; `neighbours` is as in the notes."""
+def data_notes(prepared: Prepared[Any], answered: Pool | None = None, neighbours: float | None = None) -> DataNotes:
+    """What is to be known of a run's data; `answered` holds the outputs of systems that answer live.
+
+    `neighbours` is as in the notes.
+    """
     pool, config, joined = prepared.pool, prepared.config, prepared.inputs.joined
     families = len(prepared.parts.members) or None
     repeated = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
-    empty = {name: pool.count_empty(number) for number, name in enumerate(pool.systems)}
+    whole = answered or pool
+    empty = {name: whole.count_empty(number) for number, name in enumerate(pool.systems)}
+    ends = {name: whole.count_ends(number) for number, name in enumerate(pool.systems)}
+    thoughts = {name: pool.count_thoughts(n) for n, name in enumerate(pool.systems) if n not in pool.live}
+    baseline = config.trusted(pool.systems) if isinstance(config, ContestSettings) else ""
     return DataNotes(
         items=len(pool),
         neighbours=neighbours,
@@ -307,7 +314,11 @@ def data_notes(prepared: Prepared[Any], neighbours: float | None = None) -> Data
         repeated={name: count for name, count in repeated.items() if count >= many},
         empty={name: count for name, count in empty.items() if count},
         # The baseline's outputs say what is usual.
-        usual_empty=empty[config.trusted(pool.systems)] if isinstance(config, ContestSettings) else 0,
+        usual_empty=empty.get(baseline, 0),
+        ended={name: found for name, found in ends.items() if found},
+        thoughts={name: some for name, (some, _) in thoughts.items() if some},
+        unanswered={name: without for name, (some, without) in thoughts.items() if some},
+        usual_ends=sum(ends.get(baseline, {}).values()),
     )
 
 

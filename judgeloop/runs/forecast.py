@@ -347,6 +347,7 @@ class Forecast:
             "groups": [asdict(one) for one in self.groups],
             "guessed": data["guessed"],
             "empty": data["empty"],
+            "ended": data["ended"],
             **{name: setup[name] for name in kept},
         }
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_UNDECIDED, InputError
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, Spend, StopKind, StopReason
@@ -21,7 +22,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.formats.columns import check_map, parse_map
 from judgeloop.formats.join import join
-from judgeloop.formats.rows import read_items
+from judgeloop.formats.rows import FINISH_REASON, read_items
 from judgeloop.formats.tables import Source
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.families import members_of
@@ -183,6 +184,8 @@ async def _gathered(generation: Prepared[RunOfOutputs]) -> Gathered:
         about = {name: getattr(item, name) for name in ("id", "prompt", "reference", "group", "family")}
         row = {name: value for name, value in about.items() if value is not None} | {**item.columns}
         rows.append(row | {"output": output.text} | ({"error": output.failed} if output.failed else {}))
+        if output.ended is not OutputEnd.WHOLE:
+            rows[-1][FINISH_REASON] = str(output.ended)
     return Gathered(
         tuple(rows),
         missing=len(found) - len(known),

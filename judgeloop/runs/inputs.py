@@ -23,6 +23,7 @@ from judgeloop.core.memory import uncollected
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import UNLIMITED, Item, Pool, Population, Query
+from judgeloop.core.thoughts import answer_of
 from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Recipe
@@ -182,6 +183,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     if config.allow_partial:
         joined = with_verdicts(joined, recorded_files(config.specs))
     joined = with_live(joined, systems, config.output_files, names, items)
+    joined = replace(joined, pool=_without_thoughts(joined.pool, config.strip_thoughts))
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
@@ -228,6 +230,30 @@ def check_families(pool: Pool, risk: float) -> None:
             f"`risk={risk:g}`, found {len(families)} in {len(pool):,} items: items of one family, or with the same "
             f"prompt, are one draw; give more, {instead}"
         )
+
+
+def _without_thoughts(pool: Pool, names: Sequence[str]) -> Pool:
+    """The pool with the answers alone of these systems: what stands behind thoughts, nothing where these do not end.
+
+    Raises:
+        InputError: a name is that of no system with a file, or its outputs hold no thoughts.
+    """
+    outputs = list(pool.outputs)
+    filed = [name for place, name in enumerate(pool.systems) if place not in pool.live]
+    for name in names:
+        if name not in filed:
+            live = (
+                "; a system that answers live has `strip-thoughts` in its description" if name in pool.systems else ""
+            )
+            raise InputError(f"`strip_thoughts={name}`: expected one of {some(filed)}{did_you_mean(name, filed)}{live}")
+        number = pool.systems.index(name)
+        found = [answer_of(text) for text in outputs[number]]
+        if not any(found):
+            raise InputError(
+                f"`strip_thoughts={name}`: no output of it has an answer behind the end of thoughts, </think>"
+            )
+        outputs[number] = tuple(answer or "" for answer in found)
+    return replace(pool, outputs=tuple(outputs))
 
 
 def check_ledger(config: MoneySettings) -> None:
@@ -341,6 +367,7 @@ def judge_options(
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, named(config.judge), config.specs),
         price=config.judge_price,
+        key_command=config.key_command,
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
@@ -367,6 +394,11 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
     if len(judges) > 1 and by_hand:
         raise InputError(
             "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their own"
+        )
+    asked = sum(map(is_remote, config.specs))
+    if config.key_command is not None and asked != 1:
+        raise InputError(
+            f"`key_command` prints the key of one server; expected one judge that is a model, found {asked}"
         )
     if sum(map(is_remote, named(config.judge))) > 1 and config.judge_base_url is not None:
         raise InputError(
@@ -551,6 +583,7 @@ def with_live(
             f"two systems have the same name ({', '.join(name for name, _ in both)}); give other names "
             "with `names=NAME,NAME`"
         )
+    filed = [place for place in range(count) if place not in systems]
     return replace(
         joined,
         pool=Pool(
@@ -558,6 +591,7 @@ def with_live(
             systems=tuple(name for name, _ in both),
             outputs=tuple(texts for _, texts in both),
             live=tuple(sorted(systems)),
+            ends={(filed[system], position): end for (system, position), end in pool.ends.items()},
         ),
     )
 

@@ -73,6 +73,14 @@ class JudgeSettings(MoneySettings):
     judge_base_url: str | None = fields.judge_setting(
         "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
     ).field(None)
+    key_command: str | None = Setting(
+        "Command that prints the key of the judge's server, such as a token of a cloud. It runs without a shell, and again "
+        "when the server refuses the key.",
+        fields.JUDGE,
+        Role.PLACE,
+        metavar="COMMAND",
+        example="az account get-access-token --resource https://cognitiveservices.azure.com",
+    ).field(None)
     judge_name: tuple[str, ...] = fields.judge_setting(
         "Name that stands for the server's address in the keys of verdicts, so that they are found "
         "again at another address. For one judge of several: JUDGE=NAME.",
@@ -164,6 +172,11 @@ class RunSettings(JudgeSettings):
     map: fields.ColumnMap = None
     names: Annotated[tuple[str, ...], Parse(listed)] = fields.items_setting(
         "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
+        metavar="NAME,...",
+    ).field(())
+    strip_thoughts: Annotated[tuple[str, ...], Parse(listed)] = fields.items_setting(
+        "Systems whose files hold thoughts in tags: of their outputs only what stands behind `</think>` is judged.",
+        may_set=anybody,
         metavar="NAME,...",
     ).field(())
     epoch: Annotated[str | None, fields.EPOCH] = replace(fields.WHICH_EPOCH, file_only=True).field(None)

@@ -141,8 +141,6 @@ def test_a_passing_error_says_whether_it_may_be_billed_and_how_long_to_wait(
         Response(200, b""),
         Response(200, b"<html>login</html>", {"Content-Type": "text/html"}),
         Response(200, b'{"choices": [{"mess'),
-        Response(200, b"[]"),
-        Response(200, b'{"choices": [], "content": {}}'),
         Response(200, b'{"error": {"type": "overloaded_error"}}'),
         replace(completion("{}"), close_early=True),
     ],
@@ -152,6 +150,14 @@ def test_a_reply_that_cannot_be_read_may_have_been_billed(wire, chat_server, res
     with passes() as caught:
         ask(wire, chat_server)
     assert caught.value.billed
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"choices": [], "content": {}}', b'{"choices": 1, "content": "A"}'])
+def test_a_reply_of_another_shape_is_charged_and_asked_again_once_at_most(wire, chat_server, body):
+    answer_with(chat_server, Response(200, body))
+    reply, _ = ask(wire, chat_server)
+    assert isinstance(reply.answer, Abstention)
+    assert (reply.answer.again, reply.answer.changed, reply.cost_p) == (True, False, None)
 
 
 @pytest.mark.parametrize(

@@ -222,10 +222,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         more = more and min(unasked, more * run.each) if run.each > 1 else more
         if isinstance(groups, ByGroup):
             groups.follow([*outcome.labels, *outcome.further])
-        data, judge = data_notes(run, neighbours_alike(run, outcome)), run.judges[0]
+        data, judge = data_notes(run, finished.pool, neighbours_alike(run, outcome)), run.judges[0]
         scores = None
         if isinstance(judge, RecordedJudge):  # nobody reads the outputs beside recorded scores, which may be missing
-            data = replace(data, empty={}, repeated={})
+            data = replace(data, empty={}, repeated={}, ended={}, thoughts={}, unanswered={})
             judged = [run.pool.items[place] for place in run.places]
             scores = [[judge.scores[item.id, name] for item in judged] for name in run.pool.systems]
         before = _before(ran)

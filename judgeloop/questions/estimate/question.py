@@ -203,7 +203,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
                 proxy=proxy.identity.name if proxy else str(config.proxy or "") or None,
                 required_score=config.require_score,
             ),
-            data_notes(run, neighbours_alike(run, ending)),
+            data_notes(run, ran.finished.pool, neighbours_alike(run, ending)),
             items=run.pool.items,
             proxy_mean=None if scores is None else float(scores.mean()),
             more_judgments=more,

@@ -175,7 +175,7 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
                 min_gap=config.min_gap,
                 epsilon=getattr(parts.selector, "epsilons", None),  # of a selector that has some
             ),
-            data_notes(run),
+            data_notes(run, ran.finished.pool),
             items=pool.items,
             more_judgments=more,
         )

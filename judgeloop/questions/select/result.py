@@ -216,8 +216,8 @@ def selected_of(
     stated = interval is not None or certain
     bounded = certain or (tally.levels is not None and tally.queries > 0)
     gap = interval[1] if interval is not None else 0.0 if certain else None
-    named = setup.rule == FixedBudget.name and outcome.stop.kind in FixedBudget.decides_at and tally.judged
-    level = [systems[number] for number in tally.best] if named and outcome.winner is None else []
+    named = setup.rule == FixedBudget.name and ending.stop.kind in FixedBudget.decides_at and tally.judged
+    level = [systems[number] for number in tally.best] if named and ending.winner is None else []
     return Selection(
         setup=setup,
         options=options,
