@@ -101,7 +101,7 @@ class RunArguments(CallArguments, total=False):
     night: str | None
     deadline: Duration | None
     concurrency: int | None
-    lookahead: int | None
+    ahead: int | str | None
     rpm: int | None
     tpm: int | None
     report_texts: str | None
@@ -128,6 +128,7 @@ class CompareArguments(ContestArguments, total=False):
     min_gap: float | None
     not_worse: float | None
     by_group: str | None
+    by_criterion: bool | None
     max_flips: float | None
     give_up: float | None
 

@@ -174,6 +174,24 @@ def preference(apart: float | NDArray[np.float64], margin: float = 0.0) -> int |
     return (apart > least) * 1 - (apart < -least) * 1
 
 
+FIRST, SECOND, NEITHER = "first", "second", "neither"  # what a decision model chooses from in a comparison
+CRITERION = "."  # parts the name of a criterion from its option, among the probabilities of a verdict
+DECISION_MARGIN = 0.05  # within which its probabilities of both are a tie, unless the user says another
+
+
+def leaning(shares: Mapping[str, float], margin: float) -> int:
+    """As `preference`, of the probabilities of `FIRST`, `SECOND` and `NEITHER`, which may not quite add up to 1.
+
+    The mean of their scores would not do: `NEITHER` is a tie where it is the most probable, whatever the others are.
+
+    >>> leaning({"first": 0.11, "second": 0.04, "neither": 0.85}, 0.05), leaning({"first": 0.6, "second": 0.4}, 0.05)
+    (0, 1)
+    """
+    found = [shares.get(option, 0.0) for option in (FIRST, SECOND, NEITHER)]
+    first, second, neither = (share / sum(found) for share in found)
+    return 0 if neither >= max(first, second) else preference(first - second, margin)
+
+
 def as_score(preferred: int) -> float:
     """The score of a verdict with this preference: 1, 0.5 or 0."""
     return TIE + preferred / 2
@@ -190,7 +208,8 @@ class Verdict:
     the scores of a panel's judges, None for an abstention. `swapped` is True when the call whose
     reason this is showed the second system first; None if those of a panel's judges differ. If the orders
     disagreed, `other_reason` is that of the call in the other order. `probabilities` are those that a decision
-    model gave its options. A verdict of a ledger also says which `model` answered, and when (`at`, ISO 8601, UTC).
+    model gave its options. `criteria` are the scores by single criteria, if there are any. A verdict of a ledger also
+    says which `model` answered, and when (`at`, ISO 8601, UTC).
     """
 
     score: float
@@ -201,12 +220,24 @@ class Verdict:
     swapped: bool | None = field(default=False, compare=False, repr=False)
     other_reason: str = field(default="", compare=False, repr=False)
     probabilities: Mapping[str, float] | None = field(default=None, compare=False, repr=False)
+    criteria: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
     model: str = field(default="", compare=False, repr=False)
     at: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:
             raise ValueError(f"a verdict's score lies in [0, 1], not {self.score!r}")
+
+    @property
+    def graded(self) -> float | None:
+        """By how much a decision model preferred the first, in [0, 1]; None of another judge.
+
+        It is the first one's probability and half of that of a tie. It decides nothing. A rating is graded itself.
+        """
+        if FIRST not in (shares := self.probabilities or {}):
+            return None
+        first, second, neither = (shares.get(option, 0.0) for option in (FIRST, SECOND, NEITHER))
+        return (first + neither / 2) / (first + second + neither)
 
     @property
     def preference(self) -> int:

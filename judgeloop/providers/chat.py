@@ -185,7 +185,7 @@ class Chat(ABC, Generic[WireT]):
     # id, the noun for a reply in messages, and the model that a reply must match. And what a system
     # may be asked with: the field of the request by the parameter's name; a dot leads into an object.
     provider: ClassVar[Provider]
-    path: ClassVar[str]
+    path: str
     request_id_header: ClassVar[str]
     reply_name: ClassVar[str]
     streaming: ClassVar[Mapping[str, Any]] = {"stream": True}  # asks for a stream of events

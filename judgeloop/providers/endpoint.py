@@ -24,6 +24,7 @@ ANSWER_TOKENS = 512  # the maximum number of tokens of a reply, unless the user 
 JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
 NO_KEY = "none"  # placeholder for servers without a key, because the SDKs require a key
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+PRIVATE_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")  # of names that no public server has
 CA_FILE, CA_DIR = "SSL_CERT_FILE", "SSL_CERT_DIR"
 # What is read for the network, each with a sentence. The proxies may also be in lower case.
 VARIABLES = {
@@ -87,6 +88,7 @@ class Provider:
     - `length_is_free`: its own host is known not to bill a request that is too long.
     - `flex_is_half`: flex costs half at its own host where no price is published.
     - `effort_in_tokens`: it also takes the effort as a number of thinking tokens.
+    - `decides`: its models write no text (`decisions.py`), and only input is billed.
     """
 
     name: str
@@ -97,10 +99,32 @@ class Provider:
     length_is_free: bool = False
     flex_is_half: bool = False
     effort_in_tokens: bool = False
+    decides: bool = False
+
+    def is_free(self, url: str) -> bool:
+        """Whether a model at `url` costs nothing: it is the user's own server.
+
+        Decision models of others are behind the same form of address as one's own, so the host must show it.
+        """
+        return self.url is None and (not self.decides or is_at_home(url))
 
     def owns(self, url: str) -> bool:
         """Whether `url` is on the provider's own host."""
         return self.url is not None and urlsplit(url).hostname == urlsplit(self.url).hostname
+
+
+def is_at_home(url: str) -> bool:
+    """Whether the host of an address is this machine, or in a private network.
+
+    >>> [is_at_home(f"http://{host}:8000/v1") for host in ("localhost", "10.0.0.7", "gpu", "gpu.lan", "1.1.1.1")]
+    [True, True, True, True, False]
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return "." not in host or host.endswith(PRIVATE_ENDINGS)
+    return found.is_private or found.is_loopback
 
 
 @dataclass(frozen=True, slots=True)

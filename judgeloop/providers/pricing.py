@@ -144,7 +144,7 @@ def model_price(provider: Provider, model: str, url: str, *, given: str | None, 
         DataError: the file of prices is wrong.
     """
     own = own_price(given, f"{provider.name}/{model}")
-    price = own or (published_at(provider, url)(model) if provider.url else FREE)
+    price = own or (FREE if provider.is_free(url) else published_at(provider, url)(model))
     if price is None or tier == STANDARD:
         return price and replace(price, flex=None)
     return replace(price, flex=_flex_price(provider, model, url, price, own=own is not None))
@@ -241,10 +241,10 @@ def published_at(provider: Provider, url: str, tier: str | None = None) -> Publi
 
     It returns None for a model whose price is not known, and for the user's own server.
     """
-    if provider.url is None:
+    if provider.is_free(url):
         return unpublished
     where = {"provider": provider.name} if provider.owns(url) else {"base_url": url}
-    return lru_cache(maxsize=MOST_MODELS)(partial(published_price, tier=tier, **where))
+    return lru_cache(maxsize=MOST_MODELS)(partial(published_price, tier=tier, decides=provider.decides, **where))
 
 
 def price_from_text(text: str) -> Price:
@@ -271,14 +271,20 @@ def price_from_text(text: str) -> Price:
 
 
 def published_price(
-    model: str, *, provider: str | None = None, base_url: str | None = None, tier: str | None = None
+    model: str,
+    *,
+    provider: str | None = None,
+    base_url: str | None = None,
+    tier: str | None = None,
+    decides: bool = False,
 ) -> Price | None:
     """The price of `model` in genai-prices, for a provider or for an API's URL.
 
     None if genai-prices has no price for it, or none of its own at the service tier `tier`. If the
     price depends on the time of day, the highest price counts. A model that also charges for
     something else that a call uses, such as a fee per request, gets None, because a call could then
-    cost more than its reservation.
+    cost more than its reservation. A model that `decides` is billed for its input alone, and a price
+    with output is that of another model of its name; of any other model a price without output is not whole.
     """
     from genai_prices import data_snapshot
 
@@ -294,13 +300,13 @@ def published_price(
     now = datetime.now(UTC)
     by_hour = [found.get_prices(now.replace(hour=hour, minute=half), context) for hour in range(24) for half in (0, 30)]
     charged = {key for prices in by_hour for key, amount in prices.__dict__.items() if amount is not None}
-    if not {"input_mtok", "output_mtok"} <= charged or charged - TOKEN_PRICES - UNUSED_PRICES:
+    if "input_mtok" not in charged or ("output_mtok" in charged) is decides or charged - TOKEN_PRICES - UNUSED_PRICES:
         return None
     rates = {key: _dearest(by_hour, key) for key in charged & TOKEN_PRICES}
     plain = rates["input_mtok"]
     return Price(
         input=plain,
-        output=rates["output_mtok"],
+        output=rates.get("output_mtok", Rate(0)),
         cache_read=rates.get("cache_read_mtok", plain),
         cache_write=rates.get("cache_write_mtok", plain),
         checked=table_date(),

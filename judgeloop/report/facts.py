@@ -311,11 +311,12 @@ def _changed(result: RunResult) -> str:
 
 def _controls(result: RunResult) -> str:
     """What each judge made of its controls; "" where no judge has any."""
-    if not result.setup.controlled and not any(result.counts.controls):
+    asked = result.setup.controlled or result.setup.advised
+    if not asked and not any(result.counts.controls):
         return NOT_ASKED if result.setup.prompt or result.setup.order is not None else ""
     judges = zip_longest(result.setup.judges, result.counts.controls)
     found = "; ".join(of_controls(name, tally) for name, tally in judges)
-    return found if result.setup.controlled else f"{found}; asked by an earlier command of this run"
+    return found if asked else f"{found}; asked by an earlier command of this run"
 
 
 def of_controls(judge: str, tally: ControlTally | None) -> str:
@@ -378,7 +379,8 @@ def _calls(result: RunResult) -> str:
         now += f" ({dollars(outputs)} for outputs, {dollars(judging)} for judging)"
     ahead = f"{count(counts.ahead, 'more answer')} {'was' if counts.ahead == 1 else 'were'}"
     ahead += f" {'paid for' if result.ahead_usd else 'given'}, and not needed{about(result.ahead_usd)}"
-    controls = sum(one.asked for one in counts.controls if one is not None) if result.setup.controlled else 0
+    controls = sum(one.asked for one in counts.controls if one is not None)
+    controls *= result.setup.controlled or result.setup.advised
     paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
     parts = [
         f"{now}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered from the ledger",

@@ -39,6 +39,8 @@ class NoteCode(enum.StrEnum):
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
+    CONTROLS_NOT_PASSED = "controls_not_passed"
+    NAME_MOVES = "name_moves"
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
@@ -110,6 +112,11 @@ TEXTS: dict[NoteCode, str] = {
     "these items. On other items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
+    NoteCode.CONTROLS_NOT_PASSED: "{judge} was not shown to tell an answer to the question from an answer to another "
+    "question: {right} of {asked} controls right. If your criteria ignore the question (valid JSON, tone), set "
+    "`controls=off`; else use another judge.",
+    NoteCode.NAME_MOVES: "{judge} is a name for the latest model, and {model} answered. Give that name as the judge's, so "
+    "that the same model answers the next run.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",

@@ -40,6 +40,7 @@ class Setup(Part):
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed
     - `required_winner`: the system that must win; null if none must
     - `controlled`: true if judges that are models had to pass controls first
+    - `advised`: true if judges that are models were asked controls, and one that does not pass is only warned of
     - `max_abstentions`: the share of items without a verdict above which the run stops
     - `fail_on_warning`: true if a warning makes exit code 5 of 0
     - `prompt`: the id of the prompt that the judges read; empty if none of them reads one
@@ -71,6 +72,7 @@ class Setup(Part):
     calls_per_item: int
     required_winner: str | None
     controlled: bool = False
+    advised: bool = False
     max_abstentions: float
     fail_on_warning: bool = False
     prompt: str = ""

@@ -219,3 +219,12 @@ def _written(match: re.Match[str]) -> str:
     elif "," in value:
         value = f"({value.replace(',', ', ')})"
     return f"`{name}={value}`"
+
+
+def moves(name: str) -> bool:
+    """Whether a judge's name stands for the latest model, so that another may answer it any day.
+
+    >>> moves("typesafe/jev-latest"), moves("typesafe/jev-1.14.0")
+    (True, False)
+    """
+    return name.endswith(("-latest", "-preview", ":latest"))

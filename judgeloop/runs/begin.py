@@ -19,7 +19,7 @@ import numpy as np
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Control, ControlTally, Ending, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Pool, Population, Verdict
+from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Pool, Population, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
@@ -93,10 +93,12 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         deadline_s=config.deadline,
         controls=prepared.inputs.controls,
         controls_of=prepared.inputs.controls_of,
+        controls_advise=config.advised,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
         missing_abstains=config.missing == ABSTAIN,
         max_failed=config.max_abstentions,
+        tie_margin=DECISION_MARGIN if config.tie_margin is None else config.tie_margin,
         outputs_since={prepared.pool.systems[n]: day for n, day in since_of(config).items()},
     )
 
@@ -246,7 +248,8 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
         seed=config.seed,
         calls_per_item=len(judges) + twice,
         required_winner=required_winner(config, prepared.pool.systems),
-        controlled=config.controlled,
+        controlled=config.must_pass or (bool(prepared.inputs.controls) and not config.advised),
+        advised=config.advised and bool(prepared.inputs.controls),
         max_abstentions=config.max_abstentions,
         fail_on_warning=config.fail_on_warning,
         old_prices=old_prices((*judges, *systems), today()),

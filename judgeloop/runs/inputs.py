@@ -48,15 +48,17 @@ from judgeloop.judges.catalogue import (
     EXAMPLES,
     JUDGES,
     NO_JUDGE,
+    is_decision,
     is_remote,
     judge_from_spec,
     parse_spec,
     recorded_files,
     server_names,
 )
-from judgeloop.judges.prompt import Template, template_for
+from judgeloop.judges.prompt import Prompted, Template, named_template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.providers.catalogue import DECISION
 from judgeloop.settings.run_settings import (
     REFERENCES,
     SECOND,
@@ -134,6 +136,12 @@ class Inputs:
         return len(self.pool) if self.population is None else self.population
 
     @property
+    def criteria(self) -> tuple[str, ...]:
+        """The names of the criteria that models judge by; empty without any."""
+        found = self.prompt.criteria if self.prompt else None
+        return tuple(one.name for one in found.each) if found else ()
+
+    @property
     def by_hand(self) -> bool:
         """Whether a person judges."""
         return any(judge.by_hand for judge in self.judges)
@@ -202,7 +210,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         *_controls(config, joined.pool, judges, systems),
         _population(config, judges),
         guesses_text(guesses),
-        options.template if any("prompt" in one.identity.parameters for one in judges) else None,
+        next((one.template for one in judges if isinstance(one, Prompted)), None),
         options.template.rubric or "",
         systems,
         ceiling_of(environment),
@@ -349,7 +357,10 @@ def judge_options(
         InputError: a setting is wrong, or no judge reads it.
     """
     # What verdicts are said to depend on has to be read by a judge, if only by one of a panel, or by the proxy.
-    read = frozenset[str]().union(*(parse_spec(spec)[0].reads for spec in config.specs))
+    rows = [parse_spec(spec)[0] for spec in config.specs]
+    read = frozenset[str]().union(*(row.reads for row in rows))
+    read |= {"verdict"} if any(config.verdict in row.verdicts for row in rows) else frozenset()
+    deciding = any(row.decides for row in rows)
     for name in sorted(frozenset[str]().union(*(row.reads for row in JUDGES)) - read):
         value = getattr(config, name)
         if value == declared(type(config))[name].default:
@@ -361,14 +372,17 @@ def judge_options(
             f"`{name}={value}` has no effect with {judges}; it applies to "
             f"{alternatives([row.form for row in JUDGES if name in row.reads])}; leave it out"
         )
+    others = any(row.verdicts and not row.decides for row in rows)
+    template, decision = _templates(config, rating=rating, deciding=deciding, others=others)
     return JudgeOptions(
-        template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
+        template=template,
+        deciding=decision,
         environment=environment,
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, named(config.judge), config.specs),
         price=config.judge_price,
         key_command=config.key_command,
-        tie_margin=config.tie_margin,
+        tie_margin=config.tie_margin or 0.0,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
         effort=config.judge_effort,
@@ -378,6 +392,21 @@ def judge_options(
         allow_plugins=config.allow_plugins,
         offline=offline,
     )
+
+
+def _templates(
+    config: JudgeSettings, *, rating: bool, deciding: bool, others: bool
+) -> tuple[Template, Template | None]:
+    """The instructions of all other judges, and those of decision models; None if no judge is one.
+
+    A prompt is for the judges of its form, and a rubric for every judge.
+    """
+    of_decision = config.prompt is not None and named_template(config.prompt).decides
+    verdict = DECISION if deciding and not others else config.verdict
+    template = template_for(verdict, None if of_decision and others else config.prompt, config.rubric, rating=rating)
+    if not (deciding and others):
+        return template, template if deciding else None
+    return template, template_for(DECISION, config.prompt if of_decision else None, config.rubric, rating=rating)
 
 
 def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
@@ -411,7 +440,8 @@ def _controls(
 ) -> tuple[tuple[tuple[Query, ...], ...], Recipe | None]:
     """The controls of each judge, () for a judge that is no model; () if none are wanted.
 
-    Those of a live system are supposed, and the recipe makes others once it has answered.
+    Those of a live system are supposed, and the recipe makes others once it has answered. Where controls need not be
+    passed, only decision models get any, and if texts for them are at hand.
 
     Raises:
         InputError: they cannot be made, or no judge is a model.
@@ -420,7 +450,9 @@ def _controls(
 
     if not config.controlled:
         return (), None
-    models = tuple(isinstance(judge, Metered) for judge in judges)
+    models = tuple(
+        isinstance(judge, Metered) and (config.must_pass or is_decision(judge.identity.name)) for judge in judges
+    )
     if config.controls and not any(models):
         raise InputError("`controls=on` is for judges that are models, and none is; leave it out")
     sources = config.sources(pool.systems)
@@ -428,6 +460,8 @@ def _controls(
     for source in sources:
         if drawn := controls.controls_by(made(source), _answered(pool, source), judges):
             return drawn, None
+    if not config.must_pass:
+        return (), None
     system = next(source for source in sources if source != REFERENCES)
     live = systems.get(pool.systems.index(system))
     if live and (drawn := controls.controls_by(made(system), _supposed(pool, live), judges)):

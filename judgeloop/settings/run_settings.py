@@ -20,7 +20,7 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Order, Population, Shown, Vote
 from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
-from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
+from judgeloop.judges.catalogue import VERDICT_FORMS, is_decision, recorded_files
 from judgeloop.providers.endpoint import TIERS
 from judgeloop.settings import fields
 from judgeloop.settings.checking import Configuration
@@ -114,9 +114,10 @@ class JudgeSettings(MoneySettings):
         "provider offers (anthropic: also a number of tokens).",
         may_set=anybody,
     ).field(None)
-    tie_margin: fields.TieMargin = 0.0
+    tie_margin: fields.TieMargin = None
     verdict: Annotated[str, one_of(VERDICT_FORMS)] = fields.judge_setting(
-        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.", may_set=anybody
+        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob; decision models have their own.",
+        may_set=anybody,
     ).field("schema")
     lenient_replies: bool = fields.judge_setting(
         "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
@@ -206,15 +207,18 @@ class RunSettings(JudgeSettings):
     ).field(False)
     deadline: fields.Deadline = None
     concurrency: fields.Concurrency = 8
-    lookahead: Annotated[int, Ge(0)] = fields.pace_setting(
-        "Number of steps to ask before the stopping rule has decided: faster, but may cost more.", file_only=True
-    ).field(0)
+    ahead: Annotated[str, fields.AHEAD] = fields.pace_setting(
+        "Number of items to ask about before the stopping rule says that they are needed: faster, but may cost more. "
+        "auto: as long as few verdicts turn out not to be needed, at most 5 % in the mean, or four where that is more.",
+        metavar="NUMBER",
+    ).field(fields.AUTO)
     rpm: fields.CallsAMinute = None
     tpm: fields.TokensAMinute = None
     controls: Annotated[str | None, one_of(("on", "off"))] = fields.report_setting(
         "Test first whether each judge can tell an answer to the question from an answer to another "
         "question: on or off. "
-        "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
+        "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed, and for decision models "
+        "(with a rubric of yours, a warning).",
         fields.JUDGE,
         gate=Gate.CONDITION,
     ).field(None)
@@ -230,6 +234,11 @@ class RunSettings(JudgeSettings):
         if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < least:
             return values | {"min_judgments": int(most)}
         return values
+
+    @property
+    def most_ahead(self) -> int | None:
+        """How many steps are asked ahead of the stopping rule; None for as many as will probably be needed."""
+        return None if self.ahead == fields.AUTO else int(self.ahead)
 
     @property
     def order(self) -> Order:
@@ -252,9 +261,19 @@ class RunSettings(JudgeSettings):
         return False
 
     @property
-    def controlled(self) -> bool:
-        """Whether judges that are models are tested by controls."""
+    def must_pass(self) -> bool:
+        """Whether judges that are models must be tested by controls, and pass."""
         return self.gated if self.controls is None else self.controls == "on"
+
+    @property
+    def controlled(self) -> bool:
+        """Whether controls are asked: where they must be passed, and of decision models, some of which cannot tell."""
+        return self.must_pass or (self.controls is None and any(map(is_decision, self.judge)))
+
+    @property
+    def advised(self) -> bool:
+        """Whether what controls show is only a warning: criteria of the caller's own may ignore the question."""
+        return self.controlled and not self.must_pass and (self.rubric or self.prompt) is not None
 
     def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
         """Whose answers controls show, and whose if these are too few: references first."""

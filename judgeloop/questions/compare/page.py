@@ -37,7 +37,7 @@ def page(result: Comparison) -> Page:
     gates = result.options.not_worse is not None
     return Page(
         tuple(facts(result)),
-        _groups(result),
+        (*_criteria(result), *_groups(result)),
         pictures(result),
         "Is the second system not worse than the first?" if gates else "Which of two systems is better?",
     )
@@ -96,6 +96,7 @@ def facts(result: Comparison) -> list[Fact]:
         Fact("earlier", Section.RISK, "earlier", _earlier(result), first=True),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
+        Fact("criteria", Section.GROUPS, "criteria", _criteria_mean(result)),
         *([Fact("groups", Section.GROUPS, "groups", _groups_mean(result))] if result.options.by_group else []),
     ]
     if recorded is not None:
@@ -432,6 +433,25 @@ def _groups(result: Comparison) -> tuple[PageTable, ...]:
     if result.options.by_group is None:
         return group_table(result.groups, f"By group, for {second}: counts, without a claim")
     return group_table(result.groups, f"By group, for {second}") if result.verdicts else ()
+
+
+def _criteria(result: Comparison) -> tuple[PageTable, ...]:
+    second, claimed = visible(result.setup.systems[1]), result.options.by_criterion
+    heading = f"By criterion, for {second}{'' if claimed else ': counts, without a claim'}"
+    return group_table(result.criteria, heading, "criterion") if result.verdicts or not claimed else ()
+
+
+def _criteria_mean(result: Comparison) -> str:
+    """What the risk of the criteria means."""
+    if not result.verdicts or not result.options.by_criterion:
+        return ""
+    chance, more = result.setup.risk_threshold, count(result.counts.further, "further judgment")
+    return (
+        "By a criterion that is open, neither system is shown to be better. The chance that the wrong system is named by "
+        f"any criterion is {at_most(chance)}. That is a second family of statements beside the decision: that either "
+        f"errs has a chance of {at_most(min(1.0, 2 * chance))}. {more} went to open criteria; the winner, votes and gap "
+        "above are without them. All intervals hold at once, at the risk of the criteria."
+    )
 
 
 def _groups_mean(result: Comparison) -> str:

@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Any, cast
@@ -12,6 +12,7 @@ from typing import Any, cast
 from judgeloop.catalogue import rule_row, rules_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.protocols import Further
 from judgeloop.core.records import UNLIMITED, Draws, Order, Population
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
@@ -29,6 +30,7 @@ from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stats.margins import MOST_CALIBRATED, limit_to_pass, margin_passed
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
+from judgeloop.methods.stopping.by_criterion import ByCriterion
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.giving_up import GivingUp
@@ -99,16 +101,19 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             proves=config.proves,
             instead=f"the rules {alternatives(proved)} with `selector=random`",
         )
-        for name in ("by_group", "give_up") if config.family_members > 1 else ():
-            if getattr(config, name) is not None:
-                raise InputError(
-                    f"`{name}={getattr(config, name)}` counts wins, and `family_members={config.family_members}` means "
-                    "of families; leave one of them out"
-                )
+        _check_members(config)
         if config.by_group is not None and config.selector_row.draws is not Draws.EVEN:
             raise InputError(
                 f"`by_group={config.by_group}` needs uniform random draws, and `selector={config.selector}` makes "
                 "others; use `selector=random`"
+            )
+
+        if config.by_criterion and config.by_group is not None:
+            raise InputError(f"`by_criterion` does not go with `by_group={config.by_group}`: leave one of them out")
+        if config.by_criterion and config.selector_row.draws is not Draws.EVEN:
+            raise InputError(
+                f"`by_criterion` needs uniform random draws, and `selector={config.selector}` makes others; use "
+                "`selector=random`"
             )
 
     def inputs(self, config: CompareSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
@@ -124,7 +129,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         joined = join(runs, allow_partial=config.allow_partial)
         check_winner(config, joined.pool)
         scorers = " and ".join(dict.fromkeys(run.scorer for run in runs))
-        judge = RecordedJudge(scorers, _by_family(joined), tie_margin=config.tie_margin)
+        judge = RecordedJudge(scorers, _by_family(joined), tie_margin=config.tie_margin or 0.0)
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
@@ -157,13 +162,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             )
         family_of = {place: at for at, family in enumerate(members) for place in family} if several else {}
         places = list(chain(*members)) or range(len(inputs.pool))
-        groups = {place: inputs.pool.items[place].group for place in places}
         return Parts(
             config.selector_row.make(draft),
             Preferences(sampled=draft.sampled, family_of=family_of),
             rule,
             None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
-            None if config.by_group is None else ByGroup(groups, config.risk, sampled=draft.sampled),
+            _further(config, inputs, places, sampled=draft.sampled),
             members,
         )
 
@@ -184,7 +188,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         config, pool, places = run.config, run.pool, run.places
         tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
         # Only a question that asks about ties, or goes on to all items, takes them from earlier runs.
-        told = config.not_worse is not None or config.by_group is not None
+        told = config.not_worse is not None or groups is not None
         earlier = ties_of(runs_before(ran.runs, run.run_id, run.asked)) if told else (0, 0)
         asked = min(len(places), config.max_judgments) if over else outcome.asked
         drawn = -(-asked // run.each)
@@ -193,7 +197,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         judgments = Range(*(min(most, run.each * draws) for draws in judgments))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*outcome.labels, *outcome.further]
-        if isinstance(groups, ByGroup):
+        if isinstance(groups, ByGroup | ByCriterion):
             groups.follow(labels)
             judgments = judgments._replace(worst=groups.left if over else len(places) - outcome.asked)
         done = {label.choice.position for label in labels}
@@ -220,7 +224,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         elif rule.stronger is not None and beyond is None:
             more = more_to_decide(rule.stronger, tally, run.limits, unasked, sampled=run.sampled)
         more = more and min(unasked, more * run.each) if run.each > 1 else more
-        if isinstance(groups, ByGroup):
+        if isinstance(groups, ByGroup | ByCriterion):
             groups.follow([*outcome.labels, *outcome.further])
         data, judge = data_notes(run, finished.pool, neighbours_alike(run, outcome)), run.judges[0]
         scores = None
@@ -238,6 +242,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
                 min_gap=config.min_gap,
                 not_worse=config.not_worse,
                 by_group=config.by_group,
+                by_criterion=config.by_criterion,
                 max_flips=config.max_flips,
                 give_up=config.give_up,
                 max_judgments=config.max_judgments if run.booked else None,
@@ -249,6 +254,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             before=[one.note for one in before],
             searched=searched((one.note for one in before), [run.asked_about(place) for place in (0, 1)]),
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
+            by_criterion=groups.findings() if isinstance(groups, ByCriterion) else None,
             scores=scores,
             risk_beyond=beyond,
             weights=run.weights if ran.parts.members else None,
@@ -274,10 +280,28 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return page.so_far(tally, systems, longest)
 
 
+def _check_members(config: CompareSettings) -> None:
+    """Refuse what counts wins beside means of families."""
+    for name in ("by_group", "by_criterion", "give_up") if config.family_members > 1 else ():
+        if getattr(config, name):
+            raise InputError(
+                f"`{name}={getattr(config, name)}` counts wins, and `family_members={config.family_members}` means "
+                "of families; leave one of them out"
+            )
+
+
 def _draws_within(judgments: int, members: Members) -> int:
     """The most families that so many judgments can be about."""
     sizes = sorted(map(len, members))
     return max(1, sum(taken <= judgments for taken in accumulate(sizes)))
+
+
+def _further(config: CompareSettings, inputs: Inputs, places: Sequence[int], *, sampled: bool) -> Further | None:
+    """What goes on after the decision: tests of groups, or of criteria."""
+    if config.by_criterion:
+        return ByCriterion(inputs.criteria, len(inputs.pool), config.risk, sampled=sampled)
+    groups = {place: inputs.pool.items[place].group for place in places}
+    return None if config.by_group is None else ByGroup(groups, config.risk, sampled=sampled)
 
 
 def _rule(parts: Parts[Tally]) -> Rule:
@@ -365,6 +389,8 @@ def _check_inputs(config: CompareSettings, inputs: Inputs) -> None:
             f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
             "use `order=both` with a judge that is no person"
         )
+    if config.by_criterion and not inputs.criteria:
+        raise InputError("`by_criterion` needs a rubric of several criteria; give `rubric=FILE.toml`")
     groups = {item.group for item in inputs.pool.items}
     if config.by_group is not None and len(groups) < 2:  # noqa: PLR2004 - one group is the whole set
         raise InputError(

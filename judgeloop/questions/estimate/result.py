@@ -5,7 +5,7 @@ Every figure is computed once, here. `page.py` makes facts of them.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -54,6 +54,8 @@ class Estimation(RunResult):
     - `cautious`: true if the interval was widened for rare scores that the judged items may not
       contain
     - `proxy_mean`: the mean of the proxy over all items
+    - `criteria`: the plain mean score of the judged items by each criterion of the rubric, without a claim; empty
+      without any
     """
 
     LEFT_OUT = frozenset(
@@ -74,6 +76,7 @@ class Estimation(RunResult):
     sampled_mean: float | None
     cautious: bool
     proxy_mean: float | None
+    criteria: dict[str, float] = field(default_factory=dict)
 
     @property
     def decided(self) -> bool:
@@ -145,6 +148,10 @@ def estimated_of(
     `items` are in the order of positions. `least` is the minimum number of judgments.
     """
     ending, systems = finished.ending, setup.systems
+    labels = label_rows(ending.labels, systems, items, ending.deciding)
+    by_criterion: dict[str, list[float]] = {}
+    for name, score in (each for row in labels for each in row.criteria.items()):
+        by_criterion.setdefault(name, []).append(score)
     tally = ending.estimate.tally
     certain = ending.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
@@ -160,7 +167,7 @@ def estimated_of(
         data=data,
         counts=counts_of(finished),
         spend=finished.spend,
-        labels=label_rows(ending.labels, systems, items, ending.deciding),
+        labels=labels,
         winner=systems[0] if decided else None,
         leader=None if tally.leader is None else systems[tally.leader],
         risk=None,
@@ -175,6 +182,7 @@ def estimated_of(
         if len(known)
         else False,
         proxy_mean=proxy_mean,
+        criteria={name: math.fsum(scores) / len(scores) for name, scores in by_criterion.items()},
     )
 
 
