@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import astuple
 from enum import EnumType
 from io import StringIO
 from pathlib import Path
