@@ -64,6 +64,7 @@ class RunArguments(CallArguments, total=False):
 
     judge: Required[Judges]
     judge_base_url: str | None
+    key_command: str | None
     judge_name: str | Sequence[str] | None
     judge_price: str | PathLike[str] | tuple[float, float] | None
     tier: str | None
@@ -86,6 +87,7 @@ class RunArguments(CallArguments, total=False):
     system: str | Sequence[str] | None
     missing: str | None
     names: Sequence[str] | None
+    strip_thoughts: Sequence[str] | None
     epoch: str | None
     max_item_bytes: int | None
     seed: int | None
@@ -125,6 +127,7 @@ class CompareArguments(ContestArguments, total=False):
     min_gap: float | None
     not_worse: float | None
     by_group: str | None
+    by_criterion: bool | None
     max_flips: float | None
     give_up: float | None
 

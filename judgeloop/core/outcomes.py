@@ -5,7 +5,7 @@ What is asked and answered is in `records.py`. Money is in integer picodollars (
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
@@ -268,7 +268,8 @@ class Generated:
     - `unjudged`: number of outputs that no judge was asked about
     - `failed`: on how many items it failed by itself; of these `lost` to a rival, or left out and `spared`
     - `why`: the most frequent reasons for that, each with its number of items
-    - `cut`, `empty`: how many outputs reached the limit of tokens, and have no text
+    - `ended`: how many outputs are not whole, by the way in which they ended: cut, filtered, failed, unknown
+    - `empty`: how many outputs have no text
     - `thoughts`, `masked`: how many have thoughts in tags, and a key of the caller's that was masked
     - `too_long`: how many items were too long to be judged, of which its output is the longest text
     - `models`: the model names that its server reported
@@ -287,7 +288,7 @@ class Generated:
     unjudged: int
     failed: int
     why: tuple[tuple[str, int], ...] = ()
-    cut: int
+    ended: dict[str, int] = field(default_factory=dict)
     empty: int
     thoughts: int = 0
     masked: int = 0
@@ -496,7 +497,7 @@ class Ending(Generic[T_co]):
 
 @dataclass(frozen=True)
 class Finished(Generic[T_co]):
-    """A run's outcome, its cost, and the results of its controls.
+    """How a run ended, its cost, and the results of its controls.
 
     `models` holds for each judge the model names that its server reported, in the order seen.
     `generated` says what systems gave that answer live, and `pool` holds their outputs; both are
@@ -504,7 +505,7 @@ class Finished(Generic[T_co]):
     nothing (ISO 8601, UTC); else it is empty.
     """
 
-    outcome: Ending[T_co]
+    ending: Ending[T_co]
     spend: Spend
     models: tuple[tuple[str, ...], ...]
     controls: tuple[ControlTally | None, ...] = ()

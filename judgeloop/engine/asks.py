@@ -8,7 +8,18 @@ from dataclasses import dataclass
 
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import IDENTICAL, TIE, Abstention, Answer, Call, Order, Query, Verdict, Vote
+from judgeloop.core.records import (
+    DECISION_MARGIN,
+    IDENTICAL,
+    TIE,
+    Abstention,
+    Answer,
+    Call,
+    Order,
+    Query,
+    Verdict,
+    Vote,
+)
 from judgeloop.engine.presentation import calls_for, combine, decide, settles
 from judgeloop.engine.state import Terms
 from judgeloop.ledger.records import Reservation
@@ -116,11 +127,14 @@ def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
     return [first is None or not settles(first) for first in firsts]
 
 
-def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vote: Vote) -> Answer:
+def decided(
+    planned: Planned, answers: Sequence[Answer | None], judges: int, vote: Vote, tie_margin: float = DECISION_MARGIN
+) -> Answer:
     """The answer to a query: combine each judge's answers, then decide by `vote`.
 
     `answers` are in the order of `planned.asks`, None for a call that was not needed; `judges` is
-    the number of judges. A judge without a call saw identical outputs, which are a tie.
+    the number of judges. A judge without a call saw identical outputs, which are a tie. Within
+    `tie_margin` the probabilities of a decision model are a tie.
     """
     if planned.unasked is not None:
         return planned.unasked
@@ -130,7 +144,7 @@ def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vot
         own = [(ask.call, answer) for ask, answer in zip(planned.asks, answers, strict=True) if ask.judge == number]
         if own:
             calls, replies = zip(*own, strict=True)
-            by_judge.append(combine(planned.query, calls, replies))
+            by_judge.append(combine(planned.query, calls, replies, tie_margin))
         else:
             by_judge.append(Verdict(TIE, reason=IDENTICAL))
     return decide(by_judge, vote)

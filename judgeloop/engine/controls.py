@@ -146,7 +146,7 @@ def _differ(one: str, other: str) -> bool:
 
 
 async def shown(oracle: Oracle, controls: Sequence[Sequence[Query]]) -> tuple[ControlTally | None, ...]:
-    """Ask the controls of each judge until its test ends, and halt the run if one does not pass.
+    """Ask the controls of each judge until its test ends, and halt the run if one has to pass and does not.
 
     None for a judge without controls. The controls that are asked at once follow from the results
     so far, not from the pace.
@@ -172,7 +172,7 @@ async def shown(oracle: Oracle, controls: Sequence[Sequence[Query]]) -> tuple[Co
         for judge, tally, own in zip(oracle.judges, tallies, told, strict=False)
         if tally.end in NOT_PASSED
     ]
-    if failures:
+    if failures and not terms.controls_advise:
         kinds = {one.kind for one in failures}
         kind = StopKind.CONTROLS if StopKind.CONTROLS in kinds else StopKind.ABSTENTIONS
         oracle.state.halt(StopReason(kind, "; ".join(one.sentence for one in failures)))

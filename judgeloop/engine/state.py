@@ -13,7 +13,7 @@ from typing import Any, Generic, final
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Estimate, StopKind, StopReason
 from judgeloop.core.protocols import T
-from judgeloop.core.records import NO_TOKENS, Abstention, Order, Query, Vote
+from judgeloop.core.records import DECISION_MARGIN, NO_TOKENS, Abstention, Order, Query, Vote
 from judgeloop.engine.pace import Pace, RetryPolicy
 
 
@@ -37,12 +37,14 @@ class Terms:
     `concurrency` is the limit on calls in flight. It and the limits per
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
     waits for the calls in flight. `controls` holds the controls of each judge. With `controls_of` they
-    only say what controls take, which are made as it says once a live system has answered. With `offline` the run is
+    only say what controls take, which are made as it says once a live system has answered. With `controls_advise` a
+    judge that does not pass goes on all the same. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
     None is no limit. With
     `missing_abstains`, an item on which a live system failed is an abstention; else it has lost.
-    `max_failed` is the highest accepted share of items on which it fails. `outputs_since` says of which day
+    `max_failed` is the highest accepted share of items on which it fails. Within `tie_margin` the probabilities of a
+    decision model are a tie. `outputs_since` says of which day
     on (ISO 8601, UTC) remembered outputs count, by system. `silent` has the calls to which an earlier command of the
     run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
     made, and of those that the ledger answers, so that each counts once. `tested` gets those of them that were
@@ -62,10 +64,12 @@ class Terms:
     deadline_s: float | None = None
     controls: tuple[tuple[Query, ...], ...] = ()
     controls_of: Recipe | None = None
+    controls_advise: bool = False
     offline: bool = False
     max_item_bytes: int | None = None
     missing_abstains: bool = False
     max_failed: float = 0.05
+    tie_margin: float = DECISION_MARGIN
     outputs_since: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, Abstention] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)

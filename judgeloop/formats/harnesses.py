@@ -6,10 +6,12 @@ rows that nobody has to translate (JSON lines, a JSON array, CSV), and folders o
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from judgeloop.core.ends import ended
 from judgeloop.core.errors import DataError
 from judgeloop.formats.columns import OUTPUT, PROMPT, candidates_of, is_messages, said, turns
 from judgeloop.formats.source import OpenedFile, within
@@ -18,6 +20,8 @@ from judgeloop.formats.tables import MOST_BYTES, Fields, Row, cells_of, read_tex
 PROMPTFOO_ERROR = 2  # promptfoo's `failureReason` for everything but a rejected output
 PROMPTFOO_AFTER = ["Status", "Score", "Named Scores", "Grader Reason", "Comment"]  # columns after an output
 PROMPTFOO_DESCRIPTION = "Description"
+# Its older CSV: a column `[provider] prompt`, and cells that begin with a mark and a score.
+PROVIDERS_COLUMN, MIXED_CELL = re.compile(r"\[.+\] "), re.compile(r"\[(PASS|FAIL|ERROR)\]")
 LONGEST_HEADER = 1 << 16  # characters; the prompts stand in it
 HTTP_OK = 200
 LM_EVAL_OWN = {
@@ -26,6 +30,11 @@ LM_EVAL_OWN = {
 }  # fmt: skip
 NO_TEXT = "this task compares the likelihoods of given choices, so there is no text to judge"
 FASTCHAT_ERROR = "$ERROR$"  # what FastChat writes for an answer when the API failed
+# What the rows of verdicts have, of AlpacaEval, MT-Bench and Arena-Hard.
+ANNOTATION = {"instruction", "generator_1", "generator_2", "preference"}
+JUDGMENT = {"question_id", "turn", "judge"}
+BATTLES = {"uid", "judge", "model", "baseline", "games"}
+K = TypeVar("K")
 DEEPEST_ROWS = 7  # objects within each other, in which rows are looked for
 FOLDER_UNIT = "file"
 # Endings of files of many outputs, each of which is a system by itself.
@@ -44,30 +53,80 @@ def promptfoo(file: OpenedFile) -> Iterator[Row]:
 
     The item is the test, the system is the provider, with the prompt's label if there are several prompts. Then the
     item's text is the test's variables, as the prompts differ. Version 2 numbers no tests, so its items are known by
-    their text. A test that failed because of an error, not because of an assertion, has no output.
+    their text. `--repeat` numbers each repetition of a test as a test of its own: tests with the same variables and
+    assertions are epochs of one. A test that failed because of an error, not because of an assertion, has no output.
     """
     results: list[Fields] = _promptfoo_results(file) or [row.fields for row in file.rows()]
-    several = len({str(result.get("promptIdx")) for result in results}) > 1
     for number, result in enumerate(results, start=1):
         if not isinstance(result, dict) or "provider" not in result:
             raise file.wrong("expected a result with 'provider'", number)
-        provider = result.get("provider")
-        system = within(provider, "label") or within(provider, "id") or provider
+    systems, several = _promptfoo_systems(file, results)
+    columns, tests = [_promptfoo_column(result) for result in results], [_promptfoo_test(result) for result in results]
+    times = Counter(zip(columns, tests, strict=True))
+    repeats = max(times.values(), default=0) > 1
+    # The number of a repeated test, so that files with more and with fewer repetitions join.
+    ranks = {test: rank for rank, test in enumerate(dict.fromkeys(tests))}
+    seen = Counter[tuple[Any, str]]()
+    for number, (result, column, test) in enumerate(zip(results, columns, tests, strict=True), start=1):
+        seen[column, test] += 1
         fields = {
-            "id": result.get("testIdx"),
-            "model": system,
+            "id": ranks[test] if repeats else result.get("testIdx"),
+            "model": systems[column],
             "prompt": _parsed(within(result, "prompt", "raw"), r"\s*\["),
         }
         if several:
-            fields["model"] = f"{system} {within(result, 'prompt', 'label')}"
             fields["prompt"] = "\n".join(f"{name}: {value}" for name, value in (result.get("vars") or {}).items())
+        epoch = seen[column, test] if repeats else 0
+        # Of a test that failed by an error, too, as promptfoo counts it.
+        scores = {"score": result.get("score"), **(result.get("namedScores") or {})}
         output = within(result, "response", "output")
         if result.get("failureReason") == PROMPTFOO_ERROR or output is None:
             reason = result.get("error") or within(result, "response", "error") or "no response"
-            yield Row(number, fields, failed=f"the provider failed: {reason}")
+            yield Row(number, fields, failed=f"the provider failed: {reason}", epoch=epoch, scores=scores)
             continue
         fields["output"] = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-        yield Row(number, fields, scores={"score": result.get("score"), **(result.get("namedScores") or {})})
+        how = ended(within(result, "response", "finishReason"))
+        yield Row(number, fields, epoch=epoch, scores=scores, ended=how)
+
+
+def _promptfoo_column(result: Fields) -> tuple[Any, ...]:
+    """Which of promptfoo's columns a result stands in: `promptIdx` counts the pairs of a provider and a prompt."""
+    provider = result["provider"]
+    known = (within(provider, "id"), within(provider, "label")) if isinstance(provider, dict) else (str(provider), None)
+    at = result.get("promptIdx")
+    return (within(result, "prompt", "label") if at is None else at, *known)
+
+
+def _promptfoo_test(result: Fields) -> str:
+    """What makes a test another one: its variables, and what is asserted of the output."""
+    return json.dumps([result.get("vars"), within(result, "testCase", "assert")], sort_keys=True, default=str)
+
+
+def _promptfoo_systems(file: OpenedFile, results: list[Fields]) -> tuple[dict[tuple[Any, ...], str], bool]:
+    """The name of the system of each column, and whether there are several prompts.
+
+    One provider may stand in the file twice, with other settings, under one name: such systems are numbered.
+    """
+    listed = within(file.document, "results", "prompts")
+    templates = [within(prompt, "raw") for prompt in listed] if isinstance(listed, list) else []
+    prompts: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+    for result in results:
+        column = _promptfoo_column(result)
+        if column not in prompts:
+            at = column[0]
+            known = isinstance(at, int) and 0 <= at < len(templates)
+            template = templates[at] if known else result.get("promptId")
+            prompts[column] = (template, within(result, "prompt", "label"))
+    several = len(set(prompts.values())) > 1
+    ids: dict[Any, set[Any]] = {}  # of the providers with one label
+    for _, provider, label in prompts:
+        ids.setdefault(label or provider, set()).add(provider)
+    names = {}
+    for column, (_, about) in prompts.items():
+        _, provider, label = column
+        name = f"{label} ({provider})" if label and len(ids[label]) > 1 else str(label or provider)
+        names[column] = f"{name} {about}" if several else name
+    return _numbered(names), several
 
 
 def _promptfoo_results(file: OpenedFile) -> Any:
@@ -91,40 +150,60 @@ def promptfoo_csv(file: OpenedFile) -> Iterator[Row]:
 
     The item's text is its variables, as the file has no prompts as asked.
     """
-    every = cells_of(file.path, file.text)
-    _, header = next(every)
-    outputs = _promptfoo_outputs(header)
-    first = min(outputs)
-    several = len({label for _, label in outputs.values()}) > 1
-    for number, (line, cells) in enumerate(every):
+    (_, header), *rows = cells_of(file.path, file.text)
+    systems = _promptfoo_outputs(header)
+    first = min(systems)
+    for line, cells in rows:
         if len(cells) != len(header):
             raise file.wrong(f"expected {len(header)} columns, found {len(cells)}", line)
-        given = zip(header[:first], cells, strict=False)
-        asked = "\n".join(f"{name}: {value}" for name, value in given if name != PROMPTFOO_DESCRIPTION)
-        for at, (provider, label) in outputs.items():
-            fields = {"id": number, "model": f"{provider} {label}" if several else provider, "prompt": asked}
+    tests = [
+        "\n".join(
+            f"{name}: {value}"
+            for name, value in zip(header[:first], cells, strict=False)
+            if name != PROMPTFOO_DESCRIPTION
+        )
+        for _, cells in rows
+    ]
+    ranks, seen = {test: rank for rank, test in enumerate(dict.fromkeys(tests))}, Counter[str]()
+    repeats = len(ranks) < len(tests)
+    for number, ((line, cells), asked) in enumerate(zip(rows, tests, strict=True)):
+        seen[asked] += 1
+        epoch = seen[asked] if repeats else 0
+        for at, name in systems.items():
+            fields = {"id": ranks[asked] if repeats else number, "model": name, "prompt": asked}
             output, status, score, named, reason, _ = cells[at : at + 1 + len(PROMPTFOO_AFTER)]
-            if status == "ERROR":
-                yield Row(line, fields, failed=f"the provider failed: {reason or 'no reason is given'}")
-                continue
             try:
                 scores = {"score": score, **(json.loads(named) if named else {})}
             except (ValueError, TypeError):
                 raise file.wrong(f"expected named scores as JSON, found {named!r:.60}", line) from None
-            yield Row(line, fields | {"output": output}, scores=scores)
+            if status == "ERROR":
+                failed = f"the provider failed: {reason or 'no reason is given'}"
+                yield Row(line, fields, failed=failed, epoch=epoch, scores=scores)
+                continue
+            yield Row(line, fields | {"output": output}, epoch=epoch, scores=scores)
 
 
-def _promptfoo_outputs(header: list[str]) -> dict[int, tuple[str, str]]:
-    """The columns that hold outputs, each with its provider and the label of its prompt.
+def _promptfoo_outputs(header: list[str]) -> dict[int, str]:
+    """The columns that hold outputs, each with the name of its system: the provider, and of several prompts the label.
 
     >>> _promptfoo_outputs(["text", "[openai:gpt-4.1] Translate: {{text}}", *PROMPTFOO_AFTER])
-    {1: ('openai:gpt-4.1', 'Translate: {{text}}')}
+    {1: 'openai:gpt-4.1'}
     """
     found = {}
     for at, column in enumerate(header[:-1]):
         if header[at + 1 : at + 1 + len(PROMPTFOO_AFTER)] == PROMPTFOO_AFTER:
             provider, bracket, label = column.removeprefix("[").partition("] ")
             found[at] = (provider, label) if bracket and column.startswith("[") else (column, "")
+    several = len({label for _, label in found.values()}) > 1
+    return _numbered({at: f"{provider} {label}" if several else provider for at, (provider, label) in found.items()})
+
+
+def _numbered(names: dict[K, str]) -> dict[K, str]:
+    """Names, of which those that stand there several times get a number."""
+    times, nth, found = Counter(names.values()), Counter[str](), {}
+    for place, name in names.items():
+        nth[name] += 1
+        found[place] = f"{name} ({nth[name]})" if times[name] > 1 else name
     return found
 
 
@@ -169,7 +248,9 @@ def helm(file: OpenedFile) -> Iterator[Row]:
             yield Row(number, fields, failed=str(reason), epoch=epoch)
             continue
         completion = file.only(within(state, "result", "completions"), "completions", number)
-        yield Row(number, fields | {"output": within(completion, "text")}, epoch=epoch)
+        reason = within(completion, "finish_reason")
+        how = ended(within(reason, "reason") if isinstance(reason, dict) else reason)
+        yield Row(number, fields | {"output": within(completion, "text")}, epoch=epoch, ended=how)
 
 
 def is_helm_stats(file: OpenedFile) -> bool:
@@ -212,8 +293,26 @@ def openai_batch(file: OpenedFile) -> Iterator[Row]:
     """Results of OpenAI's Batch API, and the requests that were sent to it.
 
     The body of a result is a reply of `/v1/chat/completions`, `/v1/responses` or `/v1/completions`. It has no prompt:
-    the file of requests is given as `items`.
+    the file of requests is given as `items`. Of a request that was sent again, the last answer counts.
     """
+    yield from _latest(_openai_batch(file))
+
+
+def _latest(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of a batch; of an item that was sent again, the last answer alone, or its last failure."""
+    found: dict[Any, Row] = {}
+    for row in rows:
+        answered = "output" in row.fields
+        if not answered and not row.failed:
+            yield row  # a request
+            continue
+        known = found.get(row.fields["id"])
+        if known is None or answered or known.failed:
+            found[row.fields["id"]] = row
+    yield from found.values()
+
+
+def _openai_batch(file: OpenedFile) -> Iterator[Row]:
     for row in file.rows():
         fields: Fields = {"id": row.fields.get("custom_id")}
         if "response" not in row.fields:
@@ -228,14 +327,15 @@ def openai_batch(file: OpenedFile) -> Iterator[Row]:
             continue
         try:
             if isinstance(body.get("output"), list):
+                how = ended(within(body, "incomplete_details", "reason") or body.get("status"))
                 answer = "\n".join(said(part) for part in body["output"] if within(part, "type") == "message")
             else:
                 choice = file.only(body.get("choices"), "choices", row.line)
-                message = within(choice, "message")
+                message, how = within(choice, "message"), ended(within(choice, "finish_reason"))
                 answer = said(message) if message else str(choice["text"])
         except (ValueError, TypeError, KeyError) as error:
             raise file.wrong(f"the reply has no text: {error}", row.line) from None
-        yield Row(row.line, fields | {"model": body.get("model"), "output": answer})
+        yield Row(row.line, fields | {"model": body.get("model"), "output": answer}, ended=how)
 
 
 def is_anthropic_batch(file: OpenedFile) -> bool:
@@ -246,6 +346,10 @@ def is_anthropic_batch(file: OpenedFile) -> bool:
 
 def anthropic_batch(file: OpenedFile) -> Iterator[Row]:
     """Results of Anthropic's Message Batches API, and the requests that were sent to it, as in `openai_batch`."""
+    yield from _latest(_anthropic_batch(file))
+
+
+def _anthropic_batch(file: OpenedFile) -> Iterator[Row]:
     for row in file.rows():
         fields: Fields = {"id": row.fields.get("custom_id")}
         if "result" not in row.fields:
@@ -264,7 +368,8 @@ def anthropic_batch(file: OpenedFile) -> Iterator[Row]:
             answer = said(message)
         except ValueError as error:
             raise file.wrong(f"the reply has no text: {error}", row.line) from None
-        yield Row(row.line, fields | {"model": message.get("model"), "output": answer})
+        how = ended(message.get("stop_reason"))
+        yield Row(row.line, fields | {"model": message.get("model"), "output": answer}, ended=how)
 
 
 def is_lm_eval(file: OpenedFile) -> bool:
@@ -355,6 +460,74 @@ def openai_evals(file: OpenedFile) -> Iterator[Row]:
             scores.setdefault(sample, {}).update(numbers)
     for sample, row in rows.items():
         yield Row(row.line, row.fields, scores=scores.get(sample, {}))
+
+
+def is_output_items(file: OpenedFile) -> bool:
+    """Whether the first row, or the first of a page as downloaded, is an output item of OpenAI's Evals API."""
+    first = next(iter(_page(file)), file.first)
+    return isinstance(first, dict) and first.get("object") == "eval.run.output_item"
+
+
+def output_items(file: OpenedFile) -> Iterator[Row]:
+    """Output items of OpenAI's Evals API (`evals.runs.output_items.list`), a line each, or a page of the list.
+
+    The scores are those of the graders, by name. A page that says that there are more is refused.
+    """
+    if within(file.document, "has_more"):
+        raise file.wrong(
+            f"this page has the first {len(_page(file))} output items, and says that there are more (`has_more`); expected "
+            "all of them: ask for the next page with `after`, and write a line for each item"
+        )
+    rows = [Row(number, item) for number, item in enumerate(_page(file), start=1)] or file.rows()
+    for row in rows:
+        sample = row.fields.get("sample")
+        fields: Fields = {
+            "id": row.fields.get("datasource_item_id"),
+            "prompt": within(sample, "input"),
+            "model": within(sample, "model"),
+        }
+        graded = row.fields.get("results")
+        scores = {
+            str(within(one, "name")): within(one, "score") for one in (graded if isinstance(graded, list) else [])
+        }
+        said_last = within(sample, "output")
+        error = within(sample, "error", "message") or within(sample, "error", "code")
+        if error or not is_messages(said_last):
+            yield Row(row.line, fields, failed=str(error or "the sample has no output"), scores=scores)
+            continue
+        try:
+            answer = said(said_last[-1])
+        except ValueError as wrong:
+            raise file.wrong(f"the output is no text: {wrong}", row.line) from None
+        how = ended(within(sample, "finish_reason"))
+        yield Row(row.line, fields | {"output": answer}, scores=scores, ended=how)
+
+
+def _page(file: OpenedFile) -> list[Any]:
+    """The entries of a page of a list, as OpenAI's API sends it; empty for another file."""
+    listed = within(file.document, "data") if within(file.document, "object") == "list" else None
+    return listed if isinstance(listed, list) else []
+
+
+def is_deepeval(file: OpenedFile) -> bool:
+    """Whether this is a test run."""
+    return isinstance(within(file.document, "testCases"), list) and "metricsScores" in (file.document or {})
+
+
+def deepeval(file: OpenedFile) -> Iterator[Row]:
+    """A test run of DeepEval (`DEEPEVAL_RESULTS_FOLDER`): a case for each item, with the score of each metric.
+
+    The item is known by its text, as the names of cases count them. A metric that ended in an error has no score.
+    """
+    for number, case in enumerate((file.document or {})["testCases"], start=1):
+        fields: Fields = {"prompt": within(case, "input"), "reference": within(case, "expectedOutput")}
+        measured = within(case, "metricsData") or ()
+        scores = {str(within(one, "name")): None if within(one, "error") else within(one, "score") for one in measured}
+        output = within(case, "actualOutput")
+        if output is None:
+            yield Row(number, fields, failed="the case has no output", scores=scores)
+        else:
+            yield Row(number, fields | {"output": output}, scores=scores)
 
 
 def is_arena_hard(file: OpenedFile) -> bool:
@@ -511,3 +684,28 @@ def folder_rows(folder: Path) -> Iterator[Row]:
         if (size := size + len(text)) > MOST_BYTES:
             raise DataError(folder, f"these files have more than {MOST_BYTES >> 20:,} MiB")
         yield Row(number, {"id": path.stem, "output": text.removesuffix("\n")})
+
+
+def is_mixed_csv(file: OpenedFile) -> bool:
+    """Whether the second row has promptfoo's cells of mark, score, reason and output, below a column of a provider."""
+    text = file.text.lstrip() if file.is_text else ""
+    if not text or text.startswith(("{", "[{", "<")):
+        return False
+    try:
+        rows = cells_of(file.path, file.text)
+        header, cells = next(rows)[1], next(rows, (0, []))[1]
+    except (DataError, StopIteration):
+        return False
+    return any(
+        PROVIDERS_COLUMN.match(name) and MIXED_CELL.match(cell) for name, cell in zip(header, cells, strict=False)
+    )
+
+
+def has_fields(*names: str) -> Callable[[OpenedFile], bool]:
+    """What says whether the document, or the first row, has these fields."""
+    return lambda file: file.is_text and set(names) <= set(file.first)
+
+
+def is_markup(file: OpenedFile) -> bool:
+    """Whether this is HTML or XML."""
+    return file.is_text and file.text.lstrip()[:9].lower().startswith(("<!doctype", "<html", "<?xml", "<svg"))

@@ -13,7 +13,7 @@ from typing import Any
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, along_paths, candidates_of, found_text
 from judgeloop.formats.rows import MEAN, NO_MAP, Located, OutputRow, Outputs, at, one_epoch, stem
-from judgeloop.formats.tables import Row, Source, Table
+from judgeloop.formats.tables import Row, Source, Table, says_nothing
 
 LOOKED_AT = 100  # rows of a file that are looked at for the names of its scores
 
@@ -104,7 +104,7 @@ def _only_scorer(table: Table, scores: Iterable[dict[str, object]], chosen: str,
 
 def _number(table: Table, row: Row, scorer: str, value: object) -> float | None:
     """A score in [0, 1]; None if it is absent."""
-    if value is None or value == "" or value != value:  # noqa: PLR0124 - NaN: Inspect's unscored
+    if says_nothing(value):  # NaN: Inspect's unscored
         return None
     try:
         number = float(value)  # type: ignore[arg-type]  # what is no number raises

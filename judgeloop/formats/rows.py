@@ -7,10 +7,11 @@ items, one epoch is kept. `join.py` joins the files.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from judgeloop.core.ends import OutputEnd, ended
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import (
@@ -20,6 +21,7 @@ from judgeloop.formats.columns import (
     PROMPT,
     Candidates,
     Map,
+    MissingFieldError,
     RowReader,
     along_paths,
     candidates_of,
@@ -27,12 +29,15 @@ from judgeloop.formats.columns import (
     guesses_of,
     is_plain,
     mended,
+    normal,
     once,
 )
 from judgeloop.formats.tables import Place, Row, Source, Table
 
 MEAN = "mean"  # of recorded scores; texts have no mean
 NO_MAP: Map = ()
+FINISH_REASON = "finish_reason"  # the column that says how an output ended
+ENDS = {FINISH_REASON, "stop_reason", "finishreason", "stopreason", "done_reason"}
 
 
 def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:
@@ -77,11 +82,12 @@ class ItemRow:
 
 @dataclass(frozen=True, slots=True)
 class OutputRow(ItemRow):
-    """A row of an output file: a system's output on an item, and the recorded score that is compared, if any."""
+    """A row of an output file: a system's output on an item, how it ended, and the recorded score that is compared."""
 
     model: str | None = None
     output: str = ""
     score: float | None = None
+    ended: OutputEnd = OutputEnd.WHOLE
 
 
 R = TypeVar("R", bound=ItemRow)
@@ -156,9 +162,12 @@ def read_outputs(
     seen, failed, systems = _Seen(mapped), 0, dict[str, int]()
     every = along_paths(one_epoch(table, epoch), mapped)
     for row in every:
-        candidates, plain = seen.of(row)
+        candidates, plain, end = seen.of(row)
         parsed = _plain(row.fields) if plain and not row.failed else None
+        how = ended(row.fields[end]) if end else row.ended
         why = _why_failed(row, candidates) if parsed is None else ""
+        if how is OutputEnd.FAILED and not why:
+            why = f"it was {how.said}"
         if why and not allow_failed:
             count = 1 + _count_failed(every, seen)
             others = f"; {count} {table.unit}s have none" if count > 1 else ""
@@ -170,7 +179,12 @@ def read_outputs(
             failed += 1
             continue
         if parsed is None:
-            parsed = _parsed(RowReader(table, row, candidates))
+            try:
+                parsed = _parsed(RowReader(table, row, candidates))
+            except MissingFieldError as error:
+                raise error.knowing(every, mapped) from None
+        if how is not OutputEnd.WHOLE:
+            parsed = replace(parsed, ended=how)
         found.append(Located(row.line, parsed, table.unit))
         if parsed.model:
             systems.setdefault(parsed.model, row.line)
@@ -195,11 +209,12 @@ def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
     found, seen = [], _Seen(mapped)
     turns: dict[str, Sequence[tuple[str, str]]] = {}
     told: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
-    for row in along_paths(table.rows, mapped):
+    every = along_paths(table.rows, mapped)
+    for row in every:
         reader = RowReader(table, row, seen.of(row)[0])
         item = ItemRow(*reader.item())
         if item.prompt is None:
-            raise reader.missing(PROMPT)
+            raise reader.missing(PROMPT).knowing(every, mapped)
         found.append(Located(row.line, item, table.unit))
         if said := reader.turns():
             turns[item.prompt] = said
@@ -259,17 +274,18 @@ def stem(path: object) -> str:
 
 @dataclass(slots=True)
 class _Seen:
-    """The columns seen so far: which may hold what, and whether such rows are plain."""
+    """The columns seen so far: which may hold what, whether such rows are plain, and which says how an output ended."""
 
     mapped: Map
-    by_names: dict[tuple[str, ...], tuple[Candidates, bool]] = field(default_factory=dict)
+    by_names: dict[tuple[str, ...], tuple[Candidates, bool, str | None]] = field(default_factory=dict)
 
-    def of(self, row: Row) -> tuple[Candidates, bool]:
+    def of(self, row: Row) -> tuple[Candidates, bool, str | None]:
         names = tuple(row.fields)
         known = self.by_names.get(names)
         if known is None:
             candidates = candidates_of(names, self.mapped)
-            known = self.by_names[names] = (candidates, is_plain(candidates))
+            end = next((name for name in names if normal(name) in ENDS), None)
+            known = self.by_names[names] = (candidates, is_plain(candidates), end)
         return known
 
     @property
@@ -280,7 +296,7 @@ class _Seen:
     @property
     def guesses(self) -> tuple[tuple[str, str], ...]:
         """The guesses for all rows, in the order of appearance."""
-        every = (guesses_of(candidates) for candidates, _ in self.by_names.values())
+        every = (guesses_of(candidates) for candidates, *_ in self.by_names.values())
         return tuple(dict.fromkeys(guess for guesses in every for guess in guesses))
 
 

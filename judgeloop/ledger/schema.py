@@ -10,7 +10,7 @@ from judgeloop.core.records import Usage
 from judgeloop.ledger.periods import PERIODS
 from judgeloop.ledger.records import End
 
-VERSION = 2
+VERSION = 3
 STATES = "'reserved', 'sent', 'settled', 'released', 'abandoned'"
 ENDS = ", ".join(f"'{end}'" for end in End)
 PERS = ", ".join(f"'{period}'" for period in PERIODS)
@@ -54,14 +54,15 @@ TABLES = (
     f"CREATE TABLE disputed (seq {{serial}}, {ANSWER.format(key='key TEXT NOT NULL')}, UNIQUE (key, attempt))",
     """CREATE TABLE outputs (
     seq {serial}, attempt BIGINT NOT NULL, cost_p BIGINT NOT NULL CHECK (cost_p >= 0),
-    key TEXT NOT NULL, text TEXT, failed TEXT NOT NULL, cut BIGINT NOT NULL CHECK (cut IN (0, 1)), tokens BIGINT,
+    key TEXT NOT NULL, text TEXT, failed TEXT NOT NULL, ended TEXT NOT NULL, tokens BIGINT,
     seconds DOUBLE PRECISION NOT NULL, model TEXT NOT NULL, created_at TEXT NOT NULL, crc BIGINT NOT NULL,
     CHECK ((text IS NULL) = (failed <> '')))""",
     "CREATE INDEX outputs_by_key ON outputs (key)",
-    # `digests`: those of its texts, as a JSON list.
+    # `digests`: those of its texts, as a JSON list. `headline_crc` is apart: a list of runs reads headlines alone.
     """CREATE TABLE results (
     seq {serial}, run TEXT NOT NULL UNIQUE REFERENCES runs (id), created_at TEXT NOT NULL,
-    headline TEXT NOT NULL, text TEXT NOT NULL, document TEXT NOT NULL, digests TEXT NOT NULL)""",
+    headline TEXT NOT NULL, text TEXT NOT NULL, document TEXT NOT NULL, digests TEXT NOT NULL,
+    headline_crc BIGINT NOT NULL, crc BIGINT NOT NULL)""",
     "CREATE TABLE judged (seq {serial}, digest TEXT NOT NULL UNIQUE, text TEXT NOT NULL)",
     # `since`: when the latest period began that was drawn on; the budget without a name is that of every run.
     f"""CREATE TABLE budgets (

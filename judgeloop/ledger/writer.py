@@ -48,6 +48,7 @@ class Connection(Protocol):
 
     place: str
     ledger: str  # the random id that it was made with
+    grace_s: float  # how long the lock of a run may be free while its process lives
 
     def execute(self, statement: str, values: Values = ..., /) -> Found:
         """Carry out a statement."""
@@ -118,7 +119,7 @@ class Writer(Generic[C]):
         self._put(Job(action, future))
         return future
 
-    def asked(self, action: Action) -> asyncio.Future[Any]:
+    def queued(self, action: Action) -> asyncio.Future[Any]:
         """As `submit`; the result comes with those of the whole group, in one turn of the event loop.
 
         Raises:

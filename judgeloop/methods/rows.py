@@ -106,6 +106,7 @@ class RuleRow:
 
     - `guaranteed`: whether the stated risk is proved, for draws in which every item not drawn yet is equally likely to
       be next, and only for these.
+    - `states_risk`: whether it says how often its answer may be wrong, proved or not.
     - `recorded`: whether it goes with recorded scores alone, which are all known at once: such a rule is not replayed.
     - `any_length`: whether its promise holds at any number of judgments, and not only within a limit set beforehand.
     - `for_both`: the highest stated risk at which a name for items like these is one for these items too, at that risk.
@@ -118,6 +119,7 @@ class RuleRow:
     help: str
     make: Callable[[Draft], Any]
     guaranteed: bool = False
+    states_risk: bool = True
     recorded: bool = False
     any_length: bool = False
     for_both: float = 0.0

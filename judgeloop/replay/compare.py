@@ -190,10 +190,10 @@ def _until_met(
                 limits=Limits(config.min_judgments, limit),
                 rng=np.random.default_rng(seed),
             )
-            outcome = replay(session, contest.verdict)
-            named = {None: 0, 0: 1, 1: -1}[outcome.winner]
-            met = outcome.stop.kind is StopKind.RISK_MET
-            yield {"rule": name, "risk": risk, "asked": outcome.asked, "named": named, "met": met}
+            ending = replay(session, contest.verdict)
+            named = {None: 0, 0: 1, 1: -1}[ending.winner]
+            met = ending.stop.kind is StopKind.RISK_MET
+            yield {"rule": name, "risk": risk, "asked": ending.asked, "named": named, "met": met}
 
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:

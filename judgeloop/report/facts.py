@@ -11,11 +11,13 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
-from judgeloop.report.page import Fact, Section, told
+from judgeloop.report.page import COST, Fact, Section, costs, told
+from judgeloop.report.records import said_ends
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
 HUMAN = "human"  # the name of a person as a judge
+PAIR = 2  # systems: one judgment an item
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
@@ -27,6 +29,7 @@ ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, no
 ONE_ORDER = ", each shown in one random order"
 AS_GIVEN = ", and on outputs as these systems give them"
 DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
+NO_RISK = "none is stated: how often such a name is wrong is not known"
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
 NOT_ASKED = "not asked; `controls=on` asks them first"
@@ -68,7 +71,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     early = result.answer.answered and result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
-        *([Fact("cost", Section.COST, "cost", _cost(result), first=True)] if paid else []),
+        *([costs(_cost(result))] if paid else []),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
         *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), one.said) for one in gate),
@@ -82,6 +85,12 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact("price", Section.COST, "price", setup.prices),
         Fact("tier", Section.COST, "tier", setup.tier),
         Fact("empty", Section.DATA, "empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
+        Fact(
+            "ends",
+            Section.DATA,
+            "not whole",
+            "; ".join(f"{visible(name)}: {said_ends(ends)}" for name, ends in data.ended.items()),
+        ),
         Fact("columns", Section.DATA, "columns", data.guessed),
         Fact("beyond", Section.DATA, "not asked", data.beyond),
         Fact("version", Section.AGAIN, "version", f"judgeloop {setup.version}"),
@@ -188,7 +197,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
     most = per_cent(result.setup.max_abstentions)
-    without = f"{result.counts.silent} without a verdict, and at most {most} may be"
+    without = f"{_silent(result)} without a verdict, and at most {most} may be"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
@@ -196,7 +205,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         yield Condition("abstentions", Outcome.BROKEN if too_many else Outcome.PASSED, without)
     used_up = result.stop_reason is StopKind.BUDGET
     why = f": {ended(result)}" if used_up else ""
-    yield Condition("cost", Outcome.UNDECIDED if used_up else Outcome.PASSED, f"it cost {money(result)}{why}")
+    yield Condition(COST, Outcome.UNDECIDED if used_up else Outcome.PASSED, f"it {COST} {money(result)}{why}")
 
 
 def _flips(result: RunResult, most: float) -> Condition:
@@ -236,7 +245,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         *found,
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
-        Fact("silent", Section.JUDGE, "no verdict", counts.silent if counts.asked else ""),
+        Fact("silent", Section.JUDGE, "no verdict", _silent(result) if counts.asked else ""),
         Fact("controls", Section.JUDGE, "controls", _controls(result)),
         Fact("rubric", Section.JUDGE, "rubric", shortened(setup.rubric, LONGEST_RUBRIC)),
     ]
@@ -269,6 +278,13 @@ def _share(share: float, interval: tuple[float, float]) -> str:
     return f"{per_cent(share)}, 95 % interval {low} to {high}"
 
 
+def _silent(result: RunResult) -> str:
+    """How many got no verdict, of those asked for decision and groups; of many systems, an item has several."""
+    silent = result.counts.abstentions + result.counts.abstentions_beside
+    asked = result.counts.judged + result.counts.further + silent
+    return f"{silent:,} of {count(asked, 'judgment' if len(result.setup.systems) > PAIR else 'item')}"
+
+
 def _changed(result: RunResult) -> str:
     """How many verdicts changed with the order, of those asked in both."""
     counts = result.counts
@@ -284,11 +300,12 @@ def _changed(result: RunResult) -> str:
 
 def _controls(result: RunResult) -> str:
     """What each judge made of its controls; "" where no judge has any."""
-    if not result.setup.controlled and not any(result.counts.controls):
+    asked = result.setup.controlled or result.setup.advised
+    if not asked and not any(result.counts.controls):
         return NOT_ASKED if result.setup.prompt or result.setup.order is not None else ""
     judges = zip_longest(result.setup.judges, result.counts.controls)
     found = "; ".join(of_controls(name, tally) for name, tally in judges)
-    return found if result.setup.controlled else f"{found}; asked by an earlier command of this run"
+    return found if asked else f"{found}; asked by an earlier command of this run"
 
 
 def of_controls(judge: str, tally: ControlTally | None) -> str:
@@ -351,7 +368,8 @@ def _calls(result: RunResult) -> str:
         now += f" ({dollars(outputs)} for outputs, {dollars(judging)} for judging)"
     ahead = f"{count(counts.ahead, 'more answer')} {'was' if counts.ahead == 1 else 'were'}"
     ahead += f" {'paid for' if result.ahead_usd else 'given'}, and not needed{about(result.ahead_usd)}"
-    controls = sum(one.asked for one in counts.controls if one is not None) if result.setup.controlled else 0
+    controls = sum(one.asked for one in counts.controls if one is not None)
+    controls *= result.setup.controlled or result.setup.advised
     paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
     parts = [
         f"{now}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered from the ledger",
@@ -387,8 +405,6 @@ def _given(one: Generated, result: RunResult) -> str:
     reasons = ", ".join(f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why)
     counted = (
         (one.failed, f"without an output{_other_end(one)}{f': {reasons}' if reasons else ''}"),
-        (one.cut, "cut at the limit of tokens"),
-        (one.empty, "empty"),
         (one.thoughts, "with thoughts in tags, which were judged, too"),
         (one.masked, "in which a key was masked"),
         (one.too_long, "too long to be judged"),

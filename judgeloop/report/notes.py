@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any
 
 from judgeloop.core.jsonable import Say, plain
-from judgeloop.report.words import about, count, dollars, per_cent, visible
+from judgeloop.report.words import about, count, dollars, expected, per_cent, visible
 
 
 class NoteCode(enum.StrEnum):
@@ -23,6 +23,8 @@ class NoteCode(enum.StrEnum):
     ITEMS_LEFT_OUT = "items_left_out"
     OUTPUT_REPEATED = "output_repeated"
     OUTPUTS_EMPTY = "outputs_empty"
+    OUTPUTS_NOT_WHOLE = "outputs_not_whole"
+    THOUGHTS_JUDGED = "thoughts_judged"
     PRICES_OLD = "prices_old"
     ASKED_ANEW = "asked_anew"
     USAGE_NOT_BELIEVED = "usage_not_believed"
@@ -34,6 +36,8 @@ class NoteCode(enum.StrEnum):
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
+    CONTROLS_NOT_PASSED = "controls_not_passed"
+    NAME_MOVES = "name_moves"
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
@@ -75,6 +79,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
+    NoteCode.OUTPUTS_NOT_WHOLE: "Not all outputs of {system} are whole: {said}.",
+    NoteCode.THOUGHTS_JUDGED: "{thoughts:,} of {items:output} of {system} hold thoughts in tags, which are judged, too; {without:,} "
+    "have no answer behind them. `strip_thoughts={system}` has the answers judged alone.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
     "changed: update genai-prices, or set `judge_price` (for a system `system=NAME.price`).",
     NoteCode.ASKED_ANEW: "{why}",
@@ -94,6 +101,11 @@ TEXTS: dict[NoteCode, str] = {
     "these items. On other items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
+    NoteCode.CONTROLS_NOT_PASSED: "{judge} was not shown to tell an answer to the question from an answer to another "
+    "question: {right} of {asked} controls right. If your criteria ignore the question (valid JSON, tone), set "
+    "`controls=off`; else use another judge.",
+    NoteCode.NAME_MOVES: "{judge} is a name for the latest model, and {model} answered. Give that name as the judge's, so "
+    "that the same model answers the next run.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
@@ -112,10 +124,10 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
     NoteCode.OUT_OF_REACH: "If it goes on like this, judging all {items:item} would not decide. It may go otherwise.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
-    NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:about} would be enough.",
+    NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:expected} would be enough.",
     NoteCode.USUAL_JUDGMENTS: "A search among as many systems usually takes about {judgments:more judgment}{usd:about}.",
     NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: if it goes on like this, about "
-    "{judgments:more judgment}{usd:about} would be enough.",
+    "{judgments:more judgment}{usd:expected} would be enough.",
     NoteCode.SAME_TEST: "To go on is no second test.",
     NoteCode.SECOND_TEST: "That is a second test, with a risk of its own.",
     NoteCode.MORE_FOR_BETTER: "To show that {system} is better would take about "
@@ -128,7 +140,8 @@ TEXTS: dict[NoteCode, str] = {
     "{limit:judgment}.",
     NoteCode.MORE_ITEMS_ANEW: "More items make another run, with a risk of its own.",
     NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, which is one.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the maximum cost.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} in the worst case, which is reserved; "
+    "most cost far less.",
     NoteCode.RAISE_NIGHT: "To go on in the night {night}, raise the budget that its pairs share, in the file of the suite or "
     "by `judgeloop suite --budget`, and this pair's own if it has one: {usd:dollars} more covers "
     "{judgments:more judgment} at the maximum cost.",
@@ -158,7 +171,12 @@ def note(code: NoteCode, **values: Any) -> Note:
     return Note(code, values)
 
 
-SHOWN: Mapping[str, Callable[[float], str]] = {"about": about, "dollars": dollars, "share": per_cent}
+SHOWN: Mapping[str, Callable[[float], str]] = {
+    "about": about,
+    "expected": expected,
+    "dollars": dollars,
+    "share": per_cent,
+}
 
 
 class _Sentences(Formatter):

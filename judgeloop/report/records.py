@@ -3,17 +3,18 @@
 Their docstrings say what each field of the JSON holds. The question's own `result.py` has its decision.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.records import Abstention, Label, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
 from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.words import count, sentence
+from judgeloop.report.words import sentence
 
 # If more of the verdicts surely change with the order, it says more than the outputs do.
 MANY_FLIPS = 0.5
@@ -38,6 +39,7 @@ class Setup(Part):
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed
     - `required_winner`: the system that must win; null if none must
     - `controlled`: true if judges that are models had to pass controls first
+    - `advised`: true if judges that are models were asked controls, and one that does not pass is only warned of
     - `max_abstentions`: the share of items without a verdict above which the run stops
     - `fail_on_warning`: true if a warning makes exit code 5 of 0
     - `prompt`: the id of the prompt that the judges read; empty if none of them reads one
@@ -69,6 +71,7 @@ class Setup(Part):
     calls_per_item: int
     required_winner: str | None
     controlled: bool = False
+    advised: bool = False
     max_abstentions: float
     fail_on_warning: bool = False
     prompt: str = ""
@@ -108,7 +111,9 @@ class Setup(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataNotes(Part):
-    """What is to be known of the data; `usual_empty` is the number of the baseline's empty outputs.
+    """What is to be known of the data.
+
+    `usual_empty` is the number of the baseline's empty outputs, and `usual_ends` of those that are not whole.
 
     - `items`: number of items in the set
     - `left_out`: a sentence on the items that were left out; empty if none were
@@ -116,9 +121,12 @@ class DataNotes(Part):
     - `guessed`: a sentence on the columns that were guessed; empty if none were
     - `repeated`: the systems that gave the same output to many items, with the number of items
     - `empty`: the systems that gave an output without text to some items, with the number of items
+    - `ended`: how many outputs of each system are not whole, by their end: `cut`, `filtered`, `failed`, `unknown`
+    - `thoughts`: the files of which outputs hold thoughts in tags, with the number of items
+    - `unanswered`: on how many of these no answer stands behind the thoughts
     """
 
-    HIDDEN = frozenset({"usual_empty"})
+    HIDDEN = frozenset({"usual_empty", "usual_ends"})
 
     items: int
     left_out: str = ""
@@ -126,11 +134,15 @@ class DataNotes(Part):
     guessed: Sentence = ""
     repeated: dict[str, int] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, dict[str, int]] = field(default_factory=dict)
+    thoughts: dict[str, int] = field(default_factory=dict)
+    unanswered: dict[str, int] = field(default_factory=dict)
     usual_empty: int = 0
+    usual_ends: int = 0
 
     @property
     def warnings(self) -> list[Note]:
-        """Items left out; outputs that are repeated, or empty more often than those of the baseline."""
+        """Items left out; outputs that repeat, hold thoughts, or are empty or cut more often than the baseline's."""
         same, empty = self.repeated.items(), self.empty.items()
         partial = note(NoteCode.ITEMS_LEFT_OUT, items=self.items, left_out=self.left_out)
         return [
@@ -141,7 +153,31 @@ class DataNotes(Part):
                 for name, number in empty
                 if number > self.usual_empty
             ),
+            *(
+                note(
+                    NoteCode.OUTPUTS_NOT_WHOLE,
+                    system=name,
+                    outputs=sum(ends.values()),
+                    ended=ends,
+                    said=said_ends(ends),
+                )
+                for name, ends in self.ended.items()
+                if sum(ends.values()) > self.usual_ends
+            ),
+            *(
+                note(NoteCode.THOUGHTS_JUDGED, system=name, thoughts=n, items=self.items, without=self.unanswered[name])
+                for name, n in self.thoughts.items()
+            ),
         ]
+
+
+def said_ends(ends: Mapping[str, int]) -> str:
+    """How many outputs ended in which way, in words.
+
+    >>> said_ends({"cut": 12, "filtered": 1})
+    '12 cut at a limit of tokens, 1 stopped by a filter'
+    """
+    return ", ".join(f"{number:,} {OutputEnd(end).said}" for end, number in ends.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +239,6 @@ class Counts(Part):
     decided_at: str = ""
 
     @property
-    def silent(self) -> str:
-        """How many items have no verdict, of those asked for the decision and for the groups."""
-        silent = self.abstentions + self.abstentions_beside
-        return f"{silent:,} of {count(self.judged + self.further + silent, 'item')}"
-
-    @property
     def flip_rate(self) -> float | None:
         """The share of verdicts that changed with the order, of those asked in both orders."""
         return self.flips / self.both_orders if self.both_orders else None
@@ -235,24 +265,24 @@ class Counts(Part):
 
 def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
     """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
-    outcome = finished.outcome
-    aside = [label for label in outcome.labels if label.choice.key not in outcome.deciding]
-    answers = [label.answer for label in (*aside, *outcome.further)]
+    ending = finished.ending
+    aside = [label for label in ending.labels if label.choice.key not in ending.deciding]
+    answers = [label.answer for label in (*aside, *ending.further)]
     beside = [answer for answer in answers if isinstance(answer, Verdict)]
     return Counts(
-        judged=outcome.estimate.tally.judged,
-        asked=outcome.asked,
-        abstentions=outcome.estimate.tally.abstentions,
-        abstentions_beside=sum(isinstance(label.answer, Abstention) for label in outcome.further),
-        ahead=outcome.ahead,
-        further=sum(isinstance(label.answer, Verdict) for label in outcome.further),
-        rounds=outcome.rounds,
+        judged=ending.estimate.tally.judged,
+        asked=ending.asked,
+        abstentions=ending.estimate.tally.abstentions,
+        abstentions_beside=sum(isinstance(label.answer, Abstention) for label in ending.further),
+        ahead=ending.ahead,
+        further=sum(isinstance(label.answer, Verdict) for label in ending.further),
+        rounds=ending.rounds,
         both_orders=both_orders,
         flips=flips,
         both_in_all=both_orders + sum(verdict.both for verdict in beside),
         flips_in_all=flips + sum(verdict.flipped for verdict in beside),
         judge_models=finished.models,
-        agreement=agreement_of(outcome.labels),
+        agreement=agreement_of(ending.labels),
         controls=finished.controls,
         generated=finished.generated,
         decided_at=finished.decided_at,

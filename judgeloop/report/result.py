@@ -22,7 +22,7 @@ from judgeloop.report.pictures import Curve
 from judgeloop.report.records import Counts, DataNotes, Setup
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
-from judgeloop.report.words import as_python, visible
+from judgeloop.report.words import as_python, moves, visible
 
 SCHEMA_VERSION = 1
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
@@ -341,9 +341,15 @@ class RunResult(Part):
         few = [] if self.items >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
         parts = (self.counts, self.data, self.setup)
         found = [*self.doubts(), *few, *(one for part in parts for one in part.warnings)]
+        found += [
+            note(NoteCode.NAME_MOVES, judge=judge, model=models[-1])
+            for judge, models in zip(self.setup.judges, self.counts.judge_models, strict=False)
+            if moves(judge) and models and not judge.endswith(models[-1])
+        ]
         if not self.setup.controlled:
+            code = NoteCode.CONTROLS_NOT_PASSED if self.setup.advised else NoteCode.CONTROLS_BEFORE
             found += [
-                note(NoteCode.CONTROLS_BEFORE, judge=judge, right=one.right, asked=one.asked)
+                note(code, judge=judge, right=one.right, asked=one.asked)
                 for judge, one in zip(self.setup.judges, self.counts.controls, strict=False)
                 if one and one.end in {Control.FAILED, Control.NOT_SHOWN}
             ]
@@ -431,6 +437,7 @@ class RunResult(Part):
         """
         rows = [plain(label) for label in self.labels]
         columns = {name.name: [row[name.name] for row in rows] for name in fields(LabelRow)}
+        columns["criteria"] = [label.by_criteria for label in self.labels]
         if self.texts is not None:
             columns |= self.texts.columns(self.labels)
         return frame_of(columns, library)

@@ -22,13 +22,14 @@ from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import Terms
+from judgeloop.judges.catalogue import is_decision
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import WIDTH, as_python, count, dollars, per_cent, sentence, shortened, visible
-from judgeloop.runs.drive import silent_of, systems_of
+from judgeloop.runs.begin import silent_of, systems_of
 from judgeloop.runs.prepared import Prepared
 
 EVEN = 0.5
@@ -219,7 +220,8 @@ class Forecast:
         elif result.asked:
             yield sentence(f"{count(result.asked, 'verdict')} already known")
         if result.setup.order == "both":
-            yield "The figures count two calls an item. Ties need only one call, so expect fewer."
+            fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
+            yield f"The figures count two calls an item.{fewer}"
         expected, worst = self.controls
         if worst:
             yield f"The calls include {expected:,} to {worst:,} for controls, which test the judge first."
@@ -347,6 +349,7 @@ class Forecast:
             "groups": [asdict(one) for one in self.groups],
             "guessed": data["guessed"],
             "empty": data["empty"],
+            "ended": data["ended"],
             **{name: setup[name] for name in kept},
         }
 

@@ -22,6 +22,7 @@ from judgeloop.core.memory import uncollected
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import UNLIMITED, Item, Pool, Population, Query
+from judgeloop.core.thoughts import answer_of
 from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Recipe
@@ -46,15 +47,17 @@ from judgeloop.judges.catalogue import (
     EXAMPLES,
     JUDGES,
     NO_JUDGE,
+    is_decision,
     is_remote,
     judge_from_spec,
     parse_spec,
     recorded_files,
     server_names,
 )
-from judgeloop.judges.prompt import Template, template_for
+from judgeloop.judges.prompt import Prompted, Template, named_template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.providers.catalogue import DECISION
 from judgeloop.settings.run_settings import (
     REFERENCES,
     SECOND,
@@ -132,6 +135,12 @@ class Inputs:
         return len(self.pool) if self.population is None else self.population
 
     @property
+    def criteria(self) -> tuple[str, ...]:
+        """The names of the criteria that models judge by; empty without any."""
+        found = self.prompt.criteria if self.prompt else None
+        return tuple(one.name for one in found.each) if found else ()
+
+    @property
     def by_hand(self) -> bool:
         """Whether a person judges."""
         return any(judge.by_hand for judge in self.judges)
@@ -181,6 +190,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     if config.allow_partial:
         joined = with_verdicts(joined, recorded_files(config.specs))
     joined = with_live(joined, systems, config.output_files, names, items)
+    joined = replace(joined, pool=_without_thoughts(joined.pool, config.strip_thoughts))
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
@@ -199,11 +209,35 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         *_controls(config, joined.pool, judges, systems),
         _population(config, judges),
         guesses_text(guesses),
-        options.template if any("prompt" in one.identity.parameters for one in judges) else None,
+        next((one.template for one in judges if isinstance(one, Prompted)), None),
         options.template.rubric or "",
         systems,
         ceiling_of(environment),
     )
+
+
+def _without_thoughts(pool: Pool, names: Sequence[str]) -> Pool:
+    """The pool with the answers alone of these systems: what stands behind thoughts, nothing where these do not end.
+
+    Raises:
+        InputError: a name is that of no system with a file, or its outputs hold no thoughts.
+    """
+    outputs = list(pool.outputs)
+    filed = [name for place, name in enumerate(pool.systems) if place not in pool.live]
+    for name in names:
+        if name not in filed:
+            live = (
+                "; a system that answers live has `strip-thoughts` in its description" if name in pool.systems else ""
+            )
+            raise InputError(f"`strip_thoughts={name}`: expected one of {some(filed)}{did_you_mean(name, filed)}{live}")
+        number = pool.systems.index(name)
+        found = [answer_of(text) for text in outputs[number]]
+        if not any(found):
+            raise InputError(
+                f"`strip_thoughts={name}`: no output of it has an answer behind the end of thoughts, </think>"
+            )
+        outputs[number] = tuple(answer or "" for answer in found)
+    return replace(pool, outputs=tuple(outputs))
 
 
 def check_ledger(config: MoneySettings) -> None:
@@ -299,23 +333,32 @@ def judge_options(
         InputError: a setting is wrong, or no judge reads it.
     """
     # What verdicts are said to depend on has to be read by a judge, if only by one of a panel, or by the proxy.
-    read = frozenset[str]().union(*(parse_spec(spec)[0].reads for spec in config.specs))
+    rows = [parse_spec(spec)[0] for spec in config.specs]
+    read = frozenset[str]().union(*(row.reads for row in rows))
+    read |= {"verdict"} if any(config.verdict in row.verdicts for row in rows) else frozenset()
+    deciding = any(row.decides for row in rows)
     for name in sorted(frozenset[str]().union(*(row.reads for row in JUDGES)) - read):
         value = getattr(config, name)
         if value == declared(type(config))[name].default:
             continue
-        judges = " and ".join(f"`judge={one if isinstance(one, str) else one.identity.name}`" for one in config.asked)
+        judges = " and ".join(
+            f"`judge={one if isinstance(one, str) else one.identity.name}`" for one in config.every_judge
+        )
         raise InputError(
             f"`{name}={value}` has no effect with {judges}; it applies to "
             f"{alternatives([row.form for row in JUDGES if name in row.reads])}; leave it out"
         )
+    others = any(row.verdicts and not row.decides for row in rows)
+    template, decision = _templates(config, rating=rating, deciding=deciding, others=others)
     return JudgeOptions(
-        template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
+        template=template,
+        deciding=decision,
         environment=environment,
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, named(config.judge), config.specs),
         price=config.judge_price,
-        tie_margin=config.tie_margin,
+        key_command=config.key_command,
+        tie_margin=config.tie_margin or 0.0,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
         effort=config.judge_effort,
@@ -325,6 +368,21 @@ def judge_options(
         allow_plugins=config.allow_plugins,
         offline=offline,
     )
+
+
+def _templates(
+    config: JudgeSettings, *, rating: bool, deciding: bool, others: bool
+) -> tuple[Template, Template | None]:
+    """The instructions of all other judges, and those of decision models; None if no judge is one.
+
+    A prompt is for the judges of its form, and a rubric for every judge.
+    """
+    of_decision = config.prompt is not None and named_template(config.prompt).decides
+    verdict = DECISION if deciding and not others else config.verdict
+    template = template_for(verdict, None if of_decision and others else config.prompt, config.rubric, rating=rating)
+    if not (deciding and others):
+        return template, template if deciding else None
+    return template, template_for(DECISION, config.prompt if of_decision else None, config.rubric, rating=rating)
 
 
 def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
@@ -342,6 +400,11 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
         raise InputError(
             "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their own"
         )
+    asked = sum(map(is_remote, config.specs))
+    if config.key_command is not None and asked != 1:
+        raise InputError(
+            f"`key_command` prints the key of one server; expected one judge that is a model, found {asked}"
+        )
     if sum(map(is_remote, named(config.judge))) > 1 and config.judge_base_url is not None:
         raise InputError(
             "`judge_base_url` is one address for several models; set OPENAI_BASE_URL and ANTHROPIC_BASE_URL instead"
@@ -353,7 +416,8 @@ def _controls(
 ) -> tuple[tuple[tuple[Query, ...], ...], Recipe | None]:
     """The controls of each judge, () for a judge that is no model; () if none are wanted.
 
-    Those of a live system are supposed, and the recipe makes others once it has answered.
+    Those of a live system are supposed, and the recipe makes others once it has answered. Where controls need not be
+    passed, only decision models get any, and if texts for them are at hand.
 
     Raises:
         InputError: they cannot be made, or no judge is a model.
@@ -362,7 +426,9 @@ def _controls(
 
     if not config.controlled:
         return (), None
-    models = tuple(isinstance(judge, Metered) for judge in judges)
+    models = tuple(
+        isinstance(judge, Metered) and (config.must_pass or is_decision(judge.identity.name)) for judge in judges
+    )
     if config.controls and not any(models):
         raise InputError("`controls=on` is for judges that are models, and none is; leave it out")
     sources = config.sources(pool.systems)
@@ -370,6 +436,8 @@ def _controls(
     for source in sources:
         if drawn := controls.controls_by(made(source), _answered(pool, source), judges):
             return drawn, None
+    if not config.must_pass:
+        return (), None
     system = next(source for source in sources if source != REFERENCES)
     live = systems.get(pool.systems.index(system))
     if live and (drawn := controls.controls_by(made(system), _supposed(pool, live), judges)):
@@ -525,6 +593,7 @@ def with_live(
             f"two systems have the same name ({', '.join(name for name, _ in both)}); give other names "
             "with `names=NAME,NAME`"
         )
+    filed = [place for place in range(count) if place not in systems]
     return replace(
         joined,
         pool=Pool(
@@ -532,6 +601,7 @@ def with_live(
             systems=tuple(name for name, _ in both),
             outputs=tuple(texts for _, texts in both),
             live=tuple(sorted(systems)),
+            ends={(filed[system], position): end for (system, position), end in pool.ends.items()},
         ),
     )
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt
 
+from judgeloop.core.records import DECISION_MARGIN
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.settings.setting import DURATION_FORM, Parse, Role, Setting, alternatives, anybody, like, matching
@@ -119,7 +120,14 @@ TokensAMinute = Annotated[
     int | None, Ge(1), pace_setting("Maximum number of tokens a minute for each judge.", file_only=True)
 ]
 TieMargin = Annotated[
-    float, Ge(0), run_setting("Scores that differ by no more than this (0 or more) are a tie.", JUDGE)
+    float | None,
+    Ge(0),
+    run_setting(
+        "Scores that differ by no more than this (0 or more) are a tie. Default: 0; for the probabilities of a decision "
+        f"model {DECISION_MARGIN}.",
+        JUDGE,
+        example=0.1,
+    ),
 ]
 NIGHT = Setting(
     "Night of the run, a date (for a suite today's): a part of the seed. Outputs of live systems from "

@@ -20,7 +20,7 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Order, Population, Shown, Vote
 from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
-from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
+from judgeloop.judges.catalogue import VERDICT_FORMS, is_decision, recorded_files
 from judgeloop.providers.endpoint import TIERS
 from judgeloop.settings import fields
 from judgeloop.settings.checking import Configuration
@@ -73,6 +73,14 @@ class JudgeSettings(MoneySettings):
     judge_base_url: str | None = fields.judge_setting(
         "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
     ).field(None)
+    key_command: str | None = Setting(
+        "Command that prints the key of the judge's server, such as a token of a cloud. It runs without a shell, and again "
+        "when the server refuses the key.",
+        fields.JUDGE,
+        Role.PLACE,
+        metavar="COMMAND",
+        example="az account get-access-token --resource https://cognitiveservices.azure.com",
+    ).field(None)
     judge_name: tuple[str, ...] = fields.judge_setting(
         "Name that stands for the server's address in the keys of verdicts, so that they are found "
         "again at another address. For one judge of several: JUDGE=NAME.",
@@ -106,9 +114,10 @@ class JudgeSettings(MoneySettings):
         "provider offers (anthropic: also a number of tokens).",
         may_set=anybody,
     ).field(None)
-    tie_margin: fields.TieMargin = 0.0
+    tie_margin: fields.TieMargin = None
     verdict: Annotated[str, one_of(VERDICT_FORMS)] = fields.judge_setting(
-        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.", may_set=anybody
+        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob; decision models have their own.",
+        may_set=anybody,
     ).field("schema")
     lenient_replies: bool = fields.judge_setting(
         "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
@@ -130,14 +139,14 @@ class JudgeSettings(MoneySettings):
         return Path(price) if price is not None and is_price_file(price) else None
 
     @property
-    def asked(self) -> tuple[str | Judge, ...]:
+    def every_judge(self) -> tuple[str | Judge, ...]:
         """Every judge that is asked: its name, or an object of the caller's."""
         return self.judge
 
     @property
     def specs(self) -> tuple[str, ...]:
         """Every judge that is asked by its name, as typed by the user."""
-        return named(self.asked)
+        return named(self.every_judge)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +173,11 @@ class RunSettings(JudgeSettings):
     map: fields.ColumnMap = None
     names: Annotated[tuple[str, ...], Parse(listed)] = fields.items_setting(
         "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
+        metavar="NAME,...",
+    ).field(())
+    strip_thoughts: Annotated[tuple[str, ...], Parse(listed)] = fields.items_setting(
+        "Systems whose files hold thoughts in tags: of their outputs only what stands behind `</think>` is judged.",
+        may_set=anybody,
         metavar="NAME,...",
     ).field(())
     epoch: Annotated[str | None, fields.EPOCH] = replace(fields.WHICH_EPOCH, file_only=True).field(None)
@@ -201,7 +215,8 @@ class RunSettings(JudgeSettings):
     controls: Annotated[str | None, one_of(("on", "off"))] = fields.report_setting(
         "Test first whether each judge can tell an answer to the question from an answer to another "
         "question: on or off. "
-        "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
+        "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed, and for decision models "
+        "(with a rubric of yours, a warning).",
         fields.JUDGE,
         gate=Gate.CONDITION,
     ).field(None)
@@ -239,9 +254,19 @@ class RunSettings(JudgeSettings):
         return False
 
     @property
-    def controlled(self) -> bool:
-        """Whether judges that are models are tested by controls."""
+    def must_pass(self) -> bool:
+        """Whether judges that are models must be tested by controls, and pass."""
         return self.gated if self.controls is None else self.controls == "on"
+
+    @property
+    def controlled(self) -> bool:
+        """Whether controls are asked: where they must be passed, and of decision models, some of which cannot tell."""
+        return self.must_pass or (self.controls is None and any(map(is_decision, self.judge)))
+
+    @property
+    def advised(self) -> bool:
+        """Whether what controls show is only a warning: criteria of the caller's own may ignore the question."""
+        return self.controlled and not self.must_pass and (self.rubric or self.prompt) is not None
 
     def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
         """Whose answers controls show, and whose if these are too few: references first."""

@@ -13,6 +13,7 @@ from support.chat_server import Response, completion, error
 from support.live import write_items, write_outputs
 from support.messages_server import message, text
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.keys import KeyIngredients, digest, output_note
 from judgeloop.core.records import Call, Item, Output
@@ -96,7 +97,7 @@ def answered(server, kind, response, **given):
 def test_the_output_is_the_text_as_it_is_within_its_quote(chat_server, kind):
     quote, found = answered(chat_server, kind, reply(kind, " Ünïcode\n"))
     assert isinstance(found.answer, Output)
-    assert (found.answer.text, found.answer.failed, found.answer.cut) == (" Ünïcode\n", "", False)
+    assert (found.answer.text, found.answer.failed, found.answer.ended) == (" Ünïcode\n", "", OutputEnd.WHOLE)
     assert 0 < found.cost_p <= quote.cost_p
     assert found.answer.seconds > 0
     assert found.answer.model == found.model
@@ -139,7 +140,7 @@ def test_who_thinks_gets_tokens_for_it_and_the_tier_is_the_standard_one(chat_ser
 @pytest.mark.parametrize("kind", MODELS)
 def test_text_that_was_cut_is_an_output_and_says_so(chat_server, kind):
     _, found = answered(chat_server, kind, reply(kind, "half", ended="length"))
-    assert (found.answer.text, found.answer.cut) == ("half", True)
+    assert (found.answer.text, found.answer.ended) == ("half", OutputEnd.CUT)
 
 
 @pytest.mark.parametrize("kind", MODELS)

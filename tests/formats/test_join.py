@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -243,3 +244,15 @@ def test_more_than_two_systems_join_in_any_order(order):
     pool = join([files[i] for i in order], None, None, allow_partial=False).pool
     assert pool.systems == tuple("abc"[i] for i in order)
     assert {item.id for item in pool.items} == {"q1", "q2"}
+
+
+def test_texts_that_differ_in_line_ends_alone_are_refused_with_that_reason(tmp_path):
+    for name, end in (("a", "\n"), ("b", "\r\n")):
+        rows = [{"id": "1", "prompt": f"one{end}two", "output": name}]
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(rows[0]))
+        rows = [{"prompt": f"one{end}two", "output": name}]
+        (tmp_path / f"{name}-without-ids.jsonl").write_text(json.dumps(rows[0]))
+    for suffix in ("", "-without-ids"):
+        files = [read_outputs(tmp_path / f"{name}{suffix}.jsonl") for name in "ab"]
+        with pytest.raises(InputError, match=r"differ only in line ends \(CRLF, LF\)"):
+            join(files, allow_partial=False)

@@ -46,6 +46,13 @@ def test_letters_booleans_and_text_are_scores(write):
     assert scores(write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": ""})) == [0.5]
 
 
+@pytest.mark.parametrize("text", ["NaN", "nan", "null", "None", "NA", "", " N/A "])
+def test_what_stands_for_no_score_is_none_and_counted(write, text):
+    path = write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": text})
+    assert scores(path) == [0.5]
+    assert read(path, "", None).failed == 1
+
+
 def test_several_scorers_are_refused_with_the_choice(write):
     path = write("a.jsonl", {"id": 1, "scores": {"exact": 1, "fuzzy": 0.5}})
     with pytest.raises(DataError, match="choose one: `judge=recorded:exact`, `judge=recorded:fuzzy`"):

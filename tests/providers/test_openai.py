@@ -49,8 +49,8 @@ def test_openai_itself_is_sent_its_own_names_and_a_pinned_tier():
     ("response", "reason"),
     [
         (completion("A"), "unparsable"),
-        (completion(""), "unparsable"),
-        (completion(None), "unparsable"),
+        (completion(""), "the reply is empty"),
+        (completion(None), "the reply is empty"),
         (completion('{"reason": "r", "winner": "C"}'), "unparsable"),
         (completion('{"winner": "A", "winner": "B"}'), "unparsable"),
         (completion('```json\n{"winner": "A"}\n```'), "unparsable"),

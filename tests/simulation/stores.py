@@ -114,6 +114,8 @@ class FaultyConnection(SqliteConnection):
 class FaultyServerConnection(PostgresConnection):
     """A connection to a server, of a process that may die, or that may break."""
 
+    grace_s = 0.0  # the time of the ledger is not that of the world
+
     def __init__(self, address: PostgresAddress, *, read_only: bool = False) -> None:
         self.life = LIFE.get(None)
         self.fault = PLANS.of(self.life)
@@ -212,7 +214,7 @@ class InlineWriter(Writer[Any]):
             loop.call_later(random.uniform(0.0, 0.02), self._commit)
         return future
 
-    def asked(self, action: Action) -> asyncio.Future[Any]:
+    def queued(self, action: Action) -> asyncio.Future[Any]:
         return asyncio.wrap_future(self.submit(action))
 
     def _commit(self) -> None:

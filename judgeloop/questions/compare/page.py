@@ -16,7 +16,7 @@ from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import Rule, at_most, points, scores_for, show_risk
 from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
-from judgeloop.report.facts import DRAWN_WHOLE
+from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import group_table
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
@@ -37,7 +37,7 @@ def page(result: Comparison) -> Page:
     gates = result.options.not_worse is not None
     return Page(
         tuple(facts(result)),
-        _groups(result),
+        (*_criteria(result), *_groups(result)),
         pictures(result),
         "Is the second system not worse than the first?" if gates else "Which of two systems is better?",
     )
@@ -96,6 +96,7 @@ def facts(result: Comparison) -> list[Fact]:
         Fact("earlier", Section.RISK, "earlier", _earlier(result), first=True),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
+        Fact("criteria", Section.GROUPS, "criteria", _criteria_mean(result)),
         *([Fact("groups", Section.GROUPS, "groups", _groups_mean(result))] if result.options.by_group else []),
     ]
     if recorded is not None:
@@ -274,7 +275,8 @@ def _rule(result: Comparison) -> str:
         return f"{result.setup.rule}, names a winner at a p-value of at most {threshold:g}"
     give_up = result.options.give_up
     gives_up = f"; gives up if a decision is less likely than {give_up:g}" if give_up is not None else ""
-    return f"{result.setup.rule}, for a risk of {threshold:g}{gives_up}"
+    risk = f", for a risk of {threshold:g}" if rule_row("compare", result.setup.rule).states_risk else ""
+    return f"{result.setup.rule}{risk}{gives_up}"
 
 
 def _scores(result: Comparison, scores: ScoreFigures) -> tuple[str, str]:
@@ -322,6 +324,8 @@ def _other_way(result: Comparison) -> str:
 
 def risk(result: Comparison) -> str:
     """How likely the answer is wrong: the figure, then what it means, for what was asked for; "" if unknown."""
+    if result.risk is None:
+        return NO_RISK if result.answer.answered else ""
     often, shown = one_in(result.setup.risk_threshold), show_risk(result.risk)
     if result.recorded is not None:
         if result.winner is None:
@@ -392,7 +396,10 @@ def _means(result: Comparison) -> str:
     if result.recorded is not None:
         return WHAT_P_MEANS
     if result.whole or not setup.guarantee:
-        says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
+        heuristic = (
+            "The stated risk is a heuristic, without a proof." if result.risk is not None else "No risk is stated."
+        )
+        says = DRAWN_WHOLE if result.whole else heuristic
         return f"{says} {said.about_the_judge(result)}"
     risk = at_most(setup.risk_threshold)
     beyond = ""
@@ -413,6 +420,25 @@ def _groups(result: Comparison) -> tuple[PageTable, ...]:
     if result.options.by_group is None:
         return group_table(result.groups, f"By group, for {second}: counts, without a claim")
     return group_table(result.groups, f"By group, for {second}") if result.verdicts else ()
+
+
+def _criteria(result: Comparison) -> tuple[PageTable, ...]:
+    second, claimed = visible(result.setup.systems[1]), result.options.by_criterion
+    heading = f"By criterion, for {second}{'' if claimed else ': counts, without a claim'}"
+    return group_table(result.criteria, heading, "criterion") if result.verdicts or not claimed else ()
+
+
+def _criteria_mean(result: Comparison) -> str:
+    """What the risk of the criteria means."""
+    if not result.verdicts or not result.options.by_criterion:
+        return ""
+    chance, more = result.setup.risk_threshold, count(result.counts.further, "further judgment")
+    return (
+        "By a criterion that is open, neither system is shown to be better. The chance that the wrong system is named by "
+        f"any criterion is {at_most(chance)}. That is a second family of statements beside the decision: that either "
+        f"errs has a chance of {at_most(min(1.0, 2 * chance))}. {more} went to open criteria; the winner, votes and gap "
+        "above are without them. All intervals hold at once, at the risk of the criteria."
+    )
 
 
 def _groups_mean(result: Comparison) -> str:

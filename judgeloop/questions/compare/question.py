@@ -11,6 +11,7 @@ from typing import Any, cast
 from judgeloop.catalogue import rule_row, rules_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.protocols import Further
 from judgeloop.core.records import UNLIMITED, Draws, Order, Population
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
@@ -27,6 +28,7 @@ from judgeloop.methods.rows import Draft, RuleRow
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stats.margins import MOST_CALIBRATED, limit_to_pass, margin_passed
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
+from judgeloop.methods.stopping.by_criterion import ByCriterion
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.giving_up import GivingUp
@@ -36,7 +38,7 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import QUESTION, RULES, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.drive import data_notes, setup_of
+from judgeloop.runs.begin import data_notes, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
@@ -103,6 +105,14 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
                 "others; use `selector=random`"
             )
 
+        if config.by_criterion and config.by_group is not None:
+            raise InputError(f"`by_criterion` does not go with `by_group={config.by_group}`: leave one of them out")
+        if config.by_criterion and config.selector_row.draws is not Draws.EVEN:
+            raise InputError(
+                f"`by_criterion` needs uniform random draws, and `selector={config.selector}` makes others; use "
+                "`selector=random`"
+            )
+
     def inputs(self, config: CompareSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read; of two finished runs, the scores, and the judge that compares them."""
         if not config.recorded:
@@ -116,7 +126,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         joined = join(runs, allow_partial=config.allow_partial)
         check_winner(config, joined.pool)
         scorers = " and ".join(dict.fromkeys(run.scorer for run in runs))
-        judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin)
+        judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin or 0.0)
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
@@ -139,13 +149,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             pool=inputs.pool,
         )
         rule: Rule = config.rule_row.make(draft)
-        groups = [item.group for item in inputs.pool.items]
         return Parts(
             config.selector_row.make(draft),
             Preferences(sampled=draft.sampled),
             rule,
             None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
-            None if config.by_group is None else ByGroup(groups, config.risk, sampled=draft.sampled),
+            _further(config, inputs, sampled=draft.sampled),
         )
 
     def notice(self, run: Prepared[CompareSettings]) -> str | None:
@@ -161,17 +170,17 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
-        run, outcome, rule, groups = ran.run, ran.finished.outcome, _rule(ran.parts), ran.parts.further
+        run, outcome, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
         config, pool = run.config, run.pool
         tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
         # Only a question that asks about ties, or goes on to all items, takes them from earlier runs.
-        told = config.not_worse is not None or config.by_group is not None
+        told = config.not_worse is not None or groups is not None
         earlier = ties_of(runs_before(ran.runs, run.run_id, run.asked)) if told else (0, 0)
         asked = min(len(pool), config.max_judgments) if over else outcome.asked
         judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=asked, ties=share_of_ties(earlier))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*outcome.labels, *outcome.further]
-        if isinstance(groups, ByGroup):
+        if isinstance(groups, ByGroup | ByCriterion):
             groups.follow(labels)
             judgments = judgments._replace(worst=groups.left if over else len(pool) - outcome.asked)
         done = {label.choice.position for label in labels}
@@ -187,7 +196,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
-        config, outcome = run.config, finished.outcome
+        config, outcome = run.config, finished.ending
         more = items = None
         tally, unasked = outcome.estimate.tally, len(run.pool) - len(outcome.labels)
         beyond = rule.risk_beyond(tally)
@@ -197,12 +206,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             items = rule.items_to_decide(tally) if run.sampled else None
         elif rule.stronger is not None and beyond is None:
             more = more_to_decide(rule.stronger, tally, run.limits, unasked, sampled=run.sampled)
-        if isinstance(groups, ByGroup):
+        if isinstance(groups, ByGroup | ByCriterion):
             groups.follow([*outcome.labels, *outcome.further])
-        data, judge = data_notes(run), run.judges[0]
+        data, judge = data_notes(run, finished.pool), run.judges[0]
         scores = None
         if isinstance(judge, RecordedJudge):  # nobody reads the outputs beside recorded scores, which may be missing
-            data = replace(data, empty={}, repeated={})
+            data = replace(data, empty={}, repeated={}, ended={}, thoughts={}, unanswered={})
             scores = [[judge.scores[item.id, name] for item in run.pool.items] for name in run.pool.systems]
         before = _before(ran)
         represent = config.represented if config.selector_row.vectors else None
@@ -214,6 +223,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
                 min_gap=config.min_gap,
                 not_worse=config.not_worse,
                 by_group=config.by_group,
+                by_criterion=config.by_criterion,
                 max_flips=config.max_flips,
                 give_up=config.give_up,
                 max_judgments=config.max_judgments if run.booked else None,
@@ -225,6 +235,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             before=[one.note for one in before],
             searched=searched((one.note for one in before), [run.asked_about(place) for place in (0, 1)]),
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
+            by_criterion=groups.findings() if isinstance(groups, ByCriterion) else None,
             scores=scores,
             risk_beyond=beyond,
         )
@@ -245,6 +256,14 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def so_far(self, tally: Tally, systems: tuple[str, ...], longest: int) -> str:
         """Who leads during a run, in words."""
         return page.so_far(tally, systems, longest)
+
+
+def _further(config: CompareSettings, inputs: Inputs, *, sampled: bool) -> Further | None:
+    """What goes on after the decision: tests of groups, or of criteria."""
+    if config.by_criterion:
+        return ByCriterion(inputs.criteria, len(inputs.pool), config.risk, sampled=sampled)
+    groups = [item.group for item in inputs.pool.items]
+    return None if config.by_group is None else ByGroup(groups, config.risk, sampled=sampled)
 
 
 def _rule(parts: Parts[Tally]) -> Rule:
@@ -322,6 +341,8 @@ def _check_inputs(config: CompareSettings, inputs: Inputs) -> None:
             f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
             "use `order=both` with a judge that is no person"
         )
+    if config.by_criterion and not inputs.criteria:
+        raise InputError("`by_criterion` needs a rubric of several criteria; give `rubric=FILE.toml`")
     groups = {item.group for item in inputs.pool.items}
     if config.by_group is not None and len(groups) < 2:  # noqa: PLR2004 - one group is the whole set
         raise InputError(

@@ -33,7 +33,7 @@ from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points
 from judgeloop.report.facts import GROUP, ended, of_the_run
-from judgeloop.report.groups import GroupRow, counted, group_rows
+from judgeloop.report.groups import GroupRow, counted, criterion_rows, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -51,6 +51,7 @@ class CompareOptions(Part):
     - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
+    - `by_criterion`: true if each criterion of the rubric is tested by itself
     - `max_flips`: the share of verdicts that may change with the order; null without one
     - `give_up`: the probability of a decision below which the run stops undecided
     - `max_judgments`: the setting, of which `limit` is the part that the items allow; null with recorded scores
@@ -60,6 +61,7 @@ class CompareOptions(Part):
     min_gap: float | None = None
     not_worse: float | None = None
     by_group: str | None = None
+    by_criterion: bool = False
     max_flips: float | None = None
     give_up: float | None = None
     max_judgments: int | None = None
@@ -91,7 +93,8 @@ class Comparison(RunResult):
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
       or behind by less than `min_gap`
-    - `risk`: the stated risk of `claim`; without one, of naming the leader now, or of passing now
+    - `risk`: the stated risk of `claim`; without one, of naming the leader now, or of passing now; null where the rule
+      states none, and not all items were judged
     - `better`: true if the winner, or the system that is not worse, is shown to be better
     - `worse_by_margin`: true if the second system is shown to be worse by more than `not_worse`
     - `risk_beyond`: the stated risk of `better` or `worse_by_margin`, if the question was about a gap;
@@ -108,6 +111,8 @@ class Comparison(RunResult):
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
     - `groups`: the items of each group, and its verdicts from the side of the second system. Empty if
       no item has a group. `claim` is null unless `by_group` asks for it, like all that follows it
+    - `criteria`: the criteria of the rubric as `groups`, each of the items that were judged by it; empty without any.
+      `claim` is null unless `by_criterion` asks for it
     - `comparison`: which comparison with the baseline on these items by these judges this is, as far as
       the ledger knows: 1 for the first. Another candidate, question or seed is another one; other ids are not
     - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
@@ -125,7 +130,7 @@ class Comparison(RunResult):
     job: ClassVar[str] = "compare"
 
     options: CompareOptions
-    risk: float
+    risk: float | None
     wins: dict[str, int]
     ties: int
     gap: float | None
@@ -136,6 +141,7 @@ class Comparison(RunResult):
     more_items_likely: int | None = None
     recorded: ScoreFigures | None = None
     groups: tuple[GroupRow, ...] = ()
+    criteria: tuple[GroupRow, ...] = ()
     comparison: int = 1
     risk_before: float = 0.0
     searched: int = 0
@@ -482,15 +488,16 @@ def result_of(
     before: Sequence[RunNote] = (),
     searched: int = 0,
     findings: Mapping[str | None, GroupFinding] | None = None,
+    by_criterion: Mapping[str, GroupFinding] | None = None,
 ) -> Comparison:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     `risk_beyond` is the stated risk of what a rule about a gap says beyond its answer. `findings` are what is
-    shown of each group; None if no group is tested. `before` is what earlier comparisons with the
-    baseline noted, and `searched` is as in the result.
+    shown of each group, None if no group is tested; `by_criterion` are the same of criteria. `before` is what
+    earlier comparisons with the baseline noted, and `searched` is as in the result.
     """
-    outcome, systems = finished.outcome, setup.systems
+    outcome, systems = finished.ending, setup.systems
     tally = outcome.estimate.tally
     every = [*outcome.labels, *outcome.further]
     labels = label_rows(every, systems, items, outcome.deciding)
@@ -507,7 +514,7 @@ def result_of(
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=_risk(finished, setup.risk_threshold, better, whole=whole),
+        risk=_risk(finished, setup, better, whole=whole),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
@@ -520,6 +527,7 @@ def result_of(
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
+        criteria=criterion_rows(labels, by_criterion),
         comparison=len(before) + 1,
         risk_before=math.fsum(one.risk for one in before),
         searched=searched,
@@ -530,13 +538,15 @@ def result_of(
     )
 
 
-def _risk(finished: Finished[Tally], threshold: float, better: float | None, *, whole: bool) -> float:
+def _risk(finished: Finished[Tally], setup: Setup, better: float | None, *, whole: bool) -> float | None:
     """The stated risk: of the claim, of "better" where a rule about a gap says so, or of naming now."""
-    outcome = finished.outcome
+    outcome = finished.ending
     if whole and (outcome.winner is not None or outcome.stop.kind in ANSWERS):
         return 0.0
+    if not rule_row("compare", setup.rule).states_risk:
+        return None
     if outcome.stop.kind is StopKind.NO_DIFFERENCE:
-        return threshold
+        return setup.risk_threshold
     return outcome.estimate.risk if better is None or outcome.winner is None else better
 
 

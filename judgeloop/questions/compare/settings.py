@@ -82,6 +82,11 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         fields.STOPPING,
         gate=Gate.CONDITION,
     ).field(None)
+    by_criterion: bool = fields.run_setting(
+        "For each criterion of the rubric (a file of criteria): which system is better by it. Further judgments, "
+        "beyond `max_judgments`, go to open criteria.",
+        fields.STOPPING,
+    ).field(False)
     max_flips: Annotated[float | None, Ge(0), Le(1)] = fields.report_setting(
         "Exit with code 4 if it is shown, at the risk, that a larger share of the verdicts changes with "
         "the order (0 to 1).",

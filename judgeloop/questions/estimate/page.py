@@ -51,6 +51,7 @@ def facts(result: Estimation) -> list[Fact]:
         ),
         Fact("means", Section.RISK, "means", "" if result.interval is None else _means(result)),
         Fact("proxy", Section.EVIDENCE, "proxy", _proxy(result)),
+        Fact("criteria", Section.EVIDENCE, "criteria", _criteria(result)),
         Fact("selector", Section.EVIDENCE, "selector", _selector(result)),
     ]
     return [*told(*own), *said.shared(result)]
@@ -135,6 +136,12 @@ def _means(result: Estimation) -> str:
     looks = "however often you look" if INTERVALS[result.options.interval_kind] else "if you look once"
     means = f"About {often:g} % of such intervals contain the mean score of {every}, {looks}: measured, not proved."
     return f"{means} {said.about_the_judge(result)}"
+
+
+def _criteria(result: Estimation) -> str:
+    """The mean of the judged items by each criterion; empty without any."""
+    means = ", ".join(f"{visible(name)} {mean:.3f}" for name, mean in result.criteria.items())
+    return means and f"{means}: means of the judged items, without a claim"
 
 
 def _proxy(result: Estimation) -> str:

@@ -5,7 +5,7 @@ Every figure is computed once, here. `page.py` makes facts of them.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -54,6 +54,8 @@ class Estimation(RunResult):
     - `cautious`: true if the interval was widened for rare scores that the judged items may not
       contain
     - `proxy_mean`: the mean of the proxy over all items
+    - `criteria`: the plain mean score of the judged items by each criterion of the rubric, without a claim; empty
+      without any
     """
 
     LEFT_OUT = frozenset(
@@ -74,6 +76,7 @@ class Estimation(RunResult):
     sampled_mean: float | None
     cautious: bool
     proxy_mean: float | None
+    criteria: dict[str, float] = field(default_factory=dict)
 
     @property
     def decided(self) -> bool:
@@ -139,32 +142,36 @@ def estimated_of(
     more_judgments: int | None,
     least: int,
 ) -> Estimation:
-    """Compute the result from a run's outcome.
+    """Compute the result from how a run ended.
 
     `items` are in the order of positions. `least` is the minimum number of judgments.
     """
-    outcome, systems = finished.outcome, setup.systems
-    tally = outcome.estimate.tally
-    certain = outcome.stop.kind is StopKind.ALL_JUDGED
+    ending, systems = finished.ending, setup.systems
+    labels = label_rows(ending.labels, systems, items, ending.deciding)
+    by_criterion: dict[str, list[float]] = {}
+    for name, score in (each for row in labels for each in row.criteria.items()):
+        by_criterion.setdefault(name, []).append(score)
+    tally = ending.estimate.tally
+    certain = ending.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
-    interval = (mean, mean) if certain else outcome.estimate.interval
+    interval = (mean, mean) if certain else ending.estimate.interval
     if math.isnan(mean) or tally.judged < least:
         interval = None  # only abstentions: from 0 to 1, which says nothing; or too few to rely on
     known = tally.scores[~np.isnan(tally.scores)]
     plain = float(known.mean()) if len(known) else None
-    decided = outcome.winner is not None and not _cut_too_short(outcome, least)
+    decided = ending.winner is not None and not _cut_too_short(ending, least)
     return Estimation(
         setup=setup,
         options=options,
         data=data,
         counts=counts_of(finished),
         spend=finished.spend,
-        labels=label_rows(outcome.labels, systems, items, outcome.deciding),
+        labels=labels,
         winner=systems[0] if decided else None,
         leader=None if tally.leader is None else systems[tally.leader],
         risk=None,
-        stop_reason=outcome.stop.kind,
-        stop_sentence=outcome.stop.sentence,
+        stop_reason=ending.stop.kind,
+        stop_sentence=ending.stop.sentence,
         more_judgments=more_judgments,
         mean=None if math.isnan(mean) else min(1.0, max(0.0, mean)),
         interval=interval,
@@ -174,11 +181,12 @@ def estimated_of(
         if len(known)
         else False,
         proxy_mean=proxy_mean,
+        criteria={name: math.fsum(scores) / len(scores) for name, scores in by_criterion.items()},
     )
 
 
-def _cut_too_short(outcome: Ending[Ratings], least: int) -> bool:
+def _cut_too_short(ending: Ending[Ratings], least: int) -> bool:
     """Whether money or time ended the run before the minimum, or without an interval."""
-    tally = outcome.estimate.tally
-    cut = outcome.stop.kind in {StopKind.BUDGET, StopKind.DEADLINE}
-    return cut and (tally.judged < least or (tally.drawn and outcome.estimate.interval is None))
+    tally = ending.estimate.tally
+    cut = ending.stop.kind in {StopKind.BUDGET, StopKind.DEADLINE}
+    return cut and (tally.judged < least or (tally.drawn and ending.estimate.interval is None))

@@ -81,7 +81,7 @@ def test_the_headline_is_the_decision_and_says_what_it_is_about(result, decision
 )
 def test_what_failures_of_a_system_would_change_is_said(ends, said):
     gave = Generated(
-        system="large", asked=4, remembered=0, oldest="", unjudged=0, failed=2, cut=0, empty=0, models=(), usd=0.0,
+        system="large", asked=4, remembered=0, oldest="", unjudged=0, failed=2, empty=0, models=(), usd=0.0,
         usd_of_all=None, output_tokens=0, seconds_median=None, seconds_p95=None, **ends,
     )  # fmt: skip
     result = make_result()

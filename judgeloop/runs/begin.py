@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population
+from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Pool, Population
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
@@ -90,15 +90,17 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         deadline_s=config.deadline,
         controls=prepared.inputs.controls,
         controls_of=prepared.inputs.controls_of,
+        controls_advise=config.advised,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
         missing_abstains=config.missing == ABSTAIN,
         max_failed=config.max_abstentions,
+        tie_margin=DECISION_MARGIN if config.tie_margin is None else config.tie_margin,
         outputs_since={prepared.pool.systems[n]: day for n, day in since_of(config).items()},
     )
 
 
-async def asked(
+async def conducted(
     session: Session[T],
     prepared: Prepared[Any],
     terms: Terms,
@@ -194,7 +196,7 @@ async def _answered(session: Session[T], prepared: Prepared[Any], judge: Judge) 
             assert not isinstance(reply.answer, Output), "a judge gives no output"
             answers.append(reply.answer)
         session.tell(answers)
-    return Finished(session.outcome(), Spend(), models=((),))
+    return Finished(session.ending(), Spend(), models=((),))
 
 
 def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
@@ -243,7 +245,8 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
         seed=config.seed,
         calls_per_item=len(judges) + twice,
         required_winner=required_winner(config, prepared.pool.systems),
-        controlled=config.controlled,
+        controlled=config.must_pass or (bool(prepared.inputs.controls) and not config.advised),
+        advised=config.advised and bool(prepared.inputs.controls),
         max_abstentions=config.max_abstentions,
         fail_on_warning=config.fail_on_warning,
         old_prices=old_prices((*judges, *systems), today()),
@@ -251,7 +254,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
         tier="; ".join(f"{judge.identity.name} at {text}" for judge, text in tiers if text),
         asked_anew="; ".join(
             f"{judge.identity.name} was asked anew, because {why}: give `version` to have its verdicts remembered"
-            for judge in config.asked
+            for judge in config.every_judge
             if not isinstance(judge, str) and (why := getattr(judge, "unknown", None))
         ),
         about=Population.ITEMS_LIKE_THESE if prepared.sampled else Population.THESE_ITEMS,
@@ -262,12 +265,16 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     )
 
 
-def data_notes(prepared: Prepared[Any]) -> DataNotes:
-    """What is to be known of a run's data."""
+def data_notes(prepared: Prepared[Any], answered: Pool | None = None) -> DataNotes:
+    """What is to be known of a run's data; `answered` holds the outputs of systems that answer live."""
     pool, config, joined = prepared.pool, prepared.config, prepared.inputs.joined
     repeated = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
-    empty = {name: pool.count_empty(number) for number, name in enumerate(pool.systems)}
+    whole = answered or pool
+    empty = {name: whole.count_empty(number) for number, name in enumerate(pool.systems)}
+    ends = {name: whole.count_ends(number) for number, name in enumerate(pool.systems)}
+    thoughts = {name: pool.count_thoughts(n) for n, name in enumerate(pool.systems) if n not in pool.live}
+    baseline = config.trusted(pool.systems) if isinstance(config, ContestSettings) else ""
     return DataNotes(
         items=len(pool),
         left_out=joined.left_out,
@@ -276,7 +283,11 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
         repeated={name: count for name, count in repeated.items() if count >= many},
         empty={name: count for name, count in empty.items() if count},
         # The baseline's outputs say what is usual.
-        usual_empty=empty[config.trusted(pool.systems)] if isinstance(config, ContestSettings) else 0,
+        usual_empty=empty.get(baseline, 0),
+        ended={name: found for name, found in ends.items() if found},
+        thoughts={name: some for name, (some, _) in thoughts.items() if some},
+        unanswered={name: without for name, (some, without) in thoughts.items() if some},
+        usual_ends=sum(ends.get(baseline, {}).values()),
     )
 
 
