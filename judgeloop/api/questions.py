@@ -101,7 +101,7 @@ class RunArguments(CallArguments, total=False):
     night: str | None
     deadline: Duration | None
     concurrency: int | None
-    lookahead: int | None
+    ahead: int | str | None
     rpm: int | None
     tpm: int | None
     report_texts: str | None

@@ -95,22 +95,28 @@ class Asking(Generic[R]):
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
-        import asyncio
-
-        from judgeloop.cli.files import check_outputs, render_json, unfinished
-        from judgeloop.cli.progress import computing
-        from judgeloop.ledger.opening import is_ledger
-        from judgeloop.runs.anew import said_anew
-        from judgeloop.runs.begin import opened
-        from judgeloop.settings.run_settings import CEILING
+        from judgeloop.formats.tables import check_exists
 
         read: Read = click.get_current_context().obj
-        with unfinished(() if dry_run else output, self.question.name):
+        output = () if dry_run else output
+        with _kept_in(output, self.question.name):
             if dry_run:
                 say_not_written()
-                output = ()
             config = self.question.settings().of(**given)
+            check_exists(path for path in config.files_read() if path != config.ledger)
+
+            # Half a second: who typed a wrong path does not wait for it.
+            import asyncio
+
+            from judgeloop.cli.files import check_outputs, render_json
+            from judgeloop.cli.progress import computing
+            from judgeloop.ledger.opening import is_ledger
+            from judgeloop.runs.anew import said_anew
+            from judgeloop.runs.begin import opened
+            from judgeloop.settings.run_settings import CEILING
+
             check_outputs(output, config.files_read())
+
             new = not is_ledger(config.ledger)
             question = self.question.load()
             with kept_for_the_result(), computing(quiet=quiet or json):
@@ -213,6 +219,15 @@ def _advised(reason: str) -> str:
     """Why there is no verdict, with flags in the advice at its end; the reply stays as it is quoted."""
     quoted, mark, advice = reason.rpartition("; ")
     return f"{quoted}{mark}{as_flags(advice)}"
+
+
+def _kept_in(output: tuple[Path, ...], question: str) -> AbstractContextManager[None]:
+    """What writes into the files of `-o` that there is no result, where that is so."""
+    if not output:
+        return nullcontext()
+    from judgeloop.cli.files import unfinished
+
+    return unfinished(output, question)
 
 
 def say_not_written() -> None:

@@ -470,12 +470,13 @@ class Belief:
 class Ending(Generic[T_co]):
     """How a run ended.
 
-    `winner` is the number of a system, or None when undecided. `labels` holds all labels in the
-    order asked, including labels that left the decision again. `deciding` holds the keys of the
-    choices whose labels make the estimate. `ahead` is the number of answers that were asked for
-    ahead of the stopping rule and not needed. `rounds` is the number of times that the run waited
-    for answers. `belief` is the selector's at the end, None for a selector without one. `further`
-    holds the labels that were asked after the decision, and `cut` says what cut that off, None if nothing did.
+    `winner` is the number of a system, or None when undecided. `labels` holds the labels up to the
+    end in the order asked, including labels that left the decision again. `deciding` holds the keys of
+    the choices whose labels make the estimate. `ahead` is the number of answers that were asked for
+    ahead of the stopping rule and not needed. `rounds` is how often the run asked while no other answer
+    was out. Both depend on the pace, and are no part of the decision. `belief` is the selector's at the
+    end, None for a selector without one. `further` holds the labels that were asked after the decision,
+    and `cut` says what cut that off, None if nothing did.
     """
 
     winner: int | None
@@ -483,8 +484,8 @@ class Ending(Generic[T_co]):
     stop: StopReason
     labels: tuple[Label, ...]
     deciding: frozenset[Key]
-    ahead: int = 0
-    rounds: int = 0
+    ahead: int = field(default=0, compare=False)
+    rounds: int = field(default=0, compare=False)
     belief: Belief | None = None
     further: tuple[Label, ...] = ()
     cut: StopReason | None = None
@@ -492,7 +493,7 @@ class Ending(Generic[T_co]):
     @property
     def asked(self) -> int:
         """Number of distinct choices that the judge was asked about."""
-        return len(self.labels)
+        return len(self.labels) + self.ahead
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,10 @@
 """The async driver: runs a session with real judges and a ledger.
 
-It hands each batch of queries from the session to `batch.py` and tells the session the answers,
-until the session is over. The session decides what to ask and when to stop.
+It hands queries from the session to a window of `batch.py` and tells the session the answers as they come, in the
+order asked, until the session is over. The session decides what to ask and when to stop. Where all calls that are
+needed are in flight, it asks ahead: only while the answer to the first query is a call to come. So what is known
+from before is told first, and a run that is repeated asks nothing. Systems that answer live, and what is asked after
+the decision, are asked batch by batch, as what follows depends on the whole batch.
 
 Before it asks a system whose outputs last for others, one fresh output shows which model answers now: that of the
 first item that lacks one. If it is another model, the outputs of earlier runs are left out. A run that goes on has
@@ -14,7 +17,7 @@ from dataclasses import replace
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge, System, T
 from judgeloop.core.records import NOBODY, Answer, Output, Pool, Query
-from judgeloop.engine.batch import NO_SYSTEMS, Oracle, answers
+from judgeloop.engine.batch import NO_SYSTEMS, Oracle, Window, answers
 from judgeloop.engine.controls import made_of_first, shown
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, Terms, unobserved
@@ -62,6 +65,8 @@ async def drive(
     with state.interruption.within(terms.deadline_s):
         state.folded(session.asked, session.tally, session.risk)
         controls = await _controls(oracle, pool, session)
+        if not pool.live:
+            await _ask_as_places_free(session, pool, oracle)
         await _ask_until_over(session, pool, oracle)
     ending, sources = session.ending(), oracle.sources
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
@@ -88,6 +93,41 @@ async def drive(
         sources.figures(pool, ending.labels),
         sources.filled(pool) if pool.live else None,
     )
+
+
+async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -> None:
+    """Keep a window of queries in flight until the session has its decision or the run halts."""
+    state, window = oracle.state, Window(oracle)
+    priced = all(judge.priced for judge in oracle.judges)
+    try:
+        while True:
+            if not (window.queued or state.is_over()):
+                places = window.idle if session.most_ahead is None else window.places
+                choices = session.ask(places if window.calls else 0, free=priced and oracle.accounts.unpaid)
+                window.add(pool.query(choice.position, choice.systems) for choice in choices)
+            if window.is_empty:
+                return
+            if window.queued and not state.is_over() and await window.start(session.needed):
+                continue
+            told = window.take()
+            if not told and not state.is_over():
+                await window.wait()
+                continue
+            if state.is_over():
+                await window.drain()
+                told += window.take()
+            session.tell(told, halt=state.reason)
+            if session.over and state.reason is None:
+                state.rest()
+                await window.drain()
+                session.leave(window.rest())
+                state.go_on()
+            state.folded(session.asked, session.tally, session.risk, 0 if session.over else window.answered)
+            state.tell()
+            if session.over:
+                return
+    finally:
+        await window.close()
 
 
 async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> None:

@@ -235,7 +235,7 @@ class RunState(Generic[T]):
         self.found, self._part = False, bool(terms.seen)
         self.paces: list[Pace] = []
         self.waited = self.trouble = ""
-        self._broken = False
+        self._broken = self._rests = False
         self._observe = observe
         self._counted: tuple[T, Callable[[T], float]] | None = None
         self._asked = self._ahead = 0
@@ -263,12 +263,23 @@ class RunState(Generic[T]):
         self._broken = True
         self.closed.set()
 
+    def rest(self) -> None:
+        """Send nothing more while what is in flight is waited for: it is not needed."""
+        self._rests = True
+        self.closed.set()
+
+    def go_on(self) -> None:
+        """Send again, unless something else has closed the run."""
+        self._rests = False
+        if self.reason is None and not self._broken:
+            self.closed = self.interruption.closed()
+
     def is_over(self) -> bool:
         """Whether no further query is admitted."""
         if self.interruption.requested.is_set():
             why = self.interruption.why
             self.halt(replace(why, sentence=f"{why.sentence}{self.and_waited}{self.and_failed}"))
-        return self._broken or self.reason is not None
+        return self._broken or self._rests or self.reason is not None
 
     @property
     def and_failed(self) -> str:
@@ -286,9 +297,9 @@ class RunState(Generic[T]):
         limits = [pace.slowed_to for pace in self.paces]
         return min((limit for limit in limits if limit is not None), default=None)
 
-    def folded(self, asked: int, tally: T, risk_of: Callable[[T], float]) -> None:
-        """Note the number of answers that the session has been told, and its counts."""
-        self._asked, self._ahead, self._counted = asked, 0, (tally, risk_of)
+    def folded(self, asked: int, tally: T, risk_of: Callable[[T], float], ahead: int = 0) -> None:
+        """Note the number of answers that the session has been told, its counts, and how many more are there."""
+        self._asked, self._ahead, self._counted = asked, ahead, (tally, risk_of)
 
     def answered(self, count: int) -> None:
         """Note that `count` queries have an answer that the session has not been told yet."""

@@ -121,6 +121,13 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
+def check_exists(paths: Iterable[Path]) -> None:
+    """Refuse the first path at which there is nothing."""
+    for path in paths:
+        if not path.exists():
+            raise no_such_file(path)
+
+
 def no_such_file(path: Path) -> NoFileError:
     """The error for a path at which there is nothing, with the nearest name in its folder."""
     return NoFileError(path, did_you_mean(path.name, (other.name for other in path.parent.glob("*"))))

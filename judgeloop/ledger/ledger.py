@@ -54,6 +54,7 @@ from judgeloop.ledger.schema import TOKENS
 from judgeloop.ledger.writer import Batch, Connection, Found, Statement, Writer
 
 T = TypeVar("T")
+Groups = Sequence[Sequence[Reservation]]  # of calls
 # Another process that looks whether a run is worked on holds its lock for an instant.
 PATIENCE_S = 0.3
 NEVER_SENT = "its process ended before it was sent"
@@ -207,16 +208,17 @@ class Ledger:
         return await self._do(Batch(statements, lambda found: outputs_of(found[0])))
 
     async def reserve(
-        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None, *, instead: Ticket | None = None
+        self, run: str, groups: Groups, budget_p: int | None, *, instead: Ticket | None = None, spare_p: int = 0
     ) -> list[list[Ticket]]:
         """Reserve for `run` the longest prefix of whole `groups` that all its budgets still cover.
 
+        They have to cover `spare_p`, too, which is not reserved.
         They are `budget_p`, its own, and those of the ledger that it is charged to. If any group is
         granted, the reservation `instead`, which was never sent, is given back at the same moment, so
         that no other run gets its money in between.
         """
         rows: list[dict[str, object]] = []
-        upto_p = 0
+        upto_p = spare_p
         for group in groups:
             upto_p += sum(one.cost_p for one in group)
             rows += [

@@ -109,10 +109,21 @@ class Prepared(Generic[C]):
             rule=made.rule,
             limits=self.limits,
             rng=np.random.default_rng(self.config.seed),
-            lookahead=self.config.lookahead,
+            ahead=self._ahead,
             check=made.check,
             further=made.further,
         )
+
+    @property
+    def _ahead(self) -> int | None:
+        """How many steps are asked ahead; None for as many as will probably be needed.
+
+        None are where each step depends on the whole batch before it; `auto` leaves out people, who would answer what
+        is not needed, and judges that compute in this process, which leave no place idle.
+        """
+        depends, most = self.pool.live or self.parts.further is not None, self.config.most_ahead
+        idle = any(judge.order_matters for judge in self.judges) and not self.by_hand
+        return 0 if depends or (most is None and not idle) else most
 
     def with_texts(self, result: R) -> R:
         """A result with the texts of its items, and which of them a report shows."""

@@ -52,6 +52,23 @@ ColumnMap = Annotated[
         many=True,
     ),
 ]
+AUTO = "auto"
+
+
+def _steps_ahead(value: object) -> object:
+    """The text of a number of steps, or `auto`."""
+    if not (str(value) == AUTO or (str(value).isascii() and str(value).isdigit())):
+        raise ValueError(f"expected a number from 0, or {AUTO}")
+    return str(value)
+
+
+AHEAD = Parse(
+    _steps_ahead,
+    {
+        "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^([0-9]+|{AUTO})$"}],
+        "description": f"a number from 0, or {AUTO}",
+    },
+)
 EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
 WHICH_EPOCH = items_setting(
     "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",

@@ -207,9 +207,11 @@ class RunSettings(JudgeSettings):
     ).field(False)
     deadline: fields.Deadline = None
     concurrency: fields.Concurrency = 8
-    lookahead: Annotated[int, Ge(0)] = fields.pace_setting(
-        "Number of steps to ask before the stopping rule has decided: faster, but may cost more.", file_only=True
-    ).field(0)
+    ahead: Annotated[str, fields.AHEAD] = fields.pace_setting(
+        "Number of items to ask about before the stopping rule says that they are needed: faster, but may cost more. "
+        "auto: as long as few verdicts turn out not to be needed, at most 5 % in the mean, or four where that is more.",
+        metavar="NUMBER",
+    ).field(fields.AUTO)
     rpm: fields.CallsAMinute = None
     tpm: fields.TokensAMinute = None
     controls: Annotated[str | None, one_of(("on", "off"))] = fields.report_setting(
@@ -232,6 +234,11 @@ class RunSettings(JudgeSettings):
         if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < least:
             return values | {"min_judgments": int(most)}
         return values
+
+    @property
+    def most_ahead(self) -> int | None:
+        """How many steps are asked ahead of the stopping rule; None for as many as will probably be needed."""
+        return None if self.ahead == fields.AUTO else int(self.ahead)
 
     @property
     def order(self) -> Order:

@@ -97,7 +97,7 @@ def test_the_first_items_are_those_that_compare_draws_with_the_same_seed(server,
     sent = len(server.requests)
     flags = [one for name in (LIVE, *other) if "/" in name for one in system_flags(server, name)]
     judged = ["--items", "items.jsonl", *judged_by(server), "--seed", 5, "--max-judgments", 12]
-    drawn = ["JUDGELOOP_MIN_JUDGMENTS=12", "JUDGELOOP_LOOKAHEAD=12"]
+    drawn = ["JUDGELOOP_MIN_JUDGMENTS=12", "JUDGELOOP_AHEAD=12"]
     result = result_of("compare", LIVE, *other, *judged, *flags, *drawn)
     assert result["judged"] == 12
     asked = [one for one in server.requests[sent:] if "response_format" not in one]

@@ -46,6 +46,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "items": {"items": "items.jsonl"},
     "names": {"names": ("a", "another")},
     "require_winner": {"require_winner": "a", "controls": "off"},
+    "ahead": {"ahead": "12"},
     "controls": {"controls": "off"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},

@@ -233,7 +233,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
         "items", "map", "epoch", "judge", "judge_max_tokens", "judge_effort", "verdict", "lenient_replies",
         "prompt", "rubric", "proxy", "confidence",
         # pace, money and files
-        "judge_timeout", "deadline", "concurrency", "lookahead", "rpm", "tpm", "budget", "charge_to", "tier",
+        "judge_timeout", "deadline", "concurrency", "ahead", "rpm", "tpm", "budget", "charge_to", "tier",
         "cache_dir", "report_texts",
     }  # fmt: skip
 

@@ -74,6 +74,16 @@ class Spending:
     # Shape (levels,): probability that either side is ever named if the systems are tied.
     levels: NDArray[np.float64]
     shape: float = SHAPE
+    _step: WalkStep | None = field(default=None, init=False, repr=False, compare=False)  # the last of `_without_ties`
+    _without_ties: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def without_ties(self, drawn: int) -> int:
+        """The barrier of the first level after so many draws, were they all decisive."""
+        while len(self._without_ties) < drawn:
+            step = self._step or self.start()
+            self._step = self.after(step, len(self._without_ties), decisive=True)
+            self._without_ties.append(int(self._step.barrier[0]))
+        return self._without_ties[drawn - 1]
 
     def barriers(self, decisive: NDArray[np.bool_]) -> NDArray[np.int32]:
         """The least distance that counts as crossing, shape (..., draws, levels).

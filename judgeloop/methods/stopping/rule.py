@@ -76,6 +76,10 @@ class Rule(ABC):
         decided = any(self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
         return decided or self.no_difference(_levelled(tally, unknown))
 
+    def chance(self, tally: Tally, more: int) -> float:
+        """The probability that the rule stops within `more` further verdicts: by default 1 where it can be met."""
+        return float(self.can_be_met(tally, more))
+
     @property
     def stronger(self) -> Rule | None:
         """The rule that more judgments may meet after this one: one system is better; None without one."""

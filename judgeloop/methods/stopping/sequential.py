@@ -3,6 +3,7 @@
 It reads a tally of verdicts; the boundary is computed in `methods/stats/spending.py`.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self, final
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from judgeloop.core.memory import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
-from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
+from judgeloop.methods.stats.predictive import PRIOR, PRIOR_DECISIVE, ItemsToDecide, chance_to_reach, items_to_decide
 from judgeloop.methods.stats.spending import SHAPE, Course, Spending
 from judgeloop.methods.stopping.rule import Rule, asked, at_most, in_order, scores_for
+
+NEAR = 5  # draws within which a boundary is crossed at one at least
 
 
 @dataclass(slots=True)
@@ -134,6 +137,14 @@ class Sequential(Rule):
         if course.drawn + unknown > self._spending.limit:
             return False
         return any(self._names_after(tally, course, winner, unknown) for winner in (0, 1))
+
+    def chance(self, tally: Tally, more: int) -> float:
+        """As `Rule.chance`: that the lead reaches the boundary halfway, that of a walk without ties, scaled."""
+        begin, decisive = asked(tally) + -(-more // 2), sum(tally.wins)
+        share = (decisive + PRIOR_DECISIVE) / (tally.judged + PRIOR)
+        draws = range(min(begin, self._spending.limit), min(begin + NEAR, self._spending.limit) + 1)
+        lead = min(self._spending.without_ties(drawn) for drawn in draws)  # some draws have none
+        return chance_to_reach(*tally.wins, tally.judged, more, lead * math.sqrt(share))
 
     def _names_after(self, tally: Tally, course: Course, winner: int, wins: int) -> bool:
         """Whether a leader is named after `wins` more verdicts for `winner`."""

@@ -70,7 +70,8 @@ class MajorityTest(Rule):
         if len(one) > FEW:
             most, least = np.maximum(one, other), np.minimum(one, other)
             tested = np.broadcast_arrays(*self.tested(most, least, judged, items))
-            one = one[_survivals(*tested) <= self.threshold * (1 + NEAR)]
+            most_risk = self.threshold * (1 + NEAR)
+            one = one[_survivals(*tested, enough=most_risk) <= most_risk]
         return any(self._risk(wins, other, judged, items) <= self.threshold for wins in one.tolist())
 
     def _risk(self, one: int, other: int, judged: int, items: int) -> float:
@@ -151,9 +152,17 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
 
 
 def _survivals(
-    at_least: NDArray[np.int64], population: NDArray[np.int64], successes: NDArray[np.int64], draws: NDArray[np.int64]
+    at_least: NDArray[np.int64],
+    population: NDArray[np.int64],
+    successes: NDArray[np.int64],
+    draws: NDArray[np.int64],
+    *,
+    enough: float = np.inf,
 ) -> NDArray[np.float64]:
-    """Compute `survival` of many states within `NEAR`, shape (states,)."""
+    """Compute `survival` of many states within `NEAR`, shape (states,).
+
+    A part of it is computed where that is more than `enough`.
+    """
     failures = population - successes
     most = np.minimum(draws, successes)
     found = np.where(at_least <= np.maximum(0, draws - failures), 1.0, 0.0)
@@ -165,7 +174,7 @@ def _survivals(
     total = term.copy()
     while len(at):
         found[at] = total
-        going = (hits < most) & (term >= LEAST * total)
+        going = (hits < most) & (term >= LEAST * total) & (total <= enough)
         at, hits, most, term, total = at[going], hits[going], most[going], term[going], total[going]
         successes, failures, draws = successes[going], failures[going], draws[going]
         term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
