@@ -23,7 +23,6 @@ from judgeloop.methods.rows import Draft
 from judgeloop.methods.selectors.stratified import Stratified
 from judgeloop.methods.stats.strata import ITEMS_A_STRATUM, SECTIONS, Floats, Strata, paying_strata
 from judgeloop.methods.stats.strata import by_sections as sections_of
-from judgeloop.papers.settings import AUTO, HIDDEN
 
 JUDGMENTS_A_CLUSTER = 4  # judgments per cluster, at least, in the clusterings that CluSearch tries
 SEARCHING = ("actracer", "actracer-proportional", "actracer-random")  # CluSearch finds their number of clusters
@@ -87,7 +86,7 @@ def states(draft: Draft, which: Literal["states", "last states"]) -> Floats:
         layer = given.layer or "middle"  # that of the settings suits the selector
         if given.vectors is not None:
             return reduced(of_states(given.vectors, draft.pool, layer))
-        if layer == AUTO:
+        if layer == "auto":
             draft.found["layer"] = searched_layer(draft.pool, given.represent, given.cache_dir)
             layer = str(draft.found["layer"])
         return states_of(draft.pool, given.represent, layer, seed=given.seed, cache_dir=given.cache_dir)
@@ -100,7 +99,7 @@ def searched_layer(pool: Pool, represent: str, cache_dir: Path) -> int:
     from judgeloop.papers.actracer.layer import auto_layer
 
     prompts = [item.prompt for item in pool.items]
-    return auto_layer(prompts, represent.removeprefix(HIDDEN), cache_dir / "hidden-states")
+    return auto_layer(prompts, represent.partition(":")[2], cache_dir / "hidden-states")
 
 
 def states_of(pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Path) -> Floats:
