@@ -366,7 +366,7 @@ def _check_gap(config: CompareSettings, row: RuleRow, gap: float) -> None:
 def _check_further(config: CompareSettings) -> None:
     """Refuse tests of groups, of criteria and of families that do not go with one another, or with these draws."""
     for name in ("by_group", "by_criterion", "give_up") if config.family_members > 1 else ():
-        if getattr(config, name) is not None:
+        if getattr(config, name):
             raise InputError(
                 f"`{name}={getattr(config, name)}` counts wins, and `family_members={config.family_members}` means "
                 "of families; leave one of them out"
