@@ -29,9 +29,10 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Numbers = float | Floats
 
 MOST_COINS = 400
 SHARES = np.exp(np.linspace(0.0, math.log(0.03), 16))  # of draws that are no ties, for which there are tables
@@ -42,9 +43,9 @@ FEWER_COINS = 200  # of the tables for the grid
 _BETWEEN_MEANS = np.tanh((np.arctanh(MEANS)[1:] + np.arctanh(MEANS)[:-1]) / 2)
 _BETWEEN = -np.sqrt(SHARES[1:] * SHARES[:-1])  # ascending: where the next share is the nearer one
 PRIOR, PRIOR_SHARE = 4.0, 0.7  # draws as which the first guess of the share counts
-HOPELESS = 0.01  # the wealth at which bets end: under the null it comes back to 1/risk with at most this times the risk
+HOPELESS = 0.003  # the wealth at which bets end: under the null it comes back to 1/risk with at most this times the risk
 VERSION = 1  # of the stakes: with others, the same verdicts may end a run elsewhere
-SURE = 1e-9
+SURE, LEAST = 1e-9, 1e-12
 SLACK = 1e-6  # of the wealth: a perfect copy ends at 1/risk but for rounding, which must not cost the answer
 BOLDEST = 0.98  # of the stake that could lose everything
 ROUNDS = 10  # of the bisection for the scale of a zone's boundary
@@ -71,7 +72,7 @@ class Stakes:
         coins = self.coins[table]
         at = time * coins
         row = np.minimum(at.astype(np.int64), coins - 1)
-        share = np.clip(at - row, 0.0, 1.0)
+        share = np.minimum(at - row, 1.0)
         here = self._slope(self.first[table] + row, chance)
         following = self._slope(self.first[table] + np.minimum(row + 1, coins - 1), chance)
         stake: Floats = here * (1 - share) + following * share
@@ -79,7 +80,7 @@ class Stakes:
 
     def _slope(self, row: NDArray[np.int64], chance: Floats) -> Floats:
         key = row + chance
-        above = np.clip(np.searchsorted(self.keys, key), 1, len(self.keys) - 1)
+        above = np.minimum(np.maximum(np.searchsorted(self.keys, key), 1), len(self.keys) - 1)
         low, high = self.keys[above - 1], self.keys[above]
         share = np.where(high > low, (key - low) / np.where(high > low, high - low, 1.0), 0.5)
         slope: Floats = self.slopes[above - 1] * (1 - share) + self.slopes[above] * share
@@ -109,6 +110,14 @@ def stakes_of_means(risk: float, limit: int, drawn: float, means: tuple[float, .
         of_coin = skewed / np.sqrt(1 + skewed**2)
         tables.append(_tables(risk, coins, np.sqrt(each * (1 - given**2) / (1 - of_coin**2)), drawn, of_coin))
     return _together(tables)
+
+
+@lru_cache(maxsize=64)
+def boundary_at_the_end(risk: float) -> float:
+    """The lead that the stakes aim at, in standard deviations, when the last draw of a plan is made."""
+    coins = np.array([FEWER_COINS])
+    bars, _ = _one_sided(risk, _Walk(coins, np.zeros(1), None, FEWER_COINS))
+    return float(2 * bars[0, -1] - FEWER_COINS) / math.sqrt(FEWER_COINS)
 
 
 def _together(tables: Sequence[Stakes]) -> Stakes:
@@ -150,7 +159,7 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
                 after[:, 1:] - after[:, :-1],
                 2 * mean[:, :-1],
                 out=np.zeros((len(coins), most + 1)),
-                where=mean[:, :-1] > 1e-12,
+                where=mean[:, :-1] > LEAST,
             )
         after = now
     rows = np.arange(most)
@@ -262,16 +271,16 @@ class HedgedBets:
     """
 
     risk: float
-    null: ArrayLike
+    null: Numbers
     limit: int
     items: float = math.inf
     zone: float = 0.0
     of_grid: bool = False
     drawn: int = 0
-    wealth: ArrayLike = 1.0
-    total: ArrayLike = 0.0
-    square: ArrayLike = 0.0
-    fourth: ArrayLike = 0.0
+    wealth: Numbers = 1.0
+    total: Numbers = 0.0
+    square: Numbers = 0.0
+    fourth: Numbers = 0.0
     ruled_out: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((), dtype=np.bool_))
 
     @property
@@ -315,9 +324,7 @@ class HedgedBets:
         stake = np.where((chance < 1 - 2e-9) & (left > 0) & (wealth >= HOPELESS), stake, 0.0)
         return np.minimum(np.maximum(stake, 0.0), BOLDEST / np.maximum(1 + mean + most, 1e-9))
 
-    def after(
-        self, score: ArrayLike, control: ArrayLike = 0.0, most: float = 0.0, stake: Floats | None = None
-    ) -> Self:
+    def after(self, score: Numbers, control: Numbers = 0.0, most: float = 0.0, stake: Floats | None = None) -> Self:
         """The bets after one more draw; `control` has a mean of 0 given what was known, and is at most `most`.
 
         Another `stake` than the own one must be fixed before the draw, too.

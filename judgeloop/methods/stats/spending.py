@@ -1,8 +1,12 @@
 """Boundaries for a balanced random walk whose crossing probability is spent draw by draw.
 
 Takes the number of items, a limit of draws, and the probabilities to spend. Returns the boundary
-after each draw, computed exactly by dynamic programming. `methods/stopping/sequential.py` says what a
-crossing means.
+after each draw, computed exactly by dynamic programming.
+
+If a system is preferred no more often than the other among all items, its lead is at best a balanced walk without
+replacement. A boundary that a balanced walk crosses to either side with a probability of at most 2 a is crossed first
+to the wrong side with at most a: the walk is the same seen from both sides. Which draws are decisive is independent of
+how they come out, so the boundary may follow the number of decisive draws so far.
 """
 
 import math

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from judgeloop.catalogue import rule_row
+import numpy as np
+from numpy.typing import NDArray
+
 from judgeloop.core.errors import some
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import (
@@ -22,24 +24,25 @@ from judgeloop.core.outcomes import (
     Tally,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item
+from judgeloop.core.records import IDENTICAL, Groups, Item
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
-from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
 from judgeloop.methods.stopping.by_group import GroupFinding
-from judgeloop.methods.stopping.rule import points
+from judgeloop.methods.stopping.rule import points, with_seen
 from judgeloop.report.facts import GROUP, ended, of_the_run
 from judgeloop.report.groups import GroupRow, counted, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
+from judgeloop.report.pictures import Curve, Role
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
+FEWEST_LOOKS = 2  # that make a line
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 
@@ -91,11 +94,9 @@ class Comparison(RunResult):
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
       or behind by less than `min_gap`
-    - `risk`: the stated risk of `claim`; without one, of naming the leader now, or of passing now
+    - `risk`: the stated risk of `claim`; without one, of naming the leader now, null if the rule knows none
     - `better`: true if the winner, or the system that is not worse, is shown to be better
     - `worse_by_margin`: true if the second system is shown to be worse by more than `not_worse`
-    - `risk_beyond`: the stated risk of `better` or `worse_by_margin`, if the question was about a gap;
-      null if neither is shown
     - `wins`: number of items that each system won
     - `ties`: number of items without a preference
     - `gap`: the leader's share of wins minus the other system's, among the judged items
@@ -125,7 +126,7 @@ class Comparison(RunResult):
     job: ClassVar[str] = "compare"
 
     options: CompareOptions
-    risk: float
+    risk: float | None
     wins: dict[str, int]
     ties: int
     gap: float | None
@@ -142,7 +143,6 @@ class Comparison(RunResult):
     redrawn: str = ""
     groups_cut: StopKind | None = None
     groups_cut_sentence: Sentence = ""
-    risk_beyond: float | None = None
 
     @property
     def claim(self) -> Claim | None:
@@ -155,7 +155,7 @@ class Comparison(RunResult):
             return None
         if self.options.not_worse is not None:
             return "worse"
-        within = self.options.min_gap is not None and self.risk_beyond is None
+        within = self.options.min_gap is not None and not self._excludes(0.0)
         return "better_or_within" if within else "better"
 
     @property
@@ -176,12 +176,16 @@ class Comparison(RunResult):
     @property
     def better(self) -> bool:
         """Whether the winner, or the system that is not worse, is shown to be better."""
-        return self.claim == "better" or (self.claim == "not_worse" and self.risk_beyond is not None)
+        return self.claim == "better" or (self.claim == "not_worse" and self._second_leads and self._excludes(0.0))
 
     @property
     def worse_by_margin(self) -> bool:
         """Whether the second system is shown to be worse by more than `not_worse`."""
-        return self.claim == "worse" and self.risk_beyond is not None
+        return self.claim == "worse" and self._excludes(self.options.not_worse or 0.0)
+
+    def _excludes(self, gap: float) -> bool:
+        """Whether it is shown that the leader is ahead by more than this; of bounds that hold at every look."""
+        return self.bounds is not None and self.bounds[0] >= gap and not self.gap_weighted
 
     @property
     def ruled_out(self) -> float | None:
@@ -199,24 +203,10 @@ class Comparison(RunResult):
     def gap_interval(self) -> tuple[float, float] | None:
         """Bounds of the gap over the items that `about` names, seen as `gap`; null if items were picked.
 
-        Each is wrong with at most the threshold's probability, at any time at which a run may end. A proved claim
-        cuts off what it rules out: the claim and the bounds may be wrong apart from each other. What the bounds
-        exclude by themselves is no answer: they reach all that the claim leaves open, such as 0, or the margin.
+        Each is wrong with at most the threshold's probability, at any time at which a run may end, whatever is read off
+        them.
         """
-        if self.bounds is None or self.setup.guarantee is None or self.whole:
-            return self.bounds
-        (low, high), out = self.bounds, self.ruled_out
-        if out is not None and self.claim == "not_worse" and not self.better:
-            low, high = (max(low, out), high) if self._second_leads else (low, min(high, out))
-            return min(low, 0.0), max(high, 0.0)
-        if out is not None:
-            return max(low, out), high
-        if self.claim is not None:
-            return self.bounds
-        margin = self.options.gap_asked or 0.0
-        worst = 0.0 if self.options.not_worse is not None and not self._second_leads else -margin
-        best = 0.0 if self.options.not_worse is not None and self._second_leads else margin
-        return min(low, worst), max(high, best)
+        return self.bounds
 
     @property
     def _second_leads(self) -> bool:
@@ -262,12 +252,6 @@ class Comparison(RunResult):
     def whole(self) -> bool:
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.judged == self.items and not self.setup.sampled
-
-    @property
-    def ended_early(self) -> bool:
-        """Whether a rule with a limit ended undecided before it, so that its risk takes for granted when."""
-        limited = rule_row("compare", self.setup.rule).limited
-        return limited and not self.answer.answered and self.judged + self.counts.abstentions < self.limit
 
     @property
     def used_up(self) -> bool:
@@ -430,7 +414,7 @@ class Comparison(RunResult):
             return (note(NoteCode.RAISE_LIMIT),)
         if self.setup.guarantee is None:
             return ()
-        within = not rule_row("compare", self.setup.rule).limited or self.asked + more <= self.limit
+        within = self.asked + more <= self.limit
         return (note(NoteCode.SAME_TEST if within else NoteCode.SECOND_TEST),)
 
     def to_claim_more(self) -> tuple[Note, ...]:
@@ -478,7 +462,8 @@ def result_of(
     more_judgments: int | None,
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
-    risk_beyond: float | None = None,
+    bounds_by_draw: NDArray[np.float64] | None = None,
+    states_risk: bool = True,
     before: Sequence[RunNote] = (),
     searched: int = 0,
     findings: Mapping[str | None, GroupFinding] | None = None,
@@ -486,8 +471,9 @@ def result_of(
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
-    `risk_beyond` is the stated risk of what a rule about a gap says beyond its answer. `findings` are what is
-    shown of each group; None if no group is tested. `before` is what earlier comparisons with the
+    `bounds_by_draw` are the lower bounds of the gap, seen from each system, after each draw; None where items were
+    picked. `states_risk`: whether the rule knows a risk without an answer. `findings` are what is shown of each group;
+    None if no group is tested. `before` is what earlier comparisons with the
     baseline noted, and `searched` is as in the result.
     """
     outcome, systems = finished.outcome, setup.systems
@@ -496,8 +482,10 @@ def result_of(
     labels = label_rows(every, systems, items, outcome.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
-    better = risk_beyond if options.min_gap is not None else None
-    bounds = gap_bounds(tally, UNLIMITED if setup.sampled else tally.items, setup.risk_threshold)
+    bounds = None
+    if bounds_by_draw is not None and tally.gap is not None:
+        low, high = float(bounds_by_draw[0, -1]), -float(bounds_by_draw[1, -1])
+        bounds = (tally.gap, tally.gap) if whole else with_seen((min(low, high), max(low, high)), tally.gap)
     return Comparison(
         setup=setup,
         options=options,
@@ -507,7 +495,7 @@ def result_of(
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=_risk(finished, setup.risk_threshold, better, whole=whole),
+        risk=_risk(finished, setup.risk_threshold, whole=whole, states_risk=states_risk),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
@@ -516,7 +504,7 @@ def result_of(
         gap=_for_the_leader(tally, weighted),
         gap_biased=tally.picked and tally.judged < tally.items,
         gap_weighted=weighted is not None,
-        bounds=_seen_from_the_leader(tally, weighted.interval if weighted else with_seen(bounds, tally.gap)),
+        bounds=_seen_from_the_leader(tally, weighted.interval if weighted else bounds),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
@@ -526,18 +514,35 @@ def result_of(
         groups_cut=outcome.cut.kind if outcome.cut else None,
         groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
         recorded=None if scores is None else _figures(tally, setup, scores),
-        risk_beyond=risk_beyond,
+        course=_course(tally, bounds_by_draw),
     )
 
 
-def _risk(finished: Finished[Tally], threshold: float, better: float | None, *, whole: bool) -> float:
-    """The stated risk: of the claim, of "better" where a rule about a gap says so, or of naming now."""
+def _risk(finished: Finished[Tally], threshold: float, *, whole: bool, states_risk: bool) -> float | None:
+    """The stated risk of the claim; without one, of naming now, if the rule knows it."""
     outcome = finished.outcome
-    if whole and (outcome.winner is not None or outcome.stop.kind in ANSWERS):
+    answered = outcome.winner is not None or outcome.stop.kind in ANSWERS
+    if whole and answered:
         return 0.0
     if outcome.stop.kind is StopKind.NO_DIFFERENCE:
         return threshold
-    return outcome.estimate.risk if better is None or outcome.winner is None else better
+    return outcome.estimate.risk if states_risk or answered else None
+
+
+def _course(tally: Tally, bounds: NDArray[np.float64] | None) -> tuple[Curve, ...]:
+    """The gap so far, and its bounds, by judgment, in points, seen from the leader, or the second system if level."""
+    if bounds is None or bounds.shape[1] < FEWEST_LOOKS or len(tally.preferences) != bounds.shape[1]:
+        return ()
+    side = 1 if tally.leader is None else tally.leader
+    verdicts = np.array([np.nan if one is None else one for one in tally.preferences]) * (1, -1)[side]
+    known = np.cumsum(~np.isnan(verdicts))
+    gaps = np.cumsum(np.nan_to_num(verdicts)) / np.maximum(known, 1)
+    lines: list[tuple[Role, NDArray[np.float64]]] = [
+        ("lead", gaps),
+        ("bound", bounds[side]),
+        ("bound", 0.0 - bounds[1 - side]),
+    ]
+    return tuple(Curve("", role, tuple(enumerate((100 * values).tolist(), start=1))) for role, values in lines)
 
 
 def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> ScoreFigures:
