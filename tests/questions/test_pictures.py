@@ -8,12 +8,12 @@ from html import unescape
 
 import numpy as np
 import pytest
+from judgeloop.methods.stopping.sequential import Sequential
 from support.results import make_result, undecided
 from support.tables import ROWS
 
 import judgeloop
 from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
-from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.papers.diffuse.rules import TieAware
 from judgeloop.questions.compare import page as of_two
 from judgeloop.questions.compare.page import MOST_DOTS, course_of

@@ -43,8 +43,11 @@ FEWER_COINS = 200  # of the tables for the grid
 _BETWEEN_MEANS = np.tanh((np.arctanh(MEANS)[1:] + np.arctanh(MEANS)[:-1]) / 2)
 _BETWEEN = -np.sqrt(SHARES[1:] * SHARES[:-1])  # ascending: where the next share is the nearer one
 PRIOR, PRIOR_SHARE = 4.0, 0.7  # draws as which the first guess of the share counts
-HOPELESS = 0.003  # the wealth at which bets end: under the null it comes back to 1/risk with at most this times the risk
+HOPELESS = (
+    0.003  # the wealth at which bets end: under the null it comes back to 1/risk with at most this times the risk
+)
 VERSION = 1  # of the stakes: with others, the same verdicts may end a run elsewhere
+RARELY = -0.3  # the mean of a draw that moves, under the null, below which ties count as evidence
 SURE, LEAST = 1e-9, 1e-12
 SLACK = 1e-6  # of the wealth: a perfect copy ends at 1/risk but for rounding, which must not cost the answer
 BOLDEST = 0.98  # of the stake that could lose everything
@@ -321,6 +324,11 @@ class HedgedBets:
             stakes = stakes_of_means(self.risk, self.limit, drawn, (0.0,), MOST_COINS)
         stake = stakes.on_a_coin(table, time, chance) / (size * stakes.scale[table])
         stake = stake * (1 - half * half) / (1 - half * mean / size)  # as a draw that does not move is no coin
+        if self.zone:
+            # Where few draws move, a coin that keeps the null hardly ever does: each tie speaks against the null. The
+            # stake that lets wealth grow the fastest is then the larger one, to the second order in the score.
+            growing = -mean / (second + mean * mean)
+            stake = np.where(half < RARELY, np.maximum(stake, growing), stake)
         stake = np.where((chance < 1 - 2e-9) & (left > 0) & (wealth >= HOPELESS), stake, 0.0)
         return np.minimum(np.maximum(stake, 0.0), BOLDEST / np.maximum(1 + mean + most, 1e-9))
 

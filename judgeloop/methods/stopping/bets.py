@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
@@ -21,7 +22,7 @@ from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.hedged import HedgedBets, boundary_at_the_end
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
-from judgeloop.methods.stopping.rule import Rule, asked, at_most, in_order, levelled, points, scores_for
+from judgeloop.methods.stopping.rule import Rule, asked, at_most, in_order, levelled, points, scores_for, verdicts_of
 
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
 
@@ -154,7 +155,7 @@ class Bets(Rule):
         """As `Rule.can_be_met`: nothing is better for an answer than wins of its side, or for "nearly equal" ties."""
         following = self._followed_by(tally)
         ends = (after for winner in (1, -1) for after in following.ahead(winner, unknown))
-        if any(_shown(after)[-1].any() for after in ends):
+        if any(_shown(after)[-1].any() for after in chain([following.bets], ends)):
             return True
         return self.near_tie is not None and self.no_difference(levelled(tally, unknown))
 
@@ -184,7 +185,7 @@ class Bets(Rule):
             counts = np.tile(_whole(np.array(shares) / sum(shares) * left), (REPLAYS, 1))
             counts = np.array([rng.multinomial(left, one) for one in chances]) if self.items >= UNLIMITED else counts
         draws = np.array([rng.permutation(np.repeat([1, 0, -1], one))[:within] for one in counts])
-        when, which = _answers(begin, draws)
+        when, which = answers(begin, draws)
         return Outlook(float(when.mean()), float((which == 0).mean()), float((which == 1).mean()))
 
     def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
@@ -244,8 +245,8 @@ class Bets(Rule):
         if isinstance(tally.preferences, Growing) and in_order(tally):
             return self._following.after(tally.preferences)
         found = _Following(self.begin)
-        for first, second in zip(scores_for(tally, 0).tolist(), scores_for(tally, 1).tolist(), strict=True):
-            found.follow(None if first == second == -1 else first)
+        for preference in verdicts_of(tally):
+            found.follow(preference)
         return found
 
     @cached_property
@@ -299,7 +300,7 @@ def _whole(parts: NDArray[np.float64]) -> NDArray[np.int64]:
     return found
 
 
-def _answers(begin: Sequence[HedgedBets], draws: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def answers(begin: Sequence[HedgedBets], draws: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The further draws of each run until its answer, and the side: 0, 1, or -1 without one; `draws` (runs, draws)."""
     runs, most = draws.shape
     when, which = np.full(runs, most), np.full(runs, -1)

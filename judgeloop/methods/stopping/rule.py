@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -190,20 +191,24 @@ def asked(tally: Tally) -> int:
     return tally.judged + tally.abstentions
 
 
-def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
-    """The verdicts in the order drawn, as scores for `side`.
+def verdicts_of(tally: Tally) -> Sequence[int | None]:
+    """The verdicts in the order drawn, as in `Tally.preferences`; spread evenly where only their counts are known."""
+    if in_order(tally):
+        return tally.preferences
+    ahead = 1 if tally.leader == 1 else 0
+    first, second = ((1, -1), (-1, 1))[ahead]
+    counts = {first: tally.wins[ahead], second: tally.wins[1 - ahead], None: tally.abstentions, 0: tally.ties}
+    places = [((at + 0.5) / count, value) for value, count in counts.items() for at in range(count)]
+    return [value for _, value in sorted(places, key=lambda place: place[0])]
 
-    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie. If the order is
-    not known (in a projection from counts), the verdicts are spread evenly.
+
+def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
+    """The verdicts as `verdicts_of` has them, as scores for `side`.
+
+    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie.
     """
     sign = 1 if side == 0 else -1
-    if in_order(tally):
-        signed = [-1 if verdict is None else sign * verdict for verdict in tally.preferences]
-        return np.array(signed, dtype=np.int8)
-    counts = {1: tally.wins[side], -1: tally.wins[1 - side] + tally.abstentions, 0: tally.ties}
-    values = np.repeat(np.array(list(counts), dtype=np.int8), list(counts.values()))
-    places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts.values()])
-    return values[np.argsort(places, kind="stable")]
+    return np.array([-1 if verdict is None else sign * verdict for verdict in verdicts_of(tally)], dtype=np.int8)
 
 
 def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | None:
