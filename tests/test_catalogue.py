@@ -109,13 +109,11 @@ def test_a_guaranteed_rule_goes_by_default_with_even_draws_alone(row):
 
 def test_rules_that_a_setting_asks_are_named_by_no_one():
     assert set(rules_asked_by("compare")) == {"min_gap", "not_worse"}
-    assert not {"within-gap", "not-worse"} & set(rule_names("compare"))
+    assert not {"sequential", "anytime", "within-gap", "not-worse"} & set(rule_names("compare"))
     assert [rows[0].name for rows in (selectors_of("select"), rules_of("select"))] == ["race", "separated"]
 
 
-@pytest.mark.parametrize(
-    ("find", "name", "meant"), [(selector_row, "difuse", "diffuse"), (rule_row, "sequentail", "sequential")]
-)
+@pytest.mark.parametrize(("find", "name", "meant"), [(selector_row, "difuse", "diffuse"), (rule_row, "bet", "bets")])
 def test_an_unknown_name_is_refused_with_the_one_that_is_meant(find, name, meant):
     with pytest.raises(InputError, match=f"did you mean {meant}"):
         find("compare", name)

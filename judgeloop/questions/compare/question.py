@@ -202,7 +202,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         before = _before(ran)
         represent = config.represent if config.selector_row.vectors else None
         course = None
-        if tally.judged and not (tally.picked or tally.propensities or scores is not None):
+        if tally.judged and not (tally.picked or tally.propensities):
             course = rule.bounds_by_draw(
                 tally, math.inf if run.sampled else tally.items, min(config.max_judgments, tally.items)
             )
