@@ -24,6 +24,7 @@ from judgeloop.methods.stats.hedged import HedgedBets, boundary_at_the_end
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stopping.rule import Rule, asked, at_most, in_order, levelled, points, scores_for, verdicts_of
 
+NEAR = 2  # in the place of a system: both are nearly equal
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
 
 
@@ -33,11 +34,12 @@ class Outlook(NamedTuple):
     judgments: float
     first: float
     second: float
+    near: float = 0.0
 
     @property
     def none(self) -> float:
         """The share without an answer."""
-        return max(0.0, 1 - self.first - self.second)
+        return max(0.0, 1 - self.first - self.second - self.near)
 
 
 @final
@@ -163,7 +165,7 @@ class Bets(Rule):
         """About how probable an answer is within so many further judgments, by simulation from the shares so far."""
         first, second = tally.wins
         found = self._simulated(self._bets(tally), (first, tally.ties, second), within, asked(tally), spread=True)
-        return found.first + found.second
+        return 1 - found.none
 
     def outlook(self, gap: float, ties: float) -> Outlook:
         """What a run does whose verdicts have this gap, first minus second, and this share of ties: by simulation."""
@@ -186,7 +188,7 @@ class Bets(Rule):
             counts = np.array([rng.multinomial(left, one) for one in chances]) if self.items >= UNLIMITED else counts
         draws = np.array([rng.permutation(np.repeat([1, 0, -1], one))[:within] for one in counts])
         when, which = answers(begin, draws)
-        return Outlook(float(when.mean()), float((which == 0).mean()), float((which == 1).mean()))
+        return Outlook(float(when.mean()), *(float((which == answer).mean()) for answer in (0, 1, NEAR)))
 
     def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
         """As `Rule.first_met`."""
@@ -301,7 +303,10 @@ def _whole(parts: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def answers(begin: Sequence[HedgedBets], draws: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The further draws of each run until its answer, and the side: 0, 1, or -1 without one; `draws` (runs, draws)."""
+    """Follow runs of bets through `draws`, shape (runs, draws), of the first system's scores.
+
+    The number of draws of each run until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
+    """
     runs, most = draws.shape
     when, which = np.full(runs, most), np.full(runs, -1)
     bets = tuple(begin)
@@ -309,8 +314,9 @@ def answers(begin: Sequence[HedgedBets], draws: NDArray[np.int64]) -> tuple[NDAr
         scores = np.stack([draws[:, t], -draws[:, t]], axis=-1).astype(np.float64)
         bets = tuple(one.after(scores) for one in bets)
         shown = _shown(bets)
-        new = (which < 0) & (shown[-1].any(axis=-1) | ((len(bets) > 1) & shown[0].all(axis=-1)))
-        when[new], which[new] = t + 1, shown[-1].argmax(axis=-1)[new]
+        near = shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(runs, dtype=np.bool_)
+        new = (which < 0) & (near | shown[-1].any(axis=-1))
+        when[new], which[new] = t + 1, np.where(near, NEAR, shown[-1].argmax(axis=-1))[new]
         if (which >= 0).all():
             break
     return when, which

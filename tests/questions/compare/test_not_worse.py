@@ -253,7 +253,7 @@ def test_at_the_limit_what_the_bounds_say_is_said(old, new):
         (MIN_GAP, ["--rule", "tie-aware"], "--min-gap 0.2 has no effect with"),
         (MIN_GAP, ["--near-tie", "0.1"], "--near-tie 0.1 does not go with --min-gap 0.2"),
         (MIN_GAP, ["--risk", "0.5"], "--risk 0.5: --min-gap 0.2 needs a risk below 0.4"),
-        (MIN_GAP, ["--selector", "max-norm"], "valid only for uniform random draws"),
+        (MIN_GAP, ["--selector", "max-norm"], "it applies to --rule bets"),
     ],
 )  # fmt: skip
 def test_settings_of_another_question_are_refused(old, new, about, other, said):
