@@ -10,7 +10,7 @@ import judgeloop
 ROWS = [{"id": "1", "prompt": "p", "output": "o"}]
 
 
-async def awaited() -> float:
+async def awaited() -> float | None:
     found = await judgeloop.compare_async(ROWS, "b.jsonl", judge="human", seed=3)
     return found.risk
 

@@ -182,6 +182,25 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     )
 
 
+def reading(result: Comparison, margin: float) -> str:
+    """What the bounds of a run say of "not worse by `margin`", whatever the run was asked.
+
+    Raises:
+        InputError: the bounds of this run answer no question but its own.
+    """
+    outcome = result.not_worse_by(margin)
+    first, second = map(visible, result.setup.systems)
+    by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items)
+    answer = {
+        Outcome.PASSED: f"PASSED: {second} is not worse than {first} {by} {where}.",
+        Outcome.FAILED: f"FAILED: {second} is worse than {first} {where}.",
+    }.get(
+        outcome, f"No answer: it is not shown that {second} is worse than {first} {where}, nor that it is not so {by}."
+    )
+    bounds = f"{_bounds_of_second(result)}, each wrong with a chance of at most {result.setup.risk_threshold:g}"
+    return f"{answer} Read off the bounds of the gap for {second}: {bounds}, whatever is read off them."
+
+
 def _votes(result: Comparison) -> str:
     wins = ", ".join(f"{won:,} for {visible(name)}" for name, won in result.wins.items())
     counts = result.counts

@@ -24,6 +24,7 @@ from judgeloop.ledger.opening import runs_of
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft
+from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.methods.stopping.bets import Bets
@@ -119,8 +120,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
     def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
-        """The groups of all items, if each is tested."""
-        return {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
+        """The stakes of the bets, with others of which the same verdicts may end elsewhere; the groups, if tested."""
+        stakes = {"stakes": VERSION} if config.rule_row.guaranteed and not config.recorded else {}
+        return stakes | ({} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]})
 
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""

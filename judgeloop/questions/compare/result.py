@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.errors import some
+from judgeloop.core.errors import InputError, some
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import (
     ANSWERS,
@@ -42,6 +42,7 @@ from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
+BETS = "bets"  # the rule whose bounds answer every question
 FEWEST_LOOKS = 2  # that make a line
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
@@ -198,6 +199,22 @@ class Comparison(RunResult):
         if self.claim == "better_or_within":
             return -margin
         return margin if self.worse_by_margin else 0.0
+
+    def not_worse_by(self, margin: float) -> Outcome:
+        """What the bounds say of "the second system is not worse by `margin` or more": whatever was asked of the run.
+
+        Raises:
+            InputError: the bounds of this run answer no question but its own.
+        """
+        bounds = self.of_second[1]
+        if self.setup.rule != BETS or bounds is None:
+            raise InputError(
+                f"the run {self.setup.run} was decided by rule={self.setup.rule}, and has no bounds off which another "
+                f"question is read; `compare` with `not_worse={margin:g}` asks it"
+            )
+        if bounds[0] >= -margin:
+            return Outcome.PASSED
+        return Outcome.FAILED if bounds[1] <= 0 and self.leader == self.setup.systems[0] else Outcome.UNDECIDED
 
     @property
     def gap_interval(self) -> tuple[float, float] | None:
