@@ -76,7 +76,7 @@ async def judged(pool: Pool, folder: Path) -> None:
     )
     terms = Terms("run", order=Order.FIXED, budget_p=10**15, concurrency=IN_FLIGHT)
     finished = await drive(session, pool, AtOnce(), ledger, terms)
-    assert finished.outcome.asked == len(pool)
+    assert finished.ending.asked == len(pool)
     await ledger.aclose()
 
 

@@ -196,10 +196,10 @@ def run(pair: Pair, limit: int, seed: int, *, these: bool) -> Run:
         rng=np.random.default_rng(seed),
     )
     finished = asyncio.run(_driven(session, pool, judge, systems))
-    winner = finished.outcome.winner
+    winner = finished.ending.winner
     return Run(
         0 if winner is None else (1, -1)[winner],
-        len(finished.outcome.labels),
+        len(finished.ending.labels),
         (systems[0].asked, systems[1].asked),
         judge.asked,
         sum(one.unjudged for one in finished.generated),

@@ -161,11 +161,11 @@ def main() -> None:
             judging = run(thinker, items, budget, ledger_file=ledger_file, **settings)
             finished = asyncio.run(judging)
         thinker.server.shutdown()
-        spend, tally = finished.spend, finished.outcome.estimate.tally
+        spend, tally = finished.spend, finished.ending.estimate.tally
         over_p = max(0, thinker.bill_p - to_pico(budget))
         print(
-            f"| {name} | {finished.outcome.asked} | {tally.abstentions} "
-            f"({tally.abstentions / max(1, finished.outcome.asked):.1%}) | {spend.thought_tokens:,} | "
+            f"| {name} | {finished.ending.asked} | {tally.abstentions} "
+            f"({tally.abstentions / max(1, finished.ending.asked):.1%}) | {spend.thought_tokens:,} | "
             f"{show_usd(spend.run_p)} | {show_usd(thinker.bill_p)} | ${int(to_pico(budget)) // PICO_PER_DOLLAR} | "
             f"{show_usd(over_p)} |",
             flush=True,

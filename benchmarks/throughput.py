@@ -163,7 +163,7 @@ async def whole(url: str, pool: Pool, in_flight: int) -> None:
         )
         terms = Terms("run", order=Order.FIXED, budget_p=10**15, concurrency=in_flight)
         finished = await drive(session, pool, judge, ledger, terms)
-        assert finished.outcome.asked == len(pool)
+        assert finished.ending.asked == len(pool)
         await judge.aclose()
         await ledger.aclose()
 

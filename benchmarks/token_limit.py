@@ -47,7 +47,7 @@ def main() -> None:
             server.server.shutdown()
             budget_p = to_pico(budget)
             print(
-                f"| ${budget} | {'replies' if known else 'nothing'} | {finished.outcome.asked} | "
+                f"| ${budget} | {'replies' if known else 'nothing'} | {finished.ending.asked} | "
                 f"{finished.spend.run_p / budget_p:.0%} | {seconds:.1f} | "
                 f"{show_usd(max(0, server.bill_p - before_p - budget_p))} |",
                 flush=True,

@@ -31,6 +31,8 @@ import judgeloop
 import judgeloop.parts
 from judgeloop.cli.commands import COMMANDS
 from judgeloop.cli.options import PanelArgument, PanelOption
+from judgeloop.formats.catalogue import FORMATS
+from judgeloop.formats.columns import FIELDS, GUESSES, KNOWN
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings.setting import Declared, Role, anybody, caller, declared
 from judgeloop.settings.sources import harmless_judge, inside, lower
@@ -57,6 +59,7 @@ def made() -> dict[Path, str]:
     return {
         reference / "command-line.md": command_line(),
         reference / "configuration.md": configuration(),
+        reference / "file-formats.md": file_formats(),
         reference / "results.md": make_results.page(),
         reference / "result.schema.json": make_results.schema(),
         reference / "api.md": api(),
@@ -66,6 +69,24 @@ def made() -> dict[Path, str]:
         DOCS / "development" / "files.md": files(),
         DOCS / "pictures" / "demo.svg": demo(),
     }
+
+
+def file_formats() -> str:
+    """The page of file formats, which is written by hand but for two tables: each ends with a comment that names it."""
+    rows = {
+        "formats": [f"| {row.title} | {row.files} | {row.scores or '—'} |" for row in FORMATS],
+        "columns": [
+            f"| {field} | {'; '.join(', '.join(f'`{name}`' for name in names[field]) for names in (KNOWN, GUESSES))} |"
+            for field in FIELDS
+        ],
+    }
+    text = (DOCS / "reference" / "file-formats.md").read_text(encoding="utf-8")
+    for name, lines in rows.items():
+        head, rule, below = text.partition(f"<!-- {name} -->")[0].rpartition("|---|\n")
+        if not rule or set(re.sub(r"^\|.*\n", "", below, flags=re.MULTILINE)):
+            raise ValueError(f"file-formats.md: expected a table that ends with <!-- {name} -->")
+        text = head + rule + "\n".join([*lines, f"<!-- {name} -->"]) + text.partition(f"<!-- {name} -->")[2]
+    return text
 
 
 def files() -> str:

@@ -16,15 +16,13 @@ from pydantic import TypeAdapter
 
 from judgeloop.core.jsonable import Part
 from judgeloop.core.outcomes import Spend
-from judgeloop.questions.compare.result import Comparison
-from judgeloop.questions.estimate.result import Estimation
-from judgeloop.questions.select.result import Selection
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.notes import TEXTS
 from judgeloop.report.records import Counts, DataNotes, Setup
 from judgeloop.report.result import RunResult
 
-RESULTS: dict[str, type[RunResult]] = {"compare": Comparison, "select": Selection, "estimate": Estimation}
+RESULTS: dict[str, type[RunResult]] = {question.name: question.load().result for question in QUESTIONS}
 NOTE = {
     "type": "object",
     "properties": {"code": {"enum": [str(code) for code in TEXTS]}, "message": {"type": "string"}},

@@ -95,6 +95,7 @@ RULES: tuple[RuleRow, ...] = (
         "fixed-budget",
         "the highest win rate once the judgments are used up, without a stated risk",
         _fixed_budget,
+        states_risk=False,
     ),
     *papers.RULES,
 )

@@ -26,7 +26,8 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("project")
 
-ROOT = Path(__file__).parent.parent
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
 TODAY = date(2026, 2, 7)
 KEPT = {"JUDGELOOP_TEST_DATA", "JUDGELOOP_TEST_VLLM_URL", "JUDGELOOP_TEST_VLLM_MODEL"}
 
@@ -67,9 +68,9 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Two processes a core for `-n auto`: many tests wait for a server or a signal."""
+    """A process more than cores for `-n auto`: some tests wait for a server, and each process imports and collects."""
     config.option.dist = "worksteal"
-    return 2 * (os.cpu_count() or 1)
+    return 1 + (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +105,25 @@ def today(monkeypatch):
     """
     monkeypatch.setattr(values, "today", lambda: TODAY)
     return TODAY
+
+
+NEAR = ("api", "cli", "questions", "suite")  # folders of tests whose servers answer in the process
+
+
+@pytest.fixture
+def wire():
+    """The calls of a test go over sockets, by the provider's SDK, wherever it stands."""
+
+
+@pytest.fixture(autouse=True)
+def _near(request, monkeypatch):
+    """Where no test is about the wire, calls to a `ChatServer` do not go over one (`support/near.py`)."""
+    if "wire" not in request.fixturenames and request.path.relative_to(TESTS).parts[0] in NEAR:
+        from support.near import near
+
+        from judgeloop.providers.chat import Clients
+
+        monkeypatch.setattr(Clients, "one", near)
 
 
 @pytest.fixture

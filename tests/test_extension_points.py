@@ -80,7 +80,7 @@ def _clear_lead(draft: Draft) -> Any:
 
 """
 RULE_ROW = """
-    RuleRow("compare", "clear-lead", "a lead of seven", _clear_lead),
+    RuleRow("compare", "clear-lead", "a lead of seven", _clear_lead, states_risk=False),
 """
 
 PROVIDER = '''
@@ -165,7 +165,7 @@ def _passes() -> Any:
 
 
 PASSES: QuestionRow[Any, Any] = QuestionRow(
-    "passes", "Find out whether one system passes.", "", _passes_settings, _passes
+    "passes", "Find out whether one system passes.", "", "--require-score", _passes_settings, _passes
 )
 """
 QUESTION = {
@@ -175,7 +175,6 @@ QUESTION = {
 
 from dataclasses import dataclass
 
-from judgeloop.questions.estimate.settings import EstimateSettings
 from judgeloop.questions.estimate.settings import EstimateSettings
 
 
@@ -226,6 +225,23 @@ class Copy:
         assert mark, f"{table!r} in {path}"
         rows, end, rest = tail.partition("\n)")
         file.write_text(head + mark + rows + "\n" + row.strip("\n") + end + rest)
+
+    def say(self, path: str, now: str, then: str) -> None:
+        """Other words in a sentence."""
+        file = self.folder / "judgeloop" / path
+        assert file.read_text().count(now) == 1
+        file.write_text(file.read_text().replace(now, then))
+
+    def made(self, maker: str) -> str:
+        """The schema that a script of the documentation makes of the copy."""
+        path = os.pathsep.join(map(str, (self.folder, ROOT / "docs")))
+        return subprocess.run(
+            [sys.executable, "-c", f"import {maker}; print({maker}.schema())"],
+            env={**os.environ, "PYTHONPATH": path},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
 
     def run(self, *arguments: object, **environment: str) -> str:
         """What the command line of the copy prints."""
@@ -297,8 +313,11 @@ def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded
     copy.insert("catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_MADE)
 
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", "--rule", "clear-lead", "--json"))
-    assert (live["rule"], live["guarantee"]) == ("clear-lead", None)
+    assert (live["rule"], live["guarantee"], live["risk"]) == ("clear-lead", None, None)
     assert abs(live["wins"]["lead-2"] - live["wins"]["centrality"]) == 7
+
+    shown = copy.run("runs", "show", live["run"])
+    assert "0.1" not in shown, "no risk is stated"
 
     table = tmp_path / "table"
     copy.run(*recorded, "--iterative", "--rules", "clear-lead", "-o", table)
@@ -352,12 +371,7 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
     copy.insert("questions/compare/settings.py", "\n    @classmethod\n    def completed", SETTING)
     copy.insert("api/questions.py", "    max_flips: ", "    colour: str | None\n")
     assert "--colour" in copy.run("compare", "--help-all")
-    schema = "import make_schema; print(make_schema.schema())"
-    path = os.pathsep.join(map(str, (copy.folder, ROOT / "docs")))
-    made = subprocess.run(
-        [sys.executable, "-c", schema], env={**os.environ, "PYTHONPATH": path}, check=True, capture_output=True
-    )
-    assert b'"colour"' in made.stdout
+    assert '"colour"' in copy.made("make_schema")
 
     program = tmp_path / "program.py"
     program.write_text(
@@ -395,12 +409,29 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
     assert "CompareSettings-colour" in done.stdout
 
 
-def test_a_question_is_its_folder_and_its_row(copy: Copy, incidents: Path) -> None:
+def test_a_question_is_its_folder_and_its_row(copy: Copy, incidents: Path, tmp_path: Path) -> None:
     for module, text in QUESTION.items():
         copy.add(f"questions/passes/{module}.py", text)
     copy.insert("questions/catalogue.py", "QUESTIONS: tuple", QUESTION_ROW)
     copy.insert("questions/catalogue.py", "ESTIMATE)", "PASSES, ")
 
-    files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl"]
-    assert "mean score" in copy.run("passes", *files, "--judge", "metric:rouge1")
+    files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl", "--judge", "metric:rouge1"]
+    found = json.loads(copy.run("passes", *files, "--json"))
+    assert found["mean"] == json.loads(copy.run("estimate", *files, "--json"))["mean"]
+    assert "mean score" in copy.run("passes", *files, "--dry-run")
+    assert "mean score" in copy.run("runs", "show", found["run"])
+    assert "5 a gate failed (--require-score)" in " ".join(copy.run("passes", "--help").split())
     assert "passes" in copy.run("--help")
+    night = tmp_path / "night.toml"
+    night.write_text(f'[suite]\nbudget = 1\n[pairs.one]\nquestion = "passes"\nsystems = ["{files[0]}"]\n')
+    shown = json.loads(copy.run("suite", night, "--config", night, *files[1:], "--json"))
+    assert [(one["question"], one["state"]) for one in shown["pairs"]] == [("passes", "decided")]
+    schema = json.loads(copy.made("make_results"))
+    assert schema["$defs"]["passes"]["required"] == schema["$defs"]["estimate"]["required"]
+
+
+def test_a_sentence_of_the_result_is_worded_in_one_place(copy: Copy, pair: list[object]) -> None:
+    copy.say("questions/compare/page.py", "is better than {loser}", "outdoes {loser}")
+    files = [Path(f"result.{form}") for form in ("html", "md", "tex", "xml", "json")]
+    shown = copy.run(*pair, "--judge", "metric:rouge2", *(word for file in files for word in ("-o", file)))
+    assert all(" outdoes " in text for text in (shown, *(file.read_text() for file in files)))

@@ -71,3 +71,11 @@ def test_the_hooks_run_the_tools_of_the_lint_command():
     }
     lint = run_by(sessions()["lint"])
     assert local == {" ".join(word for word in one if word not in {".", "--check"}) for one in lint}
+
+
+def test_the_page_of_the_tests_names_every_mark_that_the_default_run_leaves_out():
+    options = PROJECT["tool"]["pytest"]["ini_options"]["addopts"]
+    left_out = re.findall(r"not (\w+)", options[options.index("-m") + 1])
+    page = (ROOT / "docs" / "development" / "tests.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == sorted(left_out, key=page.index)
+    assert len(left_out) > 4

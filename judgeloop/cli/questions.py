@@ -21,7 +21,7 @@ from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, 
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
-from judgeloop.report.page import Fact, Section
+from judgeloop.report.page import COST, Fact, Section, costs
 from judgeloop.report.terminal import render
 from judgeloop.report.words import count, shortened, visible
 from judgeloop.settings.setting import COMMAND_LINE
@@ -42,29 +42,17 @@ FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening
 LONGEST_NAME = 60  # characters
 
 EXITS = (
-    "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge or a system failed, {gate}130 interrupted, 141 "
+    "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge or a system failed, {gates}130 interrupted, 141 "
     "standard output was closed. Rerun the command to continue the run; no verdict is paid twice."
 )
-# What exit code 5 means, by question.
-GATES = {
-    "compare": "5 a gate failed (--require-winner, --not-worse or --by-group), ",
-    "select": "5 --require-winner failed, ",
-    "estimate": "5 --require-score failed, ",
-}
 
 
 def command_of(question: QuestionRow[Any, Any]) -> click.Command:
-    """The command of a question."""
-    return settings_command(
-        question.name, Asking(question).invoked, question.settings(), switches=OF_RUNS, text=_help(question)
-    )
-
-
-def _help(question: QuestionRow[Any, Any]) -> str:
-    """The help text: what the command does, an example, exit codes."""
+    """The command of a question; its help says what it does, has an example, and the exit codes."""
     example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
-    exits = EXITS.format(gate=GATES.get(question.name, ""))
-    return "\n\n".join([question.help, *([example] if question.example else []), exits])
+    exits = EXITS.format(gates=f"5 a gate failed ({question.gates}), " if question.gates else "")
+    text = "\n\n".join([question.help, *([example] if question.example else []), exits])
+    return settings_command(question.name, Asking(question).invoked, question.settings(), switches=OF_RUNS, text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +74,7 @@ class Asking(Generic[R]):
     def whole(self, ready: Prepared[Any], result: R, read: Read) -> R:
         """A result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.providers.redaction import MASK
-        from judgeloop.runs.drive import masked, repeatable
+        from judgeloop.runs.begin import masked, repeatable
         from judgeloop.settings.setting import PREFIX
         from judgeloop.settings.sources import OF_TESTS
         from judgeloop.settings.values import names_a_secret
@@ -113,7 +101,7 @@ class Asking(Generic[R]):
         from judgeloop.cli.files import check_outputs, render_json, unfinished
         from judgeloop.ledger.opening import is_ledger
         from judgeloop.runs.anew import said_anew
-        from judgeloop.runs.drive import opened
+        from judgeloop.runs.begin import opened
         from judgeloop.settings.run_settings import CEILING
 
         read: Read = click.get_current_context().obj
@@ -203,7 +191,7 @@ class Asking(Generic[R]):
             page = result.page
             say(visible(as_flags(f"no result: {result.stop_sentence}")))
             judged = f"{result.judged:,} of {count(result.items, 'item')}{result.also_judged}"
-            say(f"judged, in the order asked: {judged}; cost: {page.text('cost')} ({page.text('calls')})")
+            say(f"judged, in the order asked: {judged}; {costs(page.text(COST))} ({page.text('calls')})")
             for note in result.advice:
                 say(as_flags(note.message))
         try:

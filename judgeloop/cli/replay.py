@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
@@ -17,23 +17,18 @@ from judgeloop.cli.options import JSON, QUIET, settings_command
 from judgeloop.cli.output import as_flags
 from judgeloop.cli.progress import counting
 from judgeloop.core.errors import InputError
+from judgeloop.replay.settings import CONFIGS, ReplayCompareSettings, ReplayEstimateSettings, ReplaySelectSettings
 from judgeloop.settings import fields
 from judgeloop.settings.setting import declared, one_of
-
-if TYPE_CHECKING:
-    from judgeloop.replay.settings import ReplayCompareSettings, ReplayEstimateSettings, ReplaySelectSettings
 
 Rows = list[dict[str, Any]]
 # The tables of a replay by name, and those that are printed.
 Tables = tuple[dict[str, Rows], list[Rows]]
 
 
-JOBS = ("compare", "select", "estimate")  # the questions that can be replayed: each has its own protocol
-
-
 @dataclass(frozen=True)
 class _ReplaySwitches:
-    job: Annotated[str, one_of(JOBS)] = fields.run_setting(
+    job: Annotated[str, one_of(tuple(CONFIGS))] = fields.run_setting(
         "compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at "
         "random), or estimate (the mean of each system).",
         fields.PROTOCOL,
@@ -42,8 +37,6 @@ class _ReplaySwitches:
 
 def replay() -> click.Command:
     """The command `replay`."""
-    from judgeloop.replay.settings import CONFIGS
-
     switches = (*declared(_ReplaySwitches).values(), JSON, QUIET)
     return settings_command("replay", _replay, *CONFIGS.values(), switches=switches)
 
@@ -56,8 +49,6 @@ def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
     named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by
     share of items judged. Asks no judge and spends nothing.
     """
-    from judgeloop.replay.settings import CONFIGS
-
     runs: dict[str, Callable[..., Tables]] = {
         "compare": _replay_compare,
         "select": _replay_select,
@@ -143,13 +134,11 @@ def _write(folder: Path, tables: dict[str, Rows]) -> None:
 
 def _render(table: Rows) -> str:
     """The table in columns, without standard errors, which are in the files."""
+
+    def cell(value: object) -> str:
+        return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+
     shown = [name for name in (table[0] if table else {}) if not name.endswith("_se")]
-    cells = [shown, *([_cell(row[name]) for name in shown] for row in table)]
+    cells = [shown, *([cell(row[name]) for name in shown] for row in table)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(shown))]
     return "\n".join("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)) for line in cells)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

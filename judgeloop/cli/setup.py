@@ -309,8 +309,8 @@ def _run_generation(ready: Prepared[RunOfOutputs], *, watched: bool) -> Gathered
 def _gathered(ready: Prepared[RunOfOutputs], found: Gathered) -> str:
     """In words, what was written, what it cost, and what is missing."""
     parts = [f"{count(len(found.rows), 'output')} of {ready.config.outputs}"]
-    if found.asked is not None and found.spend is not None:
-        parts[0] += f", {found.asked.asked:,} asked for now ({show_usd(found.spend.now_p)})"
+    if found.new is not None and found.spend is not None:
+        parts[0] += f", {found.new.asked:,} asked for now ({show_usd(found.spend.now_p)})"
     if found.failed:
         parts.append(f"in {found.failed:,} of them the system gave no output by itself")
     if found.missing:

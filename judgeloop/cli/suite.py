@@ -16,7 +16,7 @@ from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
-from judgeloop.report.page import Fact, Page, PageTable, Section, decided, named
+from judgeloop.report.page import Fact, Page, PageTable, Section, costs, decided, named
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import per_cent, visible
 from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
@@ -71,10 +71,10 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
     read: Read = click.get_current_context().obj
     if dry_run:
         check_dry_run()
-        _forecast(*_asked(given, read), read, as_json=json)
+        _forecast(*_read(given, read), read, as_json=json)
         return
     with unfinished(output, "suite"):
-        pairs, config = _asked(given, read)
+        pairs, config = _read(given, read)
         check_outputs(output, [config.file, config.ledger])
         for path in output:
             if path.suffix == ".html":
@@ -110,7 +110,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
         raise click.exceptions.Exit(found.exit_code)
 
 
-def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSettings]:
+def _read(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSettings]:
     """The pairs and the settings of the suite: the caller's over those of its file.
 
     Raises:
@@ -273,7 +273,7 @@ def _run(
         if line.exit_code or not quiet:  # a quiet night that passed has an empty log
             first = told.setdefault(line.headline, line.name) if end.error else line.name
             said = line.headline if first == line.name else f"as {first}"
-            cost = f" Cost: {show_usd(line.charged_p)}." if line.run else ""
+            cost = f" ({costs(show_usd(line.charged_p))})" if line.run else ""
             when = f"{config.night}, " if quiet else ""  # a log that nights are appended to
             say(visible(f"{when}{line.name}: {said}{cost}"), "pair", **line.to_json())
 

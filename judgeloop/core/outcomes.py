@@ -496,7 +496,7 @@ class Ending(Generic[T_co]):
 
 @dataclass(frozen=True)
 class Finished(Generic[T_co]):
-    """A run's outcome, its cost, and the results of its controls.
+    """How a run ended, its cost, and the results of its controls.
 
     `models` holds for each judge the model names that its server reported, in the order seen.
     `generated` says what systems gave that answer live, and `pool` holds their outputs; both are
@@ -504,7 +504,7 @@ class Finished(Generic[T_co]):
     nothing (ISO 8601, UTC); else it is empty.
     """
 
-    outcome: Ending[T_co]
+    ending: Ending[T_co]
     spend: Spend
     models: tuple[tuple[str, ...], ...]
     controls: tuple[ControlTally | None, ...] = ()

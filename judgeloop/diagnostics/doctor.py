@@ -15,7 +15,7 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Abstention, Answer, Call, Item, Output
 from judgeloop.engine.accounts import Accounts
-from judgeloop.engine.attempts import Asked, Attempts, NotAskedError, Reserve
+from judgeloop.engine.attempts import Answerer, Attempts, NotAskedError, Reserve
 from judgeloop.engine.pace import Pace, RetryPolicy
 from judgeloop.engine.state import RunState, Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
@@ -86,8 +86,8 @@ async def examine(
         return findings
     if judge.by_hand or parse_spec(spec)[0].reads_file:
         return [*findings, Finding("verdict", None, "skipped: this judge makes no network calls")]
-    asked = Asked.judge(judge, config.judge_timeout)
-    server, answer = await _booked(config, judge.identity.name, judge, asked, call)
+    answerer = Answerer.judge(judge, config.judge_timeout)
+    server, answer = await _booked(config, judge.identity.name, judge, answerer, call)
     return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
 
 
@@ -107,12 +107,12 @@ async def examine_system(config: DoctorSettings, name: str, environment: Mapping
     findings = [Finding("settings", True, _limits(name, system)), price, _place(config)]
     if any(finding.fine is False for finding in findings):
         return findings
-    server, answer = await _booked(config, name, system, Asked.system(name, system), TOLD)
+    server, answer = await _booked(config, name, system, Answerer.system(name, system), TOLD)
     return [*findings, *server, *([] if answer is None else [_output(system, answer)])]
 
 
 async def _booked(
-    config: JudgeSettings, name: str, one: Judge | System, asked: Asked, call: Call
+    config: JudgeSettings, name: str, one: Judge | System, answerer: Answerer, call: Call
 ) -> tuple[list[Finding], Answer | Output | None]:
     """Ask a judge or a system once, and close it; return what `_try` does.
 
@@ -123,7 +123,7 @@ async def _booked(
     wanted = Reservation(key, quote.cost_p, call.item.id, name, note, output=not judges)
     ledger = open_ledger(config.ledger, config.charge_to)
     try:
-        return await _try(config, ledger, wanted, asked, call, judges=judges)
+        return await _try(config, ledger, wanted, answerer, call, judges=judges)
     finally:
         await one.aclose()
         await ledger.aclose()
@@ -159,7 +159,13 @@ def _output(system: System, answer: Answer | Output) -> Finding:
 
 
 async def _try(
-    config: JudgeSettings, ledger: Ledger, wanted: Reservation, asked: Asked, call: Call, *, judges: Sequence[Judge]
+    config: JudgeSettings,
+    ledger: Ledger,
+    wanted: Reservation,
+    answerer: Answerer,
+    call: Call,
+    *,
+    judges: Sequence[Judge],
 ) -> tuple[list[Finding], Answer | Output | None]:
     """Make an attempt, and book it; return what it showed, and the answer if there is one."""
     before = await ledger.spend(RUN, None)
@@ -179,7 +185,7 @@ async def _try(
     state = RunState[Any](Terms(RUN, policy=once))
     accounts = Accounts(judges, ledger, state)
     # The only item is not to blame.
-    attempts = Attempts(asked, accounts, Pace(1), state, first_items=1)
+    attempts = Attempts(answerer, accounts, Pace(1), state, first_items=1)
     try:
         answer = await _attempt(attempts, call, ticket, reserve)
     except (JudgeError, NotAskedError) as error:

@@ -62,7 +62,7 @@ class NotAskedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Answerer:
     """Who is asked, a judge or a system, and how.
 
     `who` names it in messages, and `failed` is the end of a run in which it fails. `timeout_s`
@@ -97,14 +97,20 @@ class Attempts:
     """Asks one judge or one system, and books every attempt."""
 
     def __init__(
-        self, asked: Asked, accounts: Accounts, pace: Pace, state: RunState[Any], *, first_items: int = FIRST_ITEMS
+        self,
+        answerer: Answerer,
+        accounts: Accounts,
+        pace: Pace,
+        state: RunState[Any],
+        *,
+        first_items: int = FIRST_ITEMS,
     ) -> None:
         """Ask at the speed of `pace`, as the terms in `state` allow.
 
         The time limit holds also if the reply arrives byte by byte; time in which the process stood still is not
         counted. `first_items` is as in `Refusals`.
         """
-        self._asked = asked
+        self._answerer = answerer
         self._accounts = accounts
         self._pace = pace
         self._state = state
@@ -180,7 +186,7 @@ class Attempts:
             reply = await self._reply(call)
         except TimeoutError:
             await self._accounts.abandon(ticket, End.TIMED_OUT, "timed out")
-            late = f"no reply within {self._asked.timeout_s:g} s"
+            late = f"no reply within {self._answerer.timeout_s:g} s"
             raise JudgeError(ErrorKind.RETRY, late, billed=True) from None
         except JudgeError as error:
             refused = await self._note_failure(error, call, ticket)
@@ -200,8 +206,8 @@ class Attempts:
     async def _reply(self, call: Call) -> Reply:
         """The judge's reply; an item that cannot be judged is an abstention."""
         try:
-            async with time_limit(self._asked.timeout_s):
-                return await self._asked.ask(call)
+            async with time_limit(self._answerer.timeout_s):
+                return await self._answerer.ask(call)
         except JudgeError as error:
             if error.kind is not ErrorKind.ITEM:
                 raise
@@ -212,7 +218,7 @@ class Attempts:
         """Wait for the call's turn; if nothing more is sent, release the reservation."""
         closed = self._state.closed
         # A chat model writes the whole prompt to count them.
-        tokens = self._asked.quote(call).tokens if self._state.terms.tokens_a_minute else 0
+        tokens = self._answerer.quote(call).tokens if self._state.terms.tokens_a_minute else 0
         if not closed.is_set() and self._pace.enter_now(tokens):
             return
         turn = asyncio.create_task(self._pace.enter(tokens))
@@ -238,9 +244,9 @@ class Attempts:
         """
         waiting = Waiting(self._state)
         try:
-            if self._asked.make_ready is not None:
+            if self._answerer.make_ready is not None:
                 # What is noted as sent is charged if this process dies: nothing that takes seconds stands between.
-                self._asked.make_ready(self._pace.in_flight)
+                self._answerer.make_ready(self._pace.in_flight)
             while (cleared := await self._accounts.sending(ticket)).busy:
                 if not await waiting.goes_on(f"a call that the run {cleared.busy} makes as well"):
                     self._halt_busy(cleared.busy)
@@ -283,7 +289,7 @@ class Attempts:
 
     def _fail(self, error: JudgeError) -> None:
         """Halt at once: no attempt can succeed."""
-        self._state.failed(self._asked.failed, f"{self._asked.who} failed: {error}")
+        self._state.failed(self._answerer.failed, f"{self._answerer.who} failed: {error}")
 
     async def _note_failure(self, error: JudgeError, call: Call, ticket: Ticket) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""

@@ -27,7 +27,7 @@ from judgeloop.core.protocols import Judge, Served, System
 from judgeloop.core.records import Answer, Output, Query
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.asks import Ask, OutputAsk, Planned, decided, used
-from judgeloop.engine.attempts import Asked, Attempts, NotAskedError
+from judgeloop.engine.attempts import Answerer, Attempts, NotAskedError
 from judgeloop.engine.generating import Sources, earmark_key
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.presentation import settles
@@ -53,16 +53,16 @@ class Oracle:
         self.accounts = Accounts(judges, ledger, state, self.sources)
         self._paces: dict[object, Pace] = {}
         timeout_s = state.terms.timeout_s
-        self.attempts = [self._attempts(one, Asked.judge(one, timeout_s)) for one in judges]
-        self.generating = {name: self._attempts(one, Asked.system(name, one)) for name, one in systems.items()}
+        self.attempts = [self._attempts(one, Answerer.judge(one, timeout_s)) for one in judges]
+        self.generating = {name: self._attempts(one, Answerer.system(name, one)) for name, one in systems.items()}
 
-    def _attempts(self, one: Judge | System, asked: Asked) -> Attempts:
+    def _attempts(self, one: Judge | System, answerer: Answerer) -> Attempts:
         """The attempts at a judge or a system; those of one server share its pace."""
-        place = one.server if isinstance(one, Served) else asked
+        place = one.server if isinstance(one, Served) else answerer
         terms = self.state.terms
-        most = min(terms.concurrency, asked.at_once or terms.concurrency)
+        most = min(terms.concurrency, answerer.at_once or terms.concurrency)
         pace = Pace(most, terms.calls_a_minute, terms.tokens_a_minute)
-        return Attempts(asked, self.accounts, self._paces.setdefault(place, pace), self.state)
+        return Attempts(answerer, self.accounts, self._paces.setdefault(place, pace), self.state)
 
 
 Sending = asyncio.Task[Answer | Output | None]  # None: the call was not needed
@@ -343,9 +343,9 @@ class RunningBatch:
         self._unbegun.pop(ask.key, None)
         self._state.terms.seen.add(ask.key)
         oracle = self._oracle
-        asked = oracle.generating[ask.system] if isinstance(ask, OutputAsk) else oracle.attempts[ask.judge]
+        attempts = oracle.generating[ask.system] if isinstance(ask, OutputAsk) else oracle.attempts[ask.judge]
         try:
-            return await asked.answer(ask.call, ticket, lambda: self._accounts.reserve_again(ask))
+            return await attempts.answer(ask.call, ticket, lambda: self._accounts.reserve_again(ask))
         except (NotAskedError, JudgeError):
             raise
         except Exception:

@@ -63,13 +63,13 @@ async def drive(
         state.folded(session.asked, session.tally, session.risk)
         controls = await _controls(oracle, pool, session)
         await _ask_until_over(session, pool, oracle)
-    outcome, sources = session.outcome(), oracle.sources
-    if outcome.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
+    ending, sources = session.ending(), oracle.sources
+    if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
     tested = await ledger.spend(terms.run_id, terms.budget_p, terms.tested)
     return Finished(
-        outcome,
+        ending,
         replace(
             spend,
             now_p=spend.now_p - before.now_p,
@@ -85,7 +85,7 @@ async def drive(
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         controls,
-        sources.figures(pool, outcome.labels),
+        sources.figures(pool, ending.labels),
         sources.filled(pool) if pool.live else None,
     )
 

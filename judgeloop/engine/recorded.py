@@ -15,4 +15,4 @@ def replay(session: Session[T], oracle: Callable[[Choice], Answer]) -> Ending[T]
     """Run `session` to its end with the answers of `oracle`, and return the outcome."""
     while choices := session.ask():
         session.tell([oracle(choice) for choice in choices])
-    return session.outcome()
+    return session.ending()

@@ -183,7 +183,7 @@ class Session(Generic[T]):
         """Number of choices with an answer so far, also of those that left the decision."""
         return len(self._labels) + len(self._later)
 
-    def outcome(self) -> Ending[T]:
+    def ending(self) -> Ending[T]:
         """How the run ended.
 
         Raises:

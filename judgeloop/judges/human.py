@@ -1,6 +1,6 @@
 """The judge `human`: a person at the terminal, who answers each call with one key.
 
-The person never sees the systems' names. `runs/drive.py` has the outputs of a comparison shown in
+The person never sees the systems' names. `runs/begin.py` has the outputs of a comparison shown in
 random order. An answer becomes final when the person answers the next call, so that the last answer
 can be corrected. Quitting keeps the answers given, and the same command resumes the run. The screen
 is standard error, because standard output holds the result.

@@ -546,7 +546,7 @@ class Ledger:
 
     async def _do(self, action: Batch[T] | Callable[[Connection], T]) -> T:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
-        future = self._writer.asked(action)
+        future = self._writer.queued(action)
         return cast(T, await future)
 
 

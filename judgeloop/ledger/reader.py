@@ -79,13 +79,13 @@ class LedgerReader:
         found = f"SELECT key, outcome FROM attempts WHERE run = :run AND ended = '{End.ABSTAINED}' ORDER BY id"
         return {key: outcome or "" for key, outcome in self._rows(found, {"run": run})}
 
-    def asked(self, run: str) -> dict[tuple[str, str], list[KeyIngredients]]:
+    def calls_of(self, run: str) -> dict[tuple[str, str], list[KeyIngredients]]:
         """What the keys of a run's first verdicts are made of, by their items and judges."""
-        asked: dict[tuple[str, str], list[KeyIngredients]] = {}
+        calls: dict[tuple[str, str], list[KeyIngredients]] = {}
         for item, judge, note in self._rows(FIRST_ASKED, {"run": run}):
             if (made_of := KeyIngredients.from_note(json.loads(note).get("ingredients", {}))) is not None:
-                asked.setdefault((item, judge), []).append(made_of)
-        return asked
+                calls.setdefault((item, judge), []).append(made_of)
+        return calls
 
     def balances(self) -> list[Balance]:
         """Every budget, that of every run first, then by name."""

@@ -118,7 +118,7 @@ class Writer(Generic[C]):
         self._put(Job(action, future))
         return future
 
-    def asked(self, action: Action) -> asyncio.Future[Any]:
+    def queued(self, action: Action) -> asyncio.Future[Any]:
         """As `submit`; the result comes with those of the whole group, in one turn of the event loop.
 
         Raises:

@@ -363,18 +363,18 @@ def price_sentence(judges: Sequence[Judge], systems: Sequence[System] = ()) -> s
     return "; ".join(f"{name} {text}" for name, text in told if text)
 
 
-def _told_price(asked: Judge | System) -> str:
+def _told_price(who: Judge | System) -> str:
     """A price and where it is from; empty for one that costs nothing."""
-    if isinstance(asked, PaidByTheCall):
-        return f"at most {show_usd(asked.most_p)} a call" if asked.most_p else ""
-    price = asked.price if isinstance(asked, Priced) else None
+    if isinstance(who, PaidByTheCall):
+        return f"at most {show_usd(who.most_p)} a call" if who.most_p else ""
+    price = who.price if isinstance(who, Priced) else None
     text = show_price(price) if price else ""
     return f"{text}, from {price.source}" if price and text else ""
 
 
-def age_of(asked: Judge | System, now: date) -> int | None:
+def age_of(who: Judge | System, now: date) -> int | None:
     """The age of prices by the token in days; None if they have no date, or it is to come."""
-    price = asked.price if isinstance(asked, Priced) else None
+    price = who.price if isinstance(who, Priced) else None
     if price is None or price.checked is None or price.checked > now:
         return None
     return (now - price.checked).days
@@ -391,9 +391,9 @@ def age_sentence(judge: Judge, now: date) -> str:
     return f"{text}, and may have changed: update genai-prices, or give `judge_price`"
 
 
-def old_prices(asked: Sequence[Judge | System], now: date) -> dict[str, int]:
+def old_prices(every: Sequence[Judge | System], now: date) -> dict[str, int]:
     """The judges and systems whose prices are old, with their age in days."""
-    ages = [(one.identity.name, age_of(one, now) or 0) for one in asked]
+    ages = [(one.identity.name, age_of(one, now) or 0) for one in every]
     return {name: age for name, age in ages if age > LONGEST_AGE_DAYS}
 
 

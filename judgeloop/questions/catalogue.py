@@ -1,7 +1,8 @@
 """The questions that can be asked, as the command line and Python share them.
 
-A question takes a folder and one row here. A row's functions import when they are called: what answers a question takes
-half a second, which `--help` must not pay.
+A question takes a folder and one row here. Its command, help, tables of settings, part of a night and the schema of its
+result are made from them. A row's functions import when they are called: what answers a question takes half a second,
+which `--help` must not pay.
 """
 
 from __future__ import annotations
@@ -30,11 +31,17 @@ R = TypeVar("R", bound="RunResult")
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow(Generic[S, R]):
-    """A question: its name, a line of help, an example as typed, the class of its settings, and what answers it."""
+    """A question.
+
+    - `name`, `help`: as typed, and what it does in a line
+    - `example`: what may be typed behind the name; `gates`: the flags whose condition exit code 5 says has failed
+    - `settings`: the class of its settings; `load`: what answers it, and knows its result
+    """
 
     name: str
     help: str
     example: str
+    gates: str
     settings: Callable[[], type[S]]
     load: Callable[[], Question[S, Any, R]]
 
@@ -79,6 +86,7 @@ COMPARE: QuestionRow[CompareSettings, Comparison] = QuestionRow(
     "compare",
     "Find the better of two systems.",
     "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
+    "--require-winner, --not-worse or --by-group",
     _compare_settings,
     _compare,
 )
@@ -86,6 +94,7 @@ SELECT: QuestionRow[SelectSettings, Selection] = QuestionRow(
     "select",
     "Find the best of many systems by comparing each with a baseline among them.",
     "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
+    "--require-winner",
     _select_settings,
     _select,
 )
@@ -93,6 +102,7 @@ ESTIMATE: QuestionRow[EstimateSettings, Estimation] = QuestionRow(
     "estimate",
     "Estimate a system's mean score over all items from a few judged items.",
     "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",
+    "--require-score",
     _estimate_settings,
     _estimate,
 )

@@ -19,7 +19,7 @@ from judgeloop.ledger.records import RecordedRun
 from judgeloop.report.labels import Texts
 from judgeloop.report.page import Page
 from judgeloop.report.result import CUT_SHORT, RunResult
-from judgeloop.runs.drive import asked, opened, terms_of
+from judgeloop.runs.begin import conducted, opened, terms_of
 from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, ids_of
@@ -155,7 +155,7 @@ class Question(ABC, Generic[S, T, R]):
         self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved
     ) -> tuple[Parts[T], Finished[T]]:
         """How a run ends, and the parts that it was made of in the end."""
-        return run.parts, await asked(run.session(), run, terms, interruption=interruption, observe=observe)
+        return run.parts, await conducted(run.session(), run, terms, interruption=interruption, observe=observe)
 
     async def _ran(
         self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved

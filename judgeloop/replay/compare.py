@@ -188,9 +188,9 @@ def _until_met(
                 limits=Limits(config.min_judgments, limit),
                 rng=np.random.default_rng(seed),
             )
-            outcome = replay(session, contest.verdict)
-            named = {None: 0, 0: 1, 1: -1}[outcome.winner]
-            yield {"rule": name, "risk": risk, "asked": outcome.asked, "named": named}
+            ending = replay(session, contest.verdict)
+            named = {None: 0, 0: 1, 1: -1}[ending.winner]
+            yield {"rule": name, "risk": risk, "asked": ending.asked, "named": named}
 
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:

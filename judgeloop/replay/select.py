@@ -63,18 +63,18 @@ def realise(field: Field, realisation: int, config: ReplaySelectSettings) -> lis
 
     for name in config.selectors:
         draws = np.random.default_rng([config.seed, realisation, 1])  # the same for all selectors
-        outcome = replay(_session(field, items, name, config, draws), oracle)
-        lost = None if outcome.winner is None else float(gaps[outcome.winner])
+        ending = replay(_session(field, items, name, config, draws), oracle)
+        lost = None if ending.winner is None else float(gaps[ending.winner])
         rows.append(
             {
                 "realisation": realisation,
                 "selector": name,
                 "winner_gap": lost,
                 "too_far": lost is not None and 2 * lost > (config.min_gap or 0.0) + ROUNDING,
-                "calls": outcome.asked,
-                "queries": outcome.estimate.tally.queries,
-                "level_since": None if outcome.belief is None else outcome.belief.level_since,
-                "steps": _steps(outcome, gaps, len(items)),
+                "calls": ending.asked,
+                "queries": ending.estimate.tally.queries,
+                "level_since": None if ending.belief is None else ending.belief.level_since,
+                "steps": _steps(ending, gaps, len(items)),
             }
         )
     return rows
@@ -108,25 +108,25 @@ def _session(
     )
 
 
-def _steps(outcome: Ending[Standings], gaps: Floats, items: int) -> list[list[float]]:
+def _steps(ending: Ending[Standings], gaps: Floats, items: int) -> list[list[float]]:
     """[calls, queries, share of leaders that are best, mean gap of the leaders] by step.
 
     The leaders are the systems that share the highest win rate so far, of those asked about on every
     query; with bounds, the systems with the most hope, and the winner at the end. There is a step wherever
     the share or the gap changes.
     """
-    tally = outcome.estimate.tally
-    asked, points = _along(outcome, len(gaps))
+    tally = ending.estimate.tally
+    asked, points = _along(ending, len(gaps))
     if tally.levels is not None:
         hopes = np.where(asked == items, points / items, (points + PRIOR_SUM) / (asked + PRIOR_NUMBER))
     else:
-        verdicts = asked - _along(outcome, len(gaps), silent=True)[0]
+        verdicts = asked - _along(ending, len(gaps), silent=True)[0]
         whole = asked == asked.max(axis=1, keepdims=True)
         hopes = np.divide(points, verdicts, out=np.full(points.shape, -np.inf), where=whole & (verdicts > 0))
     hopes[:, tally.baseline] = TIE
     leading = hopes == hopes.max(axis=1, keepdims=True)
-    if tally.levels is not None and outcome.winner is not None:
-        leading[-1] = np.arange(len(gaps)) == outcome.winner
+    if tally.levels is not None and ending.winner is not None:
+        leading[-1] = np.arange(len(gaps)) == ending.winner
     identified = (leading & (gaps == 0)).sum(axis=1) / leading.sum(axis=1)
     gap = (leading * gaps).sum(axis=1) / leading.sum(axis=1)
     calls, queries = asked.sum(axis=1), asked.max(axis=1)
@@ -134,13 +134,13 @@ def _steps(outcome: Ending[Standings], gaps: Floats, items: int) -> list[list[fl
     return [[int(calls[at]), int(queries[at]), float(identified[at]), float(gap[at])] for at in changes]
 
 
-def _along(outcome: Ending[Standings], systems: int, *, silent: bool = False) -> tuple[Floats, Floats]:
+def _along(ending: Ending[Standings], systems: int, *, silent: bool = False) -> tuple[Floats, Floats]:
     """The numbers of calls and the sums of scores by system along a run.
 
     Both have the shape (looks, systems). A look is after the last call on an item, as asked. With
     `silent`, only abstentions are counted.
     """
-    labels = outcome.labels
+    labels = ending.labels
     number = np.array([label.choice.systems[0] for label in labels], dtype=np.int64)
     scores = np.array([score_of(label) for label in labels])
     calls, points = np.zeros((2, len(labels), systems))

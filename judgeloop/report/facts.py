@@ -11,11 +11,12 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
-from judgeloop.report.page import Fact, Section, told
+from judgeloop.report.page import COST, Fact, Section, costs, told
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
 HUMAN = "human"  # the name of a person as a judge
+PAIR = 2  # systems: one judgment an item
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
@@ -27,6 +28,7 @@ ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, no
 ONE_ORDER = ", each shown in one random order"
 AS_GIVEN = ", and on outputs as these systems give them"
 DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
+NO_RISK = "none is stated: how often such a name is wrong is not known"
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
 NOT_ASKED = "not asked; `controls=on` asks them first"
@@ -68,7 +70,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     early = result.answer.answered and result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
-        *([Fact("cost", Section.COST, "cost", _cost(result), first=True)] if paid else []),
+        *([costs(_cost(result))] if paid else []),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
         *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), one.said) for one in gate),
@@ -188,7 +190,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
     most = per_cent(result.setup.max_abstentions)
-    without = f"{result.counts.silent} without a verdict, and at most {most} may be"
+    without = f"{_silent(result)} without a verdict, and at most {most} may be"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
@@ -196,7 +198,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         yield Condition("abstentions", Outcome.BROKEN if too_many else Outcome.PASSED, without)
     used_up = result.stop_reason is StopKind.BUDGET
     why = f": {ended(result)}" if used_up else ""
-    yield Condition("cost", Outcome.UNDECIDED if used_up else Outcome.PASSED, f"it cost {money(result)}{why}")
+    yield Condition(COST, Outcome.UNDECIDED if used_up else Outcome.PASSED, f"it {COST} {money(result)}{why}")
 
 
 def _flips(result: RunResult, most: float) -> Condition:
@@ -236,7 +238,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         *found,
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
-        Fact("silent", Section.JUDGE, "no verdict", counts.silent if counts.asked else ""),
+        Fact("silent", Section.JUDGE, "no verdict", _silent(result) if counts.asked else ""),
         Fact("controls", Section.JUDGE, "controls", _controls(result)),
         Fact("rubric", Section.JUDGE, "rubric", shortened(setup.rubric, LONGEST_RUBRIC)),
     ]
@@ -267,6 +269,13 @@ def _agreement(result: RunResult) -> str:
 def _share(share: float, interval: tuple[float, float]) -> str:
     low, high = map(per_cent, interval)
     return f"{per_cent(share)}, 95 % interval {low} to {high}"
+
+
+def _silent(result: RunResult) -> str:
+    """How many got no verdict, of those asked for decision and groups; of many systems, an item has several."""
+    silent = result.counts.abstentions + result.counts.abstentions_beside
+    asked = result.counts.judged + result.counts.further + silent
+    return f"{silent:,} of {count(asked, 'judgment' if len(result.setup.systems) > PAIR else 'item')}"
 
 
 def _changed(result: RunResult) -> str:

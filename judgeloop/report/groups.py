@@ -89,18 +89,14 @@ def counted(row: GroupRow) -> str:
     if row.claim is None or row.interval is None:
         return counts
     low, high = ends(row.interval, out=_ruled_out(row))
-    return f"{row.claim}; {counts} ({low} to {high}){_wanting(row)}"
+    wanting = (
+        "" if row.more is None else f"; about {count(row.more, 'more item')} of it for an even chance of an answer"
+    )
+    return f"{row.claim}; {counts} ({low} to {high}){wanting}"
 
 
 def _ruled_out(row: GroupRow) -> float | None:
     return None if row.claim == "open" else 0.0
-
-
-def _wanting(row: GroupRow) -> str:
-    """What an open group would take; empty if that is not known."""
-    if row.more is None:
-        return ""
-    return f"; about {count(row.more, 'more item')} of it for an even chance of an answer"
 
 
 def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[PageTable, ...]:

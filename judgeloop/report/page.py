@@ -67,6 +67,10 @@ class Fact:
     first: bool = False
     value: Mapping[str, str] | None = None
 
+    def __str__(self) -> str:
+        """The fact on a line."""
+        return f"{self.label}: {self.text}"
+
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
@@ -133,11 +137,17 @@ class Page:
 
 
 NO_PAGE = Page(())
+COST = "cost"  # the name of what was paid, as a fact, a condition and a line
 
 
 def decided(text: str) -> Fact:
     """The decision, or what stands in its place on a page without one."""
     return Fact("decision", Section.DECISION, "", text, first=True)
+
+
+def costs(text: str) -> Fact:
+    """What was paid: of a run, of a night, of a pair of it."""
+    return Fact(COST, Section.COST, COST, text, first=True)
 
 
 def told(*facts: Fact) -> list[Fact]:

@@ -13,7 +13,7 @@ from judgeloop.core.records import Abstention, Label, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
 from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.words import count, sentence
+from judgeloop.report.words import sentence
 
 # If more of the verdicts surely change with the order, it says more than the outputs do.
 MANY_FLIPS = 0.5
@@ -203,12 +203,6 @@ class Counts(Part):
     decided_at: str = ""
 
     @property
-    def silent(self) -> str:
-        """How many items have no verdict, of those asked for the decision and for the groups."""
-        silent = self.abstentions + self.abstentions_beside
-        return f"{silent:,} of {count(self.judged + self.further + silent, 'item')}"
-
-    @property
     def flip_rate(self) -> float | None:
         """The share of verdicts that changed with the order, of those asked in both orders."""
         return self.flips / self.both_orders if self.both_orders else None
@@ -235,24 +229,24 @@ class Counts(Part):
 
 def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
     """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
-    outcome = finished.outcome
-    aside = [label for label in outcome.labels if label.choice.key not in outcome.deciding]
-    answers = [label.answer for label in (*aside, *outcome.further)]
+    ending = finished.ending
+    aside = [label for label in ending.labels if label.choice.key not in ending.deciding]
+    answers = [label.answer for label in (*aside, *ending.further)]
     beside = [answer for answer in answers if isinstance(answer, Verdict)]
     return Counts(
-        judged=outcome.estimate.tally.judged,
-        asked=outcome.asked,
-        abstentions=outcome.estimate.tally.abstentions,
-        abstentions_beside=sum(isinstance(label.answer, Abstention) for label in outcome.further),
-        ahead=outcome.ahead,
-        further=sum(isinstance(label.answer, Verdict) for label in outcome.further),
-        rounds=outcome.rounds,
+        judged=ending.estimate.tally.judged,
+        asked=ending.asked,
+        abstentions=ending.estimate.tally.abstentions,
+        abstentions_beside=sum(isinstance(label.answer, Abstention) for label in ending.further),
+        ahead=ending.ahead,
+        further=sum(isinstance(label.answer, Verdict) for label in ending.further),
+        rounds=ending.rounds,
         both_orders=both_orders,
         flips=flips,
         both_in_all=both_orders + sum(verdict.both for verdict in beside),
         flips_in_all=flips + sum(verdict.flipped for verdict in beside),
         judge_models=finished.models,
-        agreement=agreement_of(outcome.labels),
+        agreement=agreement_of(ending.labels),
         controls=finished.controls,
         generated=finished.generated,
         decided_at=finished.decided_at,

@@ -29,12 +29,12 @@ def _said(reader: LedgerReader, run: str) -> str:
     same = [
         one for one in runs.values() if (one.note.systems, one.note.outputs) == (own.note.systems, own.note.outputs)
     ]
-    asked = reader.asked(run)
+    calls = reader.calls_of(run)
     found = [
         (differences, judge, one.id)
         for one in same[-LATEST:]
-        for (item, judge), earlier in reader.asked(one.id).items()
-        if (now := asked.get((item, judge))) is not None
+        for (item, judge), earlier in reader.calls_of(one.id).items()
+        if (now := calls.get((item, judge))) is not None
         and (differences := min((then.differences(key) for then in earlier for key in now), key=len))
     ]
     differences, judge, other = min(found, key=lambda one: len(one[0]), default=({}, "", ""))

@@ -28,7 +28,7 @@ from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import WIDTH, as_python, count, dollars, per_cent, sentence, shortened, visible
-from judgeloop.runs.drive import silent_of, systems_of
+from judgeloop.runs.begin import silent_of, systems_of
 from judgeloop.runs.prepared import Prepared
 
 EVEN = 0.5

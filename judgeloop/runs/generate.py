@@ -28,7 +28,7 @@ from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.report.result import SCHEMA_VERSION
-from judgeloop.runs.drive import asked, opened, systems_of, terms_of
+from judgeloop.runs.begin import conducted, opened, systems_of, terms_of
 from judgeloop.runs.inputs import Inputs, check_ledger, live_systems, with_live
 from judgeloop.runs.prepared import Parts, Prepared, ids_of
 from judgeloop.settings.fields import JUDGES
@@ -63,7 +63,7 @@ class Gathered:
     `rows` holds them as judgeloop's own rows, in the order of the items. Where the system failed by
     itself, the output is null and `error` says why; there are `failed` such rows. `lacking_p` is what
     the missing ones probably cost, and at most, in picodollars; None without a price. The first is as
-    the known ones cost, if they did (`as_known`). `asked` says what this command asked for, and `stop` why
+    the known ones cost, if they did (`as_known`). `new` says what this command asked for, and `stop` why
     it asked for less than it should; both are None if it did not.
     """
 
@@ -72,7 +72,7 @@ class Gathered:
     failed: int
     lacking_p: tuple[int, int] | None = None
     as_known: bool = False
-    asked: Generated | None = None
+    new: Generated | None = None
     spend: Spend | None = None
     stop: StopReason | None = None
 
@@ -92,7 +92,7 @@ class Gathered:
             "failed": self.failed,
             "missing": self.missing,
             "usd_of_missing": dict(zip(("expected", "worst"), lacking, strict=True)) if lacking else None,
-            "generated": None if self.asked is None else asdict(self.asked),
+            "generated": None if self.new is None else asdict(self.new),
             **({} if self.spend is None else self.spend.to_json()),
             "stop_reason": None if self.stop is None else self.stop.kind.value,
         }
@@ -142,10 +142,10 @@ async def run(
 ) -> Gathered:
     """Ask for the outputs that are not known, and return all that are known then."""
     with opened(generation) as begun:
-        finished = await asked(begun.session(), begun, terms_of(begun), interruption=interruption, observe=observe)
-        found, stop = await _gathered(begun), finished.outcome.stop
+        finished = await conducted(begun.session(), begun, terms_of(begun), interruption=interruption, observe=observe)
+        found, stop = await _gathered(begun), finished.ending.stop
     return replace(
-        found, asked=finished.generated[0], spend=finished.spend, stop=stop if stop.kind in UNFINISHED else None
+        found, new=finished.generated[0], spend=finished.spend, stop=stop if stop.kind in UNFINISHED else None
     )
 
 

@@ -304,7 +304,9 @@ def judge_options(
         value = getattr(config, name)
         if value == declared(type(config))[name].default:
             continue
-        judges = " and ".join(f"`judge={one if isinstance(one, str) else one.identity.name}`" for one in config.asked)
+        judges = " and ".join(
+            f"`judge={one if isinstance(one, str) else one.identity.name}`" for one in config.every_judge
+        )
         raise InputError(
             f"`{name}={value}` has no effect with {judges}; it applies to "
             f"{alternatives([row.form for row in JUDGES if name in row.reads])}; leave it out"

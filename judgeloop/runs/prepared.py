@@ -72,7 +72,7 @@ class Prepared(Generic[C]):
     """A run of any question that is ready to start.
 
     - `question`: the id of what is asked, the same for every seed; empty if it has none.
-    - `ledger`: open, once the run has begun (`drive.opened`), or that of a suite. `night`: the name of a suite's night.
+    - `ledger`: open, once the run has begun (`begin.opened`), or that of a suite. `night`: the name of a suite's night.
     """
 
     config: C

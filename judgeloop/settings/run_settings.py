@@ -130,14 +130,14 @@ class JudgeSettings(MoneySettings):
         return Path(price) if price is not None and is_price_file(price) else None
 
     @property
-    def asked(self) -> tuple[str | Judge, ...]:
+    def every_judge(self) -> tuple[str | Judge, ...]:
         """Every judge that is asked: its name, or an object of the caller's."""
         return self.judge
 
     @property
     def specs(self) -> tuple[str, ...]:
         """Every judge that is asked by its name, as typed by the user."""
-        return named(self.asked)
+        return named(self.every_judge)
 
 
 @dataclass(frozen=True, kw_only=True)

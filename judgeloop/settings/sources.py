@@ -145,12 +145,12 @@ class Read:
 
 def read_settings(
     commands: Commands,
-    asked: tuple[str, ...],
+    command: tuple[str, ...],
     config: Path | None,
     typed: Mapping[str, Any] | None = None,
     into: Read | None = None,
 ) -> Read:
-    """Read what the files, the environment and the command line set for the command `asked`.
+    """Read what the files, the environment and the command line set for the `command`.
 
     `config` is the file that the caller names; `none` reads no file at all. `typed` are the values of the command
     line by name. With `into`, what was read until something is wrong stands there.
@@ -159,17 +159,17 @@ def read_settings(
         DataError: a file is wrong, or sets what a found file may not.
         InputError: a variable sets nothing.
     """
-    fields, read, working = commands[asked], into or Read(), Path.cwd()
+    fields, read, working = commands[command], into or Read(), Path.cwd()
     read.named = config
     if config != Path("none"):
         found = found_settings_file(working) if config is None else None
         if path := found.path if found else config:
             read.files[str(path)] = []
-            read.take(str(path), of_tables(commands, asked, path, parsed(path), found))
+            read.take(str(path), of_tables(commands, command, path, parsed(path), found))
         if (working / ENV_FILE).is_file():
             read.files[ENV_FILE] = []
-            read.take(ENV_FILE, _of_env_file(commands, asked, read))
-    read.take(ENVIRONMENT, _of_variables(commands, asked, os.environ, ENVIRONMENT))
+            read.take(ENV_FILE, _of_env_file(commands, command, read))
+    read.take(ENVIRONMENT, _of_variables(commands, command, os.environ, ENVIRONMENT))
     read.take(COMMAND_LINE, ((one, typed[one.name]) for one in fields.values() if typed and one.name in typed))
     return read
 
@@ -232,7 +232,7 @@ def parsed(path: Path) -> dict[str, Any]:
 
 
 def of_tables(
-    commands: Commands, asked: tuple[str, ...], path: Path, tables: Mapping[str, Any], found: FoundFile | None
+    commands: Commands, command: tuple[str, ...], path: Path, tables: Mapping[str, Any], found: FoundFile | None
 ) -> Iterator[tuple[Declared, Any]]:
     """Give the values of [shared] and of the command's table, which wins; then refuse what sets nothing.
 
@@ -242,11 +242,11 @@ def of_tables(
     Raises:
         DataError: there is no such table or setting, or a found file may not set it.
     """
-    fields, title = commands[asked], f"[{'.'.join(asked)}]"
+    fields, title = commands[command], f"[{'.'.join(command)}]"
     shared = {
         key: value for key, value in _table(tables, (SHARED,)).items() if key in fields and shareable(fields[key])
     }
-    own = _table(tables, asked)
+    own = _table(tables, command)
     said = [(f"[{SHARED}] {key}", key, value) for key, value in shared.items()]
     said += [(f"{title} {key}", key, value) for key, value in own.items() if key in fields]
     values: dict[str, Any] = {}
@@ -256,7 +256,7 @@ def of_tables(
     if (systems := _of_systems(path, tables.get(SYSTEMS, {}), found)) and SYSTEM in fields:
         own_system = values.get(SYSTEM, [])
         yield fields[SYSTEM], [*systems, *(own_system if isinstance(own_system, list) else [own_system])]
-    for names in ((SHARED,), asked):
+    for names in ((SHARED,), command):
         _check_tables(commands, path, tables, names)
     if others := _table(tables, (SHARED,)).keys() - fields.keys():
         # The settings of other commands take time, and are made only if this one does not know a name.
@@ -320,7 +320,7 @@ def _of_systems(path: Path, tables: Any, found: FoundFile | None) -> list[str]:
     return entries
 
 
-def _of_env_file(commands: Commands, asked: tuple[str, ...], read: Read) -> Iterator[tuple[Declared, Any]]:
+def _of_env_file(commands: Commands, command: tuple[str, ...], read: Read) -> Iterator[tuple[Declared, Any]]:
     """Give the settings in `.env` that the environment does not have, and put its API keys into the environment.
 
     If the caller names a settings file, no settings are taken: a stranger's `.env` must not change its question.
@@ -336,7 +336,7 @@ def _of_env_file(commands: Commands, asked: tuple[str, ...], read: Read) -> Iter
     read.environment |= keys
     read.files[ENV_FILE] += keys
     servers = {f"{row.kind.upper()}_BASE_URL" for row in JUDGES}
-    for one, value in _of_variables(commands, asked, said, ENV_FILE):
+    for one, value in _of_variables(commands, command, said, ENV_FILE):
         if one.variable in os.environ:
             continue
         if read.named is None:
@@ -348,7 +348,7 @@ def _of_env_file(commands: Commands, asked: tuple[str, ...], read: Read) -> Iter
 
 
 def _of_variables(
-    commands: Commands, asked: tuple[str, ...], given: Mapping[str, str], where: str
+    commands: Commands, command: tuple[str, ...], given: Mapping[str, str], where: str
 ) -> Iterator[tuple[Declared, Any]]:
     """Give the settings among variables, the files of the result first; then refuse names that no command reads.
 
@@ -356,7 +356,7 @@ def _of_variables(
         InputError: names the variable and the nearest that exists, or why it is read no longer; `where` says where
             it stands.
     """
-    fields = {one.variable: one for one in commands[asked].values()}
+    fields = {one.variable: one for one in commands[command].values()}
     names = [name for name in given if given[name] and name in fields]
     for name in sorted(names, key=lambda one: one != variable(RESULT_FILE)):
         # Of several values, each is a line, as names may hold spaces.

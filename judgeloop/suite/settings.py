@@ -24,7 +24,7 @@ from judgeloop.settings.sources import PAIRS, SYSTEM, Commands, of_tables, parse
 from judgeloop.settings.values import amount
 from judgeloop.systems.catalogue import system_row
 
-Asked = QuestionRow[Any, Any]
+Row = QuestionRow[Any, Any]
 CALLER = "the caller"
 OFF = (False, "off")  # values that take a condition away
 NIGHT = "{night}"
@@ -71,7 +71,7 @@ class Pair:
     """
 
     name: str
-    question: Asked
+    question: Row
     values: Mapping[str, Any] = field(default_factory=dict)
     gate: tuple[tuple[str, str], ...] = ()
     problem: str = ""
@@ -144,7 +144,7 @@ def pairs_of(suite: SuiteFile, base: Layer, flags: Layer) -> list[Pair]:
 
 def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer) -> Iterator[Pair]:
     """Yield the pairs of a table, or one with the problem that it has."""
-    question: Asked = QUESTIONS[0]
+    question: Row = QUESTIONS[0]
     try:
         if not isinstance(table, dict):
             raise DataError(suite.path, f"expected a table [{PAIRS}.{name}], found a single value")
@@ -158,7 +158,7 @@ def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer
         values["budget"] = own.values.get("budget")  # not that of all pairs
         options = [one for layer in layers for one in _listed(layer.values.get(SYSTEM))]
         places = [_places(suite, one, options) for one in _listed(table.get("systems"))]
-        for tail, given in _asked(question, places):
+        for tail, given in _places_of(question, places):
             live = [f"{one}." for one in _flat(given.values()) if isinstance(one, str)]
             chosen = [one for one in options if one.startswith(tuple(live))]
             yield Pair(f"{name}{tail}", question, values | given | {SYSTEM: chosen or None}, gate)
@@ -166,7 +166,7 @@ def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer
         yield Pair(name, question, problem=str(error))
 
 
-def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question: Asked) -> dict[str, Any]:
+def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question: Row) -> dict[str, Any]:
     """The settings in a pair's table by name, as in a table of the question's command.
 
     Raises:
@@ -186,7 +186,7 @@ def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question:
     return values
 
 
-def _merged(layers: Sequence[Layer], question: Asked) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+def _merged(layers: Sequence[Layer], question: Row) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
     """The values of all layers, the caller's over a file's, and what the gate rests on among them.
 
     Raises:
@@ -247,7 +247,7 @@ def _is_condition(field: Declared) -> bool:
     return field.setting.gate is Gate.CONDITION
 
 
-def _fields(question: Asked) -> Mapping[str, Declared]:
+def _fields(question: Row) -> Mapping[str, Declared]:
     return declared(question.settings())
 
 
@@ -281,7 +281,7 @@ def _places(suite: SuiteFile, text: object, options: Sequence[str]) -> tuple[boo
     return pattern, [Path(os.path.relpath(folder / path, working)) for path in found]
 
 
-def _asked(question: Asked, places: Sequence[tuple[bool, list[Path | str]]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _places_of(question: Row, places: Sequence[tuple[bool, list[Path | str]]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield for each pair the tail of its name, and its systems by the names of the arguments.
 
     The last of two systems may be a pattern, and stands for a pair with each file. So may the only one.

@@ -16,7 +16,7 @@ from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
 from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.page import Fact, Page, PageTable, Section, decided, named
+from judgeloop.report.page import COST, Page, PageTable, Section, costs, decided, named
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, per_cent, visible
@@ -46,7 +46,7 @@ DATE = 10  # characters of a night's name that are its date
 GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
 KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
 FURTHER = "asked further: the same question about the same outputs was asked in the night {}, too"
-COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost")
+COLUMNS = ("pair", "state", "winner", "gap", "judged", COST)
 # Of a spreadsheet.
 FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
 
@@ -261,7 +261,7 @@ class Summary:
         return Page(
             (
                 decided(self.headline),
-                Fact("cost", Section.COST, "cost", cost, first=True),
+                costs(cost),
                 *named(Section.DECISION, grouped(said, len(self.lines))),
                 *named(Section.EVIDENCE, grouped(turned, len(self.lines))),
                 *named(Section.NEXT, grouped(wanted, len(self.lines))),

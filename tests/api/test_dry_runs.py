@@ -7,33 +7,25 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from support.questions import given
 
 import judgeloop
 from judgeloop.cli.app import app
+from judgeloop.questions.catalogue import QUESTIONS
 
 MODEL = {"judge": "openai/gpt-4.1-mini", "environment": {}}  # and no key
 
 
-def outputs(question, files):
-    """What a question takes by position, and what it needs besides."""
-    if question == "select":
-        return [list(files.values())], {"baseline": "terse"}
-    return ([*files.values()][: 2 if question == "compare" else 1]), {}
-
-
 def dry_run(question, files, **settings):
-    given, more = outputs(question, files)
-    return getattr(judgeloop, f"{question}_dry_run")(*given, **more, **settings)
+    return getattr(judgeloop, f"{question}_dry_run")(*files, **settings)
 
 
-@pytest.mark.parametrize("question", ["compare", "select", "estimate"])
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_it_says_what_the_command_line_says(question, files, tmp_path):
-    ledger = tmp_path / "ledger.sqlite"
-    found = dry_run(question, files, **MODEL, ledger=ledger, budget=0.02)
-    given, more = outputs(question, files)
-    paths = given[0] if question == "select" else given
-    flags = [part for name, value in more.items() for part in (f"--{name}", value)]
-    command = [question, *map(str, paths), *flags, "--judge", MODEL["judge"], "--budget", "0.02"]
+    ledger, paths = tmp_path / "ledger.sqlite", given(question.settings(), *map(str, files.values())).values()
+    found = dry_run(question.name, paths, **MODEL, ledger=ledger, budget=0.02)
+    typed = [path for one in paths for path in (one if isinstance(one, list) else [one])]
+    command = [question.name, *typed, "--judge", MODEL["judge"], "--budget", "0.02"]
     command += ["--ledger", str(ledger), "--dry-run"]
     shown = CliRunner().invoke(app, command, env={"COLUMNS": "100"}).output
     assert f"{found}\n" == shown
@@ -51,21 +43,21 @@ def test_no_function_is_called_and_the_run_then_has_the_same_id(rows, tmp_path):
         asked.append(first)
         return "A" if len(first) < len(second) else "B"
 
-    given, settings = (rows["terse"], rows["chatty"]), {"judge": judge, "version": "1"}
-    found = judgeloop.compare_dry_run(*given, **settings, ledger=tmp_path / "l.sqlite")
+    two, settings = (rows["terse"], rows["chatty"]), {"judge": judge, "version": "1"}
+    found = judgeloop.compare_dry_run(*two, **settings, ledger=tmp_path / "l.sqlite")
     assert not asked
     assert found.judgments.worst == len(rows["terse"])
     assert found.to_dict()["usd"] == {"low": 0, "expected": 0, "worst": 0}
-    result = judgeloop.compare(*given, **settings, ledger=tmp_path / "l.sqlite")
+    result = judgeloop.compare(*two, **settings, ledger=tmp_path / "l.sqlite")
     assert asked
     assert result.setup.run == found.result.setup.run
-    again = judgeloop.compare_dry_run(*given, **settings, ledger=tmp_path / "l.sqlite")
+    again = judgeloop.compare_dry_run(*two, **settings, ledger=tmp_path / "l.sqlite")
     assert again.calls.worst == 0
 
 
 def test_it_works_where_an_event_loop_runs_and_shows_itself_in_a_notebook(files, tmp_path):
     async def cell():
-        return dry_run("compare", files, **MODEL, ledger=tmp_path / "ledger.sqlite")
+        return dry_run("compare", [*files.values()][:2], **MODEL, ledger=tmp_path / "ledger.sqlite")
 
     found = asyncio.run(cell())
     assert "Forecast only" in found._repr_html_()

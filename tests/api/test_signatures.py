@@ -7,22 +7,21 @@ from dataclasses import MISSING
 from pathlib import Path
 
 import pytest
+from support.questions import arguments
 
 import judgeloop
+from judgeloop.api import questions
 from judgeloop.api.calling import NO_SETTINGS
 from judgeloop.api.in_memory import holds_data
-from judgeloop.api.questions import CallArguments, CompareArguments, EstimateArguments, SelectArguments
+from judgeloop.api.questions import CallArguments
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.settings import CompareSettings
-from judgeloop.questions.estimate.settings import EstimateSettings
-from judgeloop.questions.select.settings import SelectSettings
+from judgeloop.questions.catalogue import QUESTIONS as ROWS
 from judgeloop.settings.setting import declared
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = {
-    "compare": (CompareSettings, CompareArguments, ["first", "second"]),
-    "select": (SelectSettings, SelectArguments, ["outputs"]),
-    "estimate": (EstimateSettings, EstimateArguments, ["outputs"]),
+    row.name: (row.settings(), getattr(questions, f"{row.name.title()}Arguments"), arguments(row.settings()))
+    for row in ROWS
 }
 # What a program may pass for a setting of each type, besides None.
 ACCEPTS = {
@@ -44,8 +43,8 @@ def settings(config):
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_every_typed_keyword_is_a_setting_and_every_setting_is_typed(name):
-    config, arguments, _ = QUESTIONS[name]
-    keywords = arguments.__annotations__.keys() - CallArguments.__annotations__.keys()
+    config, typed, _ = QUESTIONS[name]
+    keywords = typed.__annotations__.keys() - CallArguments.__annotations__.keys()
     assert keywords == settings(config).keys()
     assert NO_SETTINGS.keys() == CallArguments.__annotations__.keys()
 
@@ -67,10 +66,10 @@ def test_the_signature_shows_every_parameter_with_its_default(name, form):
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_parameter_takes_the_type_of_its_setting(name):
-    config, arguments, _ = QUESTIONS[name]
-    typed = arguments.__annotations__.keys() & settings(config).keys()
-    for parameter, field in ((name, settings(config)[name]) for name in typed):
-        written = arguments.__annotations__[parameter].__forward_arg__
+    config, typed, _ = QUESTIONS[name]
+    both = typed.__annotations__.keys() & settings(config).keys()
+    for parameter, field in ((name, settings(config)[name]) for name in both):
+        written = typed.__annotations__[parameter].__forward_arg__
         # A configuration of `compare` without a judge is refused when the files are read.
         required = field.default is MISSING or parameter == "judge"
         assert required == written.startswith("Required["), parameter

@@ -46,8 +46,7 @@ def test_the_file_begins_with_its_schema_and_has_a_section_a_command(written):
     text = written.read_text(encoding="utf-8")
     assert text.startswith("#:schema ")
     sections = re.findall(r"^\[(.*)\]$", text, re.MULTILINE)
-    questions, others = (["compare", "select", "estimate"], ["generate", "doctor", "replay"])
-    assert sections == ["shared", *questions, *others]
+    assert sections == ["shared", *(one.name for one in QUESTIONS), "generate", "doctor", "replay"]
     assert max(map(len, text.splitlines())) <= 100
 
 

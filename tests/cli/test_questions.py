@@ -118,7 +118,7 @@ def test_money_that_ends_is_an_end_and_with_more_the_same_command_goes_on(comman
     assert result_of(*strict)["judged"] > first["judged"]
 
 
-def test_calls_fly_side_by_side(command, question, server):
+def test_calls_fly_side_by_side(command, question, server, wire):
     """No reply comes before some requests are in flight together; where there are fewer, after a minute."""
     together, until = threading.Event(), time.monotonic() + 60
     some = 2 if question == "select" else 4  # a race's first round asks about two systems

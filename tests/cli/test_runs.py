@@ -19,11 +19,13 @@ import pytest
 from support.chat_server import goodness, verdict
 from support.commandline import judgeloop
 from support.outputs import write_good_and_poor
+from support.questions import given
 
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import LedgerError
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.records import End, KeptResult, Reservation, RunNote
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.questions.kept import result_of, stored
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
@@ -292,16 +294,16 @@ def test_a_result_is_shown_without_commands_to_the_terminal(tmp_path):
     assert "\n::" not in f"\n{shown}"
 
 
-QUESTIONS = {"compare": ["a.jsonl", "b.jsonl"], "select": ["a.jsonl", "b.jsonl", "c.jsonl"], "estimate": ["a.jsonl"]}
-
-
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_a_report_is_made_wherever_the_ledger_is(question, tmp_path_factory, monkeypatch):
     write_good_and_poor(Path(), 20, reference="good")
     Path("c.jsonl").write_text(Path("b.jsonl").read_text().replace("poor", "fair"))
     files = [word for form in (".html", ".json", ".csv", ".md") for word in ("-o", f"one{form}")]
     typed = ["--judge", "metric:rouge1", *files]
-    done = judgeloop(question, *QUESTIONS[question], *typed)
+    paths = given(question.settings(), "a.jsonl", "b.jsonl", "c.jsonl").values()
+    done = judgeloop(
+        question.name, *(path for one in paths for path in ([one] if isinstance(one, str) else one)), *typed
+    )
     assert done.exit_code in {0, 3}, done.output
     written = {path.suffix: path.read_text() for path in Path().glob("one.*")}
     ledger = tmp_path_factory.mktemp("elsewhere") / "mine.sqlite"

@@ -9,10 +9,12 @@ import re
 import jsonschema
 import pytest
 from support.pages import DOCS, ROOT
+from support.questions import given
 
 import judgeloop
 from judgeloop.cli.files import render_json
 from judgeloop.core import errors as exits
+from judgeloop.questions.catalogue import QUESTIONS
 
 INCIDENTS = ROOT / "examples" / "incidents"
 
@@ -48,25 +50,18 @@ def test_the_picture_of_the_demo_shows_what_it_prints(made):
 
 
 RESULT_SCHEMA = json.loads((DOCS / "reference" / "result.schema.json").read_text(encoding="utf-8"))
-FILES = [str(INCIDENTS / name) for name in ("lead.jsonl", "central.jsonl")]
+FILES = [str(INCIDENTS / name) for name in ("lead.jsonl", "central.jsonl", "systems/figures.jsonl")]
 GIVEN = {"items": str(INCIDENTS / "items.jsonl"), "max_judgments": 30}
-QUESTIONS = {
-    "compare": lambda: judgeloop.compare(*FILES, judge="metric:rouge2", **GIVEN),
-    "select": lambda: judgeloop.select(
-        [*FILES, str(INCIDENTS / "systems" / "figures.jsonl")],
-        baseline="lead-2", judge="metric:rouge2", **GIVEN,
-    ),
-    "estimate": lambda: judgeloop.estimate(FILES[0], judge="metric:rouge2", **GIVEN),
-}  # fmt: skip
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_a_result_has_the_form_of_the_published_schema(question):
-    result = QUESTIONS[question]()
+    files = given(question.settings(), *FILES).values()
+    result = getattr(judgeloop, question.name)(*files, judge="metric:rouge2", **GIVEN)
     jsonschema.validate(result.to_dict(), RESULT_SCHEMA)
     printed = json.loads(render_json(result))
     jsonschema.validate(printed, RESULT_SCHEMA)
-    own = RESULT_SCHEMA["$defs"][question]
+    own = RESULT_SCHEMA["$defs"][question.name]
     assert set(printed) | {"labels"} == set(own["properties"])
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(printed | {"another": 1}, own)
@@ -75,8 +70,8 @@ def test_a_result_has_the_form_of_the_published_schema(question):
 def test_every_field_of_a_result_says_what_it_holds():
     silent = [
         name
-        for question in QUESTIONS
-        for name, schema in RESULT_SCHEMA["$defs"][question]["properties"].items()
+        for definition in RESULT_SCHEMA["$defs"].values()
+        for name, schema in definition["properties"].items()
         if not schema.get("description") and name != "job"
     ]
     assert not silent

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 def test_every_attempt_is_a_reservation_of_its_own(billed, cost_p):
     judge = ScriptedJudge(failing(2, JudgeError(ErrorKind.RETRY, "busy", billed=billed)), cost_p=2, worst_p=7)
     finished = run(judge, items=5)
-    assert finished.outcome.winner == 0
+    assert finished.ending.winner == 0
     assert len(judge.calls) == 10 * 3
     assert finished.spend.charged_p == 10 * cost_p
 
@@ -39,10 +39,10 @@ def test_a_call_that_fails_at_its_last_attempt_abstains_until_the_next_run(tmp_p
 
     ledger = tmp_path / "l.sqlite"
     terms = Terms("run", policy=AT_ONCE, order=Order.FIXED)
-    outcome = run(ScriptedJudge(script), items=5, ledger=ledger, terms=terms).outcome
+    outcome = run(ScriptedJudge(script), items=5, ledger=ledger, terms=terms).ending
     assert outcome.estimate.tally.abstentions == 1
     judge = ScriptedJudge(script_from([1.0] * 5))
-    outcome = run(judge, items=5, ledger=ledger, terms=terms).outcome
+    outcome = run(judge, items=5, ledger=ledger, terms=terms).ending
     assert [call.item.id for call in judge.calls] == ["item-3"]
     assert outcome.estimate.tally.abstentions == 0
 
@@ -73,7 +73,7 @@ def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
         limits=Limits(10, 10),
         observe=told.append,
     )
-    assert finished.outcome.winner == 0
+    assert finished.ending.winner == 0
     assert (told[0].asked, told[0].slowed_to) == (0, 7), "it is told before the first answer"
     assert len(seen) > 4 * 10
     assert max(seen[:10]) == 10
@@ -86,7 +86,7 @@ def test_a_crowded_server_is_given_up_once_patience_is_at_its_end():
     judge = ScriptedJudge(failing(10**9, error))
     policy = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.01, patience_s=0.3)
     finished = run(judge, items=1, terms=Terms("run", order=Order.FIXED, policy=policy), limits=Limits(1, 1, 1.0))
-    assert finished.outcome.estimate.tally.abstentions == 1
+    assert finished.ending.estimate.tally.abstentions == 1
     assert len(judge.calls) > 4
 
 
@@ -113,7 +113,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_charged(times, a
     finished = run(judge, items=5, terms=Terms("run", order=Order.FIXED), limits=Limits(5, 5, 1.0))
     assert len(judge.calls) == 5 * calls_each
     assert finished.spend.charged_p == 2 * len(judge.calls)
-    assert finished.outcome.estimate.tally.abstentions == abstentions
+    assert finished.ending.estimate.tally.abstentions == abstentions
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 8])
@@ -129,7 +129,7 @@ def test_a_second_asking_waits_for_what_others_give_back_before_it_is_given_up(c
         judge, items=8, rule=TieAware(-1), limits=Limits(8, 8, 1.0),
         terms=Terms("run", budget_p=80, order=Order.FIXED, concurrency=concurrency, policy=AT_ONCE),
     )  # fmt: skip
-    assert finished.outcome.estimate.tally.abstentions == 0
+    assert finished.ending.estimate.tally.abstentions == 0
     assert finished.spend.charged_p == 16
 
 
@@ -139,7 +139,7 @@ def test_where_no_money_comes_back_a_second_asking_is_given_up_and_nothing_hangs
         judge, items=8, limits=Limits(8, 8, 1.0),
         terms=Terms("run", budget_p=80, order=Order.FIXED, concurrency=8, policy=AT_ONCE),
     )  # fmt: skip
-    assert finished.outcome.estimate.tally.abstentions == 8
+    assert finished.ending.estimate.tally.abstentions == 8
     assert finished.spend.charged_p == 80
 
 

@@ -101,7 +101,7 @@ def test_controls_are_asked_first_paid_for_and_never_in_the_decision():
     assert [NAME in call.systems for call in judge.calls] == [True] * 9 + [False] * 10
     assert finished.controls == (ControlTally(right=9, end=Control.PASSED),)
     assert finished.spend.charged_p == 3 * len(judge.calls)
-    assert finished.outcome.asked == 5
+    assert finished.ending.asked == 5
 
 
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
@@ -111,7 +111,7 @@ def test_a_run_draws_the_same_items_with_controls_as_without(selector):
     one, other = (
         run(judge, selector=selector, terms=these) for these in (terms(), Terms("run", policy=AT_ONCE))
     )  # fmt: skip
-    assert one.outcome == other.outcome
+    assert one.ending == other.ending
     assert other.controls == ()
 
 
@@ -128,9 +128,9 @@ BLIND = {
 def test_a_judge_blind_to_the_question_is_asked_nothing_else(script):
     judge = ScriptedJudge(script, cost_p=3)
     finished = run(judge, terms=terms())
-    assert finished.outcome.stop.kind is StopKind.CONTROLS
-    assert "scripted cannot tell an answer to the question from" in finished.outcome.stop.sentence
-    assert finished.outcome.asked == 0
+    assert finished.ending.stop.kind is StopKind.CONTROLS
+    assert "scripted cannot tell an answer to the question from" in finished.ending.stop.sentence
+    assert finished.ending.asked == 0
     assert all(NAME in call.systems for call in judge.calls)
 
 
@@ -157,13 +157,13 @@ def test_a_judge_not_shown_in_40_controls_has_a_sentence_of_its_own():
     finished = run(judge, terms=terms())
     (tally,) = finished.controls
     assert (tally.end, tally.asked) == (Control.NOT_SHOWN, MOST)
-    assert finished.outcome.stop.sentence.startswith("it was not shown in 40 controls that scripted")
+    assert finished.ending.stop.sentence.startswith("it was not shown in 40 controls that scripted")
 
 
 def test_a_judge_whose_replies_cannot_be_read_is_found_after_a_few_controls():
     judge = ScriptedJudge(lambda call: Abstention("no verdict in the reply: 'I like it.'"))
     finished = run(judge, terms=terms())
-    stop = finished.outcome.stop
+    stop = finished.ending.stop
     assert stop.kind is StopKind.ABSTENTIONS
     assert "scripted" in stop.sentence
     assert stop.sentence.endswith(
@@ -224,7 +224,7 @@ def test_each_judge_of_a_panel_is_tested_by_itself():
     finished = run(judges, terms=Terms("run", policy=AT_ONCE, controls=controls))
     one, none, other = finished.controls
     assert (one.end, none, other.end) == (Control.PASSED, None, Control.FAILED)
-    assert finished.outcome.stop.sentence.startswith("scripted/blind cannot tell")
+    assert finished.ending.stop.sentence.startswith("scripted/blind cannot tell")
     assert not judges[1].calls
 
 
@@ -254,8 +254,8 @@ def test_the_pace_changes_no_control(concurrency):
 def test_controls_that_the_budget_does_not_cover_halt_the_run():
     judge = ScriptedJudge(sound, cost_p=3)
     finished = run(judge, terms=terms(budget_p=20, concurrency=1))
-    assert finished.outcome.stop.kind is StopKind.BUDGET
-    assert finished.outcome.asked == 0
+    assert finished.ending.stop.kind is StopKind.BUDGET
+    assert finished.ending.asked == 0
     assert finished.controls == (ControlTally(right=6),)
     assert finished.spend.charged_p == 18
 
@@ -264,11 +264,11 @@ def test_offline_the_ledger_alone_says_who_passed(tmp_path):
     ledger = str(tmp_path / "ledger.sqlite")
     judge = ScriptedJudge(BLIND["always A"])
     unknown = run(judge, terms=terms(offline=True), ledger=ledger)
-    assert (unknown.outcome.stop.kind, unknown.controls) == (StopKind.DRY_RUN, (ControlTally(),))
+    assert (unknown.ending.stop.kind, unknown.controls) == (StopKind.DRY_RUN, (ControlTally(),))
     run(judge, terms=terms(), ledger=ledger)
     asked = len(judge.calls)
     known = run(judge, terms=terms(offline=True), ledger=ledger)
-    assert known.outcome.stop.kind is StopKind.CONTROLS
+    assert known.ending.stop.kind is StopKind.CONTROLS
     assert len(judge.calls) == asked
 
 

@@ -47,7 +47,7 @@ class AtOnce(ScriptedJudge):
 
 def test_a_judge_that_is_down_stops_the_run():
     judge = ScriptedJudge(failing(10**6, JudgeError(ErrorKind.RETRY, "no reply", billed=False)))
-    outcome = run(judge, limits=Limits(30, 30, 1.0)).outcome
+    outcome = run(judge, limits=Limits(30, 30, 1.0)).ending
     assert outcome.stop.kind is StopKind.JUDGE_FAILED
     assert "no reply" in outcome.stop.sentence
     assert len(judge.calls) <= 4 * (5 + round(AHEAD * 8)), "five calls, and what was in flight with them"
@@ -67,13 +67,13 @@ def test_a_judge_that_fails_closes_no_other_run_of_the_same_command():
         finally:
             await book.aclose()
 
-    kinds = [finished.outcome.stop.kind for finished in asyncio.run(story())]
+    kinds = [finished.ending.stop.kind for finished in asyncio.run(story())]
     assert kinds == [StopKind.JUDGE_FAILED, StopKind.RISK_MET]
 
 
 def test_a_charge_above_the_worst_case_stops_the_run():
     judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=9, worst_p=5)
-    outcome = run(judge).outcome
+    outcome = run(judge).ending
     assert outcome.stop.kind is StopKind.JUDGE_FAILED
     assert "more than the worst case" in outcome.stop.sentence
 
@@ -82,8 +82,8 @@ def test_a_judge_that_never_answers_is_timed_out_and_stays_charged():
     judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=6, delay_s=lambda call: 60)
     terms = Terms("run", timeout_s=0.05, policy=RetryPolicy(attempts=1), order=Order.FIXED)
     finished = run(judge, items=2, terms=terms)
-    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED, "it has not abstained"
-    assert "no reply within" in finished.outcome.stop.sentence
+    assert finished.ending.stop.kind is StopKind.JUDGE_FAILED, "it has not abstained"
+    assert "no reply within" in finished.ending.stop.sentence
     assert finished.spend.charged_p == 12
 
 
@@ -128,12 +128,12 @@ def test_an_interruption_or_a_deadline_drains_what_is_in_flight_and_keeps_it(how
         judge, limits=Limits(40, 40), terms=terms, interruption=interruption,
         ledger=tmp_path / "l.sqlite",
     )  # fmt: skip
-    assert finished.outcome.stop.kind is how
+    assert finished.ending.stop.kind is how
     if how is StopKind.DEADLINE:
-        assert finished.outcome.stop.sentence == "the deadline of 3600 s is reached", "no call failed"
-    assert 0 < finished.outcome.asked < 40
+        assert finished.ending.stop.sentence == "the deadline of 3600 s is reached", "no call failed"
+    assert 0 < finished.ending.asked < 40
     assert finished.spend.charged_p == len(judge.calls)
-    assert finished.spend.charged_p >= 2 * finished.outcome.asked, "first calls alone are kept too"
+    assert finished.spend.charged_p >= 2 * finished.ending.asked, "first calls alone are kept too"
 
 
 @pytest.mark.timeout(30)
@@ -148,8 +148,8 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
     judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=delay_s)
     terms = Terms("run", concurrency=4)
     finished = run(judge, terms=terms, interruption=interruption, ledger=tmp_path / "l.sqlite")
-    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
-    assert finished.outcome.asked == 0
+    assert finished.ending.stop.kind is StopKind.INTERRUPTED
+    assert finished.ending.asked == 0
     assert finished.spend.charged_p == 5 * len(judge.calls) > 0
 
 
@@ -157,8 +157,8 @@ def test_a_deadline_says_that_the_calls_before_it_failed(clock):
     down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=False)
     judge = ScriptedJudge(failing(10**6, down), delay_s=at_call(2, lambda: clock.skip(HOUR_S), 0.0))
     finished = run(judge, terms=Terms("run", concurrency=1, order=Order.FIXED, deadline_s=HOUR_S))
-    assert finished.outcome.stop.kind is StopKind.DEADLINE
-    assert finished.outcome.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
+    assert finished.ending.stop.kind is StopKind.DEADLINE
+    assert finished.ending.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
 
 
 def test_a_budget_that_failed_calls_used_up_says_why_they_failed():
@@ -166,8 +166,8 @@ def test_a_budget_that_failed_calls_used_up_says_why_they_failed():
     judge = ScriptedJudge(failing(10**6, down), cost_p=5, worst_p=5)
     at_once = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
     finished = run(judge, terms=Terms("run", budget_p=12, policy=at_once))
-    assert finished.outcome.stop.kind is StopKind.BUDGET
-    assert finished.outcome.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
+    assert finished.ending.stop.kind is StopKind.BUDGET
+    assert finished.ending.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
 
 
 @pytest.mark.timeout(30)
@@ -179,7 +179,7 @@ def test_an_interruption_ends_the_wait_for_another_attempt():
         raise JudgeError(ErrorKind.RETRY, "busy", billed=False, wait_s=50)
 
     finished = run(ScriptedJudge(script), terms=Terms("run"), interruption=interruption)
-    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+    assert finished.ending.stop.kind is StopKind.INTERRUPTED
 
 
 def test_a_cancelled_run_books_what_was_in_flight(tmp_path):
@@ -206,7 +206,7 @@ def test_offline_answers_from_the_ledger_and_halts_where_it_has_nothing(tmp_path
     run(ScriptedJudge(script_from(table)), ledger=ledger, limits=Limits(max_judgments=7), rule=TieAware(-1))
     judge = ScriptedJudge(script_from(table))
     terms = Terms("run", offline=True)
-    outcome = run(judge, ledger=ledger, limits=Limits(max_judgments=20), rule=TieAware(-1), terms=terms).outcome
+    outcome = run(judge, ledger=ledger, limits=Limits(max_judgments=20), rule=TieAware(-1), terms=terms).ending
     assert outcome.stop.kind is StopKind.DRY_RUN
     assert outcome.asked == 7
     assert not judge.calls
@@ -226,8 +226,8 @@ def test_after_a_terminal_answer_no_reservation_that_waits_is_sent(billed, order
     judge = AtOnce(8, script, cost_p=1, worst_p=5)
     terms = Terms("run", concurrency=8, order=order, policy=RetryPolicy(first_wait_s=0.01))
     finished = run(judge, limits=Limits(40, 40), ledger=tmp_path / "l.sqlite", terms=terms)
-    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert "the key is not accepted" in finished.outcome.stop.sentence
+    assert finished.ending.stop.kind is StopKind.JUDGE_FAILED
+    assert "the key is not accepted" in finished.ending.stop.sentence
     assert len(judge.calls) == 8
     assert finished.spend.charged_p == 7 + 5 * billed
 
@@ -244,7 +244,7 @@ def test_after_a_terminal_answer_no_call_is_tried_again(tmp_path):
     judge = AtOnce(8, script)
     terms = Terms("run", concurrency=8, order=Order.FIXED, policy=RetryPolicy(first_wait_s=0.2))
     finished = run(judge, limits=Limits(40, 40), ledger=tmp_path / "l.sqlite", terms=terms)
-    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert finished.ending.stop.kind is StopKind.JUDGE_FAILED
     assert len(asked) == 8
 
 

@@ -35,9 +35,9 @@ def test_a_large_item_is_an_abstention_and_the_run_goes_on(order, concurrency):
         judge, items=8, pool=replace(pool, outputs=outputs), terms=terms,
         limits=Limits(8, 8, max_abstentions=0.2),
     )  # fmt: skip
-    assert finished.outcome.stop.kind is StopKind.ALL_JUDGED
-    assert finished.outcome.winner == 0
-    (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
+    assert finished.ending.stop.kind is StopKind.ALL_JUDGED
+    assert finished.ending.winner == 0
+    (odd,) = [la.answer for la in finished.ending.labels if isinstance(la.answer, Abstention)]
     assert odd == Abstention(
         "larger than 1,000 bytes (`max_item_bytes`), of which the output of b is the longest text", too_long=True
     )

@@ -42,7 +42,7 @@ def test_attempts_of_systems_that_brought_no_output_are_no_judging():
 
 
 def test_transport_failures_name_the_system_and_not_the_judge():
-    stop = run_live(b=ScriptedSystem(billed_failure), concurrency=1).outcome.stop
+    stop = run_live(b=ScriptedSystem(billed_failure), concurrency=1).ending.stop
     assert stop.kind is StopKind.SYSTEM_FAILED
     assert stop.sentence == (
         "there is no verdict on 2 of 2 items, more than 5 %; the last reason: b gave no output: failed: "
@@ -53,7 +53,7 @@ def test_transport_failures_name_the_system_and_not_the_judge():
 def test_where_both_systems_fail_it_is_a_tie_and_no_judge_is_asked():
     judge = ScriptedJudge(script_from([1.0] * 40))
     first, second = (ScriptedSystem(failing_on(ALL), model=name) for name in "ab")
-    tally = run_live(a=first, b=second, judge=judge, max_failed=1.0).outcome.estimate.tally
+    tally = run_live(a=first, b=second, judge=judge, max_failed=1.0).ending.estimate.tally
     assert (tally.ties, tally.wins, judge.calls) == (40, (0, 0), [])
 
 
@@ -110,7 +110,7 @@ def test_who_gives_no_output_has_lost_the_item_or_it_is_left_out(abstains):
         b=failing, judge=judge, max_failed=1.0, missing_abstains=abstains,
         limits=Limits(40, 40, 1.0),
     )  # fmt: skip
-    (gave,), tally = found.generated, found.outcome.estimate.tally
+    (gave,), tally = found.generated, found.ending.estimate.tally
     assert judge.calls == []
     assert (gave.failed, gave.lost, gave.spared) == ((40, 0, 40) if abstains else (40, 40, 0))
     assert gave.why == (("no key", 40),)
@@ -134,17 +134,17 @@ def test_text_that_arrived_is_judged_however_it_is_and_counted():
 @pytest.mark.parametrize("default", [True, False])
 def test_a_default_limit_that_cuts_outputs_stops_the_run_and_ones_own_does_not(default):
     system = ScriptedSystem(lambda call: Output("half", cut=True), limit_is_default=default)
-    stop = run_live(b=system).outcome.stop
+    stop = run_live(b=system).ending.stop
     assert (stop.kind is StopKind.SYSTEM_FAILED) is default
     assert ("`system=b.toml.max-tokens=NUMBER`" in stop.sentence) is default
 
 
 @pytest.mark.parametrize("cut", [1, 2])
 def test_one_cut_output_among_the_first_twenty_is_not_too_many_and_two_are(cut):
-    drawn = [label.choice.position for label in run_live(b=ScriptedSystem()).outcome.labels]
+    drawn = [label.choice.position for label in run_live(b=ScriptedSystem()).ending.labels]
     ids = {f"item-{at}" for at in drawn[:cut]}
     system = ScriptedSystem(lambda call: Output("some text", cut=call.item.id in ids), limit_is_default=True)
-    stop = run_live(b=system, limits=Limits(20, 20)).outcome.stop
+    stop = run_live(b=system, limits=Limits(20, 20)).ending.stop
     assert (stop.kind is StopKind.SYSTEM_FAILED) is (cut > 1)
 
 
@@ -153,7 +153,7 @@ def test_identical_outputs_tie_without_a_judge_and_their_earmark_comes_back():
     one, other = (ScriptedSystem(model=name, cost_p=1) for name in "ab")
     found = run_live(a=one, b=other, judge=judge, budget_p=10**6)
     assert judge.calls == []
-    assert found.outcome.estimate.tally.ties == len(one.calls) == found.outcome.asked
+    assert found.ending.estimate.tally.ties == len(one.calls) == found.ending.asked
     assert found.spend.run_p == len(one.calls) + len(other.calls)
 
 
@@ -191,7 +191,7 @@ def test_what_is_too_long_for_the_judge_counts_for_the_system_of_the_longest_tex
 def test_a_system_whose_model_changes_within_a_run_stops_it():
     models = ["m-1"] * 3 + ["m-2"] * 40
     system = ScriptedSystem(lambda call: Output("good", model=models[len(system.calls)]))
-    stop = run_live(b=system, concurrency=1).outcome.stop
+    stop = run_live(b=system, concurrency=1).ending.stop
     assert stop.kind is StopKind.SYSTEM_FAILED
     assert "the server of b answered as m-1, and then as m-2" in stop.sentence
     assert "`system=b.toml.version=TEXT`" in stop.sentence
@@ -221,18 +221,18 @@ def test_no_budget_is_exceeded_by_outputs_longer_than_the_earmark(tmp_path, budg
     judge = ByTheByte(script_from([1.0, 0.0] * 20))
     given = {"b": system, "judge": judge, "ledger": tmp_path / "l.sqlite", "concurrency": concurrency}
     found = run_live(**given, budget_p=budget_p)
-    assert found.outcome.stop.kind is StopKind.BUDGET
+    assert found.ending.stop.kind is StopKind.BUDGET
     assert found.spend.run_p <= budget_p
     more = run_live(**given)
     assert len(system.calls) == len(set(system.calls)) == 40, "all outputs stayed in the ledger"
-    assert more.outcome.asked == 40
+    assert more.ending.asked == 40
 
 
 @pytest.mark.parametrize(("budget_p", "asked"), [(2_500, 1), (2_200, 0)])
 @pytest.mark.parametrize("slow", [0, 1])
 def test_money_beyond_the_earmarks_goes_to_earlier_items_first(slow, budget_p, asked):
     """Outputs of 900 bytes, for which 200 are set aside: there is money for one item, and for none."""
-    drawn = [label.choice.position for label in run_live(b=ScriptedSystem()).outcome.labels]
+    drawn = [label.choice.position for label in run_live(b=ScriptedSystem()).ending.labels]
     last = f"item-{drawn[slow]}"
 
     class Uneven(ScriptedSystem):
@@ -243,8 +243,8 @@ def test_money_beyond_the_earmarks_goes_to_earlier_items_first(slow, budget_p, a
     judge = ByTheByte(script_from([1.0] * 40))
     system = Uneven(lambda call: Output("x" * 900))
     found = run_live(b=system, judge=judge, budget_p=budget_p, concurrency=2)
-    assert found.outcome.stop.kind is StopKind.BUDGET
-    assert found.outcome.asked == asked
+    assert found.ending.stop.kind is StopKind.BUDGET
+    assert found.ending.asked == asked
     assert {call.item.id for call in judge.calls} == {f"item-{at}" for at in drawn[:asked]}
 
 
@@ -252,10 +252,10 @@ def test_a_judge_that_fails_beside_a_system_is_not_passed_over():
     def at_first(call):
         return billed_failure(call) if call.item.id == first else Output("an answer")
 
-    position = run_live(b=ScriptedSystem()).outcome.labels[0].choice.position
+    position = run_live(b=ScriptedSystem()).ending.labels[0].choice.position
     first = f"item-{position}"
     judge = ScriptedJudge(lambda call: Abstention("cannot read it"))
-    stop = run_live(b=ScriptedSystem(at_first), judge=judge, concurrency=1).outcome.stop
+    stop = run_live(b=ScriptedSystem(at_first), judge=judge, concurrency=1).ending.stop
     assert stop.kind is StopKind.ABSTENTIONS
     assert stop.sentence.startswith("there is no verdict on 2 of 2 items")
 
@@ -280,7 +280,7 @@ def test_what_an_interruption_abandons_of_a_system_is_the_systems():
 
     system = Interrupting(script, worst_p=5, delay_s=60)
     finished = run_live(b=system, interruption=interruption, concurrency=1)
-    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+    assert finished.ending.stop.kind is StopKind.INTERRUPTED
     assert finished.spend.outputs_p == finished.spend.now_p == 5
 
 
@@ -293,11 +293,11 @@ def test_outputs_and_verdicts_are_booked_apart():
 def test_a_mended_system_is_asked_again_where_it_failed_too_often(tmp_path):
     broken = ScriptedSystem(failing_on({f"item-{n}" for n in range(0, 40, 2)}), lasts=False)
     stuck = run_live(b=broken, ledger=tmp_path / "l.sqlite")
-    assert stuck.outcome.stop.kind is StopKind.SYSTEM_FAILED
+    assert stuck.ending.stop.kind is StopKind.SYSTEM_FAILED
     mended = ScriptedSystem(lasts=False)
     done = run_live(b=mended, ledger=tmp_path / "l.sqlite")
     (gave,) = done.generated
-    assert (done.outcome.asked, gave.failed) == (40, 0)
+    assert (done.ending.asked, gave.failed) == (40, 0)
     assert gave.remembered == 40 - len(mended.calls) > 0, "what it gave is kept"
     again = ScriptedSystem(lasts=False)
     assert run_live(b=again, ledger=tmp_path / "l.sqlite").generated[0].failed == 0
@@ -327,7 +327,7 @@ def test_a_system_that_breaks_is_found_after_8_16_32_or_64_items(good, concurren
 def test_a_failed_system_whose_outputs_last_needs_another_version(tmp_path):
     broken = ScriptedSystem(lambda call: Output(None, "no key"))
     for _ in range(2):
-        stop = run_live(b=broken, ledger=tmp_path / "l.sqlite").outcome.stop
+        stop = run_live(b=broken, ledger=tmp_path / "l.sqlite").ending.stop
     assert stop.kind is StopKind.SYSTEM_FAILED
     assert "once that is fixed, `system=b.toml.version=TEXT` has it asked anew" in stop.sentence
     assert len(broken.calls) == len(set(broken.calls))

@@ -39,7 +39,7 @@ def test_live_and_replay_end_the_same_at_concurrency_1_and_64(selector, seed):
             judge, items=60, selector=selector, seed=seed,
             terms=Terms("run", concurrency=concurrency, policy=AT_ONCE),
         )  # fmt: skip
-        assert finished.outcome == recorded
+        assert finished.ending == recorded
         spends.add(finished.spend)
     assert len(spends) == 1, "and cost the same"
 
@@ -59,8 +59,8 @@ def test_the_budget_holds_and_cuts_at_the_same_place_at_every_concurrency(seed, 
         return finished
 
     one, other = spend(1), spend(concurrency)
-    assert (one.outcome, one.spend) == (other.outcome, other.spend)
-    if one.outcome.stop.kind is StopKind.BUDGET:
+    assert (one.ending, one.spend) == (other.ending, other.spend)
+    if one.ending.stop.kind is StopKind.BUDGET:
         assert budget - one.spend.charged_p < 20, "what is left would not cover another query"
 
 
@@ -72,7 +72,7 @@ def test_a_second_run_asks_nobody_and_spends_nothing(tmp_path):
     after = run(second, ledger=tmp_path / "l.sqlite")
     assert first.calls
     assert not second.calls
-    assert after.outcome == before.outcome
+    assert after.ending == before.ending
     assert (after.spend.now_p, after.spend.run_p) == (0, before.spend.run_p)
     assert after.spend.remembered == len(first.calls)
 
@@ -86,10 +86,10 @@ def test_a_run_that_ran_out_of_money_stays_out_until_its_budget_is_raised(tmp_pa
         return run(judge, ledger=tmp_path / "l.sqlite", rule=TieAware(0.01), terms=terms), judge
 
     poor, _ = again(100)
-    assert poor.outcome.stop.kind is StopKind.BUDGET
+    assert poor.ending.stop.kind is StopKind.BUDGET
     still, judge = again(100)
     assert not judge.calls
-    assert still.outcome == poor.outcome
+    assert still.ending == poor.ending
     rich, judge = again(200)
     bought = rich.spend.run_p - poor.spend.run_p
     assert 10 * len(judge.calls) == bought > 0, "only what the first runs had not bought"
@@ -99,7 +99,7 @@ def test_a_run_that_ran_out_of_money_stays_out_until_its_budget_is_raised(tmp_pa
 def test_identical_outputs_are_a_tie_that_nobody_is_asked_about():
     pool = replace(make_pool(6), outputs=(("same",) * 6, ("same",) * 6))
     judge = ScriptedJudge(lambda call: Verdict(1.0))
-    outcome = run(judge, items=6, pool=pool).outcome
+    outcome = run(judge, items=6, pool=pool).ending
     assert not judge.calls
     assert outcome.estimate.tally.ties == 6
 
@@ -109,7 +109,7 @@ def test_items_with_the_same_texts_are_asked_about_once(concurrency):
     items = tuple(Item(f"item-{i}", "the same prompt") for i in range(8))
     pool = Pool(items, ("a", "b"), (("x",) * 8, ("y",) * 8))
     judge = ScriptedJudge(lambda call: Verdict(1.0 if call.systems[0] == "a" else 0.0), delay_s=jitter)
-    outcome = run(judge, items=8, pool=pool, terms=Terms("run", concurrency=concurrency)).outcome
+    outcome = run(judge, items=8, pool=pool, terms=Terms("run", concurrency=concurrency)).ending
     assert len(judge.calls) == 2
     assert outcome.winner == 0
 
@@ -137,9 +137,9 @@ def test_progress_is_reported_and_ends_at_the_total():
     judge = ScriptedJudge(script_from(scores(40, 5)), cost_p=2, delay_s=jitter)
     finished = run(judge, observe=seen.append)
     assert [progress.asked for progress in seen] == sorted(progress.asked for progress in seen)
-    assert seen[-1].asked == finished.outcome.asked
+    assert seen[-1].asked == finished.ending.asked
     assert seen[-1].spent_p == finished.spend.now_p
-    assert seen[-1].estimate == finished.outcome.estimate
+    assert seen[-1].estimate == finished.ending.estimate
 
 
 def test_the_attempts_counted_are_those_that_were_sent():
@@ -164,7 +164,7 @@ def test_a_query_is_planned_shortly_before_it_is_admitted(monkeypatch):
     outcome = run(
         ScriptedJudge(script, cost_p=1), limits=Limits(20, 20),
         terms=Terms("run", order=Order.FIXED, concurrency=2),
-    ).outcome  # fmt: skip
+    ).ending  # fmt: skip
     assert outcome.rounds == 1
     assert [ahead for ahead, _ in seen] == sorted(ahead for ahead, _ in seen)
     assert all(before for _, before in seen)

@@ -119,19 +119,19 @@ def panel_of(*tables, cost_p=0, worst_p=None):
 def test_each_judge_of_a_panel_is_asked_in_both_orders(size, concurrency):
     panel = panel_of(*[[1.0] * 40] * size, cost_p=2)
     finished = run(panel, terms=Terms("run", concurrency=concurrency))
-    assert finished.outcome.winner == 0
+    assert finished.ending.winner == 0
     for judge in panel:
         assert Counter(call.systems for call in judge.calls) == {("a", "b"): 5, ("b", "a"): 5}
     assert finished.spend.charged_p == size * 10 * 2
     assert finished.models == tuple((f"judge-{number}",) for number in range(size))
-    assert {label.answer.votes for label in finished.outcome.labels} == {(1.0,) * size}
+    assert {label.answer.votes for label in finished.ending.labels} == {(1.0,) * size}
 
 
 @pytest.mark.parametrize(("vote", "score"), [(Vote.MAJORITY, 1.0), (Vote.MEAN, 1.75 / 3), (Vote.UNANIMOUS, 0.5)])
 def test_a_panel_decides_each_item_by_its_vote_and_keeps_the_votes(vote, score):
     finished = run(panel_of([1.0] * 40, [0.75] * 40, [0.0] * 40), terms=Terms("run", vote=vote),
                    limits=Limits(5, 5), rule=TieAware(-1))  # fmt: skip
-    for label in finished.outcome.labels:
+    for label in finished.ending.labels:
         assert label.answer.votes == (1.0, 0.75, 0.0)
         assert label.answer.score == pytest.approx(score)
 
@@ -144,9 +144,9 @@ def test_a_budget_covers_all_the_calls_of_a_panels_query_or_none(budget, concurr
     finished = run(panel, terms=terms, rule=TieAware(-1), limits=Limits(5, 40))
     asked = [sorted((call.item.id, call.systems) for call in judge.calls) for judge in panel]
     assert asked[0] == asked[1] == asked[2]
-    assert {len(asked[0]), finished.spend.charged_p / 9} == {2 * finished.outcome.asked}
+    assert {len(asked[0]), finished.spend.charged_p / 9} == {2 * finished.ending.asked}
     assert finished.spend.charged_p <= budget
-    if finished.outcome.stop.kind is StopKind.BUDGET:
+    if finished.ending.stop.kind is StopKind.BUDGET:
         assert budget - finished.spend.charged_p < 60, "what is left would not cover another query"
 
 

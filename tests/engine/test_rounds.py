@@ -60,7 +60,7 @@ def commits(monkeypatch):
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
 def test_a_round_takes_two_commits(commits, selector, cost_p):
     judge = computed(scores(60, 1), cost_p=cost_p, delay_s=jitter)
-    outcome = run(judge, items=60, selector=selector, rule=TieAware(0.01)).outcome
+    outcome = run(judge, items=60, selector=selector, rule=TieAware(0.01)).ending
     assert len(judge.calls) == outcome.asked > 2 * outcome.rounds
     assert len(commits) == 2 * outcome.rounds
 
@@ -69,7 +69,7 @@ def test_a_judge_that_costs_money_settles_each_reply_when_it_comes(commits):
     judge = ScriptedJudge(
         script_from(scores(40, 1)), cost_p=1, order_matters=False, delay_s=lambda call: 0.02 * len(judge.calls)
     )
-    outcome = run(judge, limits=Limits(20, 20)).outcome
+    outcome = run(judge, limits=Limits(20, 20)).ending
     assert len(commits) > 2 * outcome.rounds
 
 
@@ -93,9 +93,9 @@ def test_a_rehearsed_budget_ends_the_run_at_the_same_place_at_every_concurrency(
         return run(computed(scores(40, 2), cost_p=3), rule=TieAware(-1), terms=terms)
 
     one, other = ended(1), ended(64)
-    assert (one.outcome, one.spend) == (other.outcome, other.spend)
-    assert one.outcome.asked == min(budget // 3, 40)
-    assert (one.outcome.stop.kind is StopKind.BUDGET) == (budget < 120)
+    assert (one.ending, one.spend) == (other.ending, other.spend)
+    assert one.ending.asked == min(budget // 3, 40)
+    assert (one.ending.stop.kind is StopKind.BUDGET) == (budget < 120)
 
 
 def test_what_was_computed_is_kept_when_the_rest_is_abandoned(tmp_path):
@@ -122,7 +122,7 @@ def test_what_was_computed_is_kept_when_the_rest_is_abandoned(tmp_path):
             await book.aclose()
 
     finished = asyncio.run(story())
-    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+    assert finished.ending.stop.kind is StopKind.INTERRUPTED
     again = computed([1.0] * 10)
     run(again, items=10, limits=Limits(10, 10), ledger=tmp_path / "l.sqlite")
     assert [call.item.id for call in again.calls] == ["item-3"]

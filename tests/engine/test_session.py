@@ -197,7 +197,7 @@ def test_a_halt_keeps_the_answers_before_it_and_is_final():
     session.ask()
     session.tell([Verdict(1.0), Verdict(0.0)], halt=StopReason(StopKind.BUDGET, "no money"))
     assert session.ask() == ()
-    outcome = session.outcome()
+    outcome = session.ending()
     assert outcome.stop == StopReason(StopKind.BUDGET, "no money")
     assert outcome.estimate.tally.wins == (1, 1)
     assert outcome.winner is None
@@ -207,7 +207,7 @@ def test_a_halt_keeps_the_answers_before_it_and_is_final():
 def test_answers_that_meet_the_rule_decide_even_when_told_with_a_halt():
     session = make_session(60)
     session.tell([Verdict(1.0)] * len(session.ask()), halt=StopReason(StopKind.INTERRUPTED, "stopped"))
-    assert session.outcome().winner == 0
+    assert session.ending().winner == 0
 
 
 @pytest.mark.smoke
@@ -217,7 +217,7 @@ def test_a_split_that_is_only_half_answered_changes_no_decision():
     choices = session.ask()
     assert [len(step.choices) for step in session._pending[:3]] == [1, 1, 2], "the third step asks for two"
     session.tell(answers_from(choices[:3], table), halt=StopReason(StopKind.BUDGET, "no money"))
-    outcome = session.outcome()
+    outcome = session.ending()
     assert outcome.asked == 5 + 3, "what was paid for is reported"
     assert len(outcome.deciding) == 5 + 2, "half a split decides nothing"
 
@@ -228,7 +228,7 @@ def test_answers_must_match_what_was_asked():
     with pytest.raises(SessionError):
         session.tell([Verdict(1.0)])
     with pytest.raises(SessionError):
-        session.outcome()
+        session.ending()
     choices = session.ask()
     with pytest.raises(SessionError):
         session.ask()

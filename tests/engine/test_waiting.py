@@ -78,7 +78,7 @@ def test_three_jobs_that_start_together_share_a_limit_that_one_of_them_fills(ope
         return await asyncio.gather(*(job(opened(), name, waits=told.append) for name in "abc"))
 
     ended = asyncio.run(story())
-    assert [len(one.outcome.labels) for one in ended] == [ITEMS] * 3
+    assert [len(one.ending.labels) for one in ended] == [ITEMS] * 3
     assert sum(one.spend.charged_p for one in ended) <= LIMIT_P
     assert any("that other runs hold back (" in waited for waited in told)
     assert told[-1] == "", "it says so when the wait is over"
@@ -96,7 +96,7 @@ def test_a_wait_for_money_has_an_end_that_says_who_holds_how_much(opened, clock,
             await holder.reserve("nightly", wanted(cost_p=WORST_P), None)
             ended = await job(opened(), "mine", waits=waits, deadline_s=deadline_s)
         await holder.aclose()
-        return ended.outcome.stop
+        return ended.ending.stop
 
     stop = asyncio.run(story())
     assert stop.kind is why
@@ -190,7 +190,7 @@ def test_a_call_that_another_run_makes_is_waited_for_and_the_run_named(opened, m
         # Each call was made once: what the other made is answered from the ledger.
         spend = second.spend
         assert not answers or spend.attempts + spend.remembered == spend.answers > 0
-        return second.outcome
+        return second.ending
 
     outcome = asyncio.run(story())
     assert any(waited.endswith("s for a call that the run first makes as well") for waited in told)

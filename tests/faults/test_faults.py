@@ -124,7 +124,7 @@ def test_a_run_ends_as_the_table_says_with_the_bill_covered_and_no_key_shown(wir
         path = tmp_path / "ledger.sqlite"
         finished, judge = run(wire, server.url(wire), path, timeout_s=attempt_s(case))
     assert time.monotonic() - began < DEADLINE_S
-    stop, answers = finished.outcome.stop, [label.answer for label in finished.outcome.labels]
+    stop, answers = finished.ending.stop, [label.answer for label in finished.ending.labels]
     if case.ends == STOPPED:
         assert (stop.kind, answers) == (StopKind.JUDGE_FAILED, [])
         assert case.says in stop.sentence
@@ -148,7 +148,7 @@ def test_a_run_ends_as_the_table_says_with_the_bill_covered_and_no_key_shown(wir
 def test_a_fault_that_passes_is_mended_by_a_second_attempt_and_both_are_covered(wire, case, tmp_path):
     with FaultServer(case.reply, price=PRICE, used=case.used, faults=1) as server:
         finished, _ = run(wire, server.url(wire), tmp_path / "ledger.sqlite", timeout_s=attempt_s(case))
-    assert [label.answer for label in finished.outcome.labels] == [Verdict(1.0, "because")]
+    assert [label.answer for label in finished.ending.labels] == [Verdict(1.0, "because")]
     assert server.connections == 2
     assert server.bill_p <= finished.spend.charged_p
 

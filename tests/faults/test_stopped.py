@@ -96,7 +96,7 @@ def test_the_time_limit_does_not_include_the_import_of_an_sdk(tmp_path, monkeypa
 
     with FaultServer(lambda say: whole(200, say.completion()), price=PRICE, used=USED) as server:
         finished = asyncio.run(story(server))
-    assert [label.answer for label in finished.outcome.labels] == [Verdict(1.0, "because")] * 4
+    assert [label.answer for label in finished.ending.labels] == [Verdict(1.0, "because")] * 4
     assert finished.spend.charged_p == server.bill_p
 
 

@@ -175,25 +175,25 @@ def judged_by(person, ledger, items=6):
 
 
 def scores_of(finished):
-    return [one.answer.score for one in finished.outcome.labels]
+    return [one.answer.score for one in finished.ending.labels]
 
 
 def test_where_nobody_is_the_judge_has_failed(tmp_path):
     halted = judged_by(Person(""), tmp_path / "l.sqlite")
-    assert halted.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert "standard input ended before any key was pressed" in halted.outcome.stop.sentence
+    assert halted.ending.stop.kind is StopKind.JUDGE_FAILED
+    assert "standard input ended before any key was pressed" in halted.ending.stop.sentence
 
 
 def test_quitting_halts_the_run_and_the_same_command_resumes_without_asking_again(tmp_path):
     first = Person("aabq")
     halted = judged_by(first, tmp_path / "l.sqlite")
-    assert halted.outcome.stop.kind is StopKind.INTERRUPTED
-    assert "the judge has left" in halted.outcome.stop.sentence
-    assert halted.outcome.asked == 3
+    assert halted.ending.stop.kind is StopKind.INTERRUPTED
+    assert "the judge has left" in halted.ending.stop.sentence
+    assert halted.ending.asked == 3
     assert halted.spend.attempts == 3, "what was on the screen then was not answered"
     second = Person("ttt.")
     finished = judged_by(second, tmp_path / "l.sqlite")
-    assert finished.outcome.asked == 6
+    assert finished.ending.asked == 6
     assert second.screen.getvalue().count("Task") == 3
     assert scores_of(finished)[:3] == scores_of(halted)
     assert scores_of(finished)[3:] == [0.5] * 3
@@ -204,7 +204,7 @@ def test_the_run_shows_outputs_in_an_order_of_its_own_and_turns_the_answers_back
     person = Person("a" * 30 + ".")
     finished = judged_by(person, tmp_path / "l.sqlite", items=30)
     shown = person.screen.getvalue()
-    for label in finished.outcome.labels:
+    for label in finished.ending.labels:
         position = label.choice.position
         first_is_a = shown.index(f"a's answer {position}\n") < shown.index(f"b's answer {position}\n")
         assert label.answer.score == float(first_is_a)
@@ -213,9 +213,9 @@ def test_the_run_shows_outputs_in_an_order_of_its_own_and_turns_the_answers_back
 
 def test_a_skipped_item_abstains_and_is_asked_about_again(tmp_path):
     halted = judged_by(Person("sssss" + "a."), tmp_path / "l.sqlite")
-    assert halted.outcome.estimate.tally.abstentions == 5
+    assert halted.ending.estimate.tally.abstentions == 5
     again = Person("ttttt.")
-    assert judged_by(again, tmp_path / "l.sqlite").outcome.estimate.tally.ties == 5
+    assert judged_by(again, tmp_path / "l.sqlite").ending.estimate.tally.ties == 5
     assert again.screen.getvalue().count("Task") == 5
 
 

@@ -107,10 +107,12 @@ def book(path, run="run", number=1, charge_to=(), budget_p=None, cost_p=None):
 
     async def story():
         ledger = open_ledger(path, charge_to)
-        tickets = await reserved(ledger, run, number, budget_p)
-        if cost_p is not None:
-            await ledger.settle_all([(one, Reply(Verdict(1.0), cost_p=cost_p)) for one in tickets])
-        await ledger.aclose()
+        try:
+            tickets = await reserved(ledger, run, number, budget_p)
+            if cost_p is not None:
+                await ledger.settle_all([(one, Reply(Verdict(1.0), cost_p=cost_p)) for one in tickets])
+        finally:  # its thread would keep the process
+            await ledger.aclose()
         return len(tickets)
 
     return asyncio.run(story())

@@ -148,8 +148,8 @@ def test_a_reply_that_contradicts_the_quote_is_booked_in_full_and_stops_the_run(
 ):
     chat_server.respond = lambda request, number: response
     finished = run(make(chat_server, wire), tmp_path / "ledger.sqlite", budget_p=10**13)
-    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert says in finished.outcome.stop.sentence
+    assert finished.ending.stop.kind is StopKind.JUDGE_FAILED
+    assert says in finished.ending.stop.sentence
     assert finished.spend.charged_p >= least_p
     assert len(chat_server.requests) == 1
 
@@ -182,8 +182,8 @@ def test_a_count_that_no_call_can_use_is_a_typed_error(chat_server, tmp_path, wi
     chat_server.respond = lambda request, number: Response(body=body)
     judge = make(chat_server, wire)
     finished = run(judge, tmp_path / "l.sqlite", budget_p=None, concurrency=16)
-    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert "no call can use" in finished.outcome.stop.sentence
+    assert finished.ending.stop.kind is StopKind.JUDGE_FAILED
+    assert "no call can use" in finished.ending.stop.sentence
     worst_p = judge.quote(CALL).cost_p
     assert 0 < finished.spend.charged_p < 20 * worst_p
 
@@ -196,8 +196,8 @@ def test_a_count_of_thousands_of_digits_is_one_that_no_call_can_use(chat_server,
     chat_server.respond = lambda request, number: Response(body=body)
     judge = make(chat_server, "openai")
     finished = run(judge, tmp_path / "l.sqlite", budget_p=None, concurrency=1)
-    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert "no call can use" in finished.outcome.stop.sentence
+    assert finished.ending.stop.kind is StopKind.JUDGE_FAILED
+    assert "no call can use" in finished.ending.stop.sentence
     assert finished.spend.attempts == len(chat_server.requests) == 1
     assert finished.spend.charged_p > PAID_P
 
@@ -229,9 +229,9 @@ def test_an_item_that_is_always_refused_is_an_abstention_and_the_run_goes_on(
 
     chat_server.respond = respond
     finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
-    assert finished.outcome.stop.kind is StopKind.ALL_JUDGED
-    assert finished.outcome.estimate.tally.abstentions == 1
-    (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
+    assert finished.ending.stop.kind is StopKind.ALL_JUDGED
+    assert finished.ending.estimate.tally.abstentions == 1
+    (odd,) = [la.answer for la in finished.ending.labels if isinstance(la.answer, Abstention)]
     assert odd.reason == reason
     assert len(chat_server.requests) == 8
 
@@ -251,10 +251,10 @@ def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(chat_server, 
     chat_server.respond = respond
     place = tmp_path / "ledger.sqlite"
     finished = run(make(chat_server), place, budget_p=10**12, items=8, concurrency=concurrency)
-    assert finished.outcome.stop.kind is StopKind.ALL_JUDGED
-    assert finished.outcome.estimate.tally.abstentions == 1
-    assert finished.outcome.estimate.tally.judged == 7
-    (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
+    assert finished.ending.stop.kind is StopKind.ALL_JUDGED
+    assert finished.ending.estimate.tally.abstentions == 1
+    assert finished.ending.estimate.tally.judged == 7
+    (odd,) = [la.answer for la in finished.ending.labels if isinstance(la.answer, Abstention)]
     assert odd.reason.startswith(f"refused: HTTP {status}")
     assert len(chat_server.requests) == 9, "the refused one is asked twice"
     assert finished.spend.run_p - finished.spend.unconfirmed_p == 7 * PAID_P
@@ -265,8 +265,8 @@ def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(chat_server, 
 def test_when_the_first_items_are_all_refused_the_provider_is_quoted(chat_server, tmp_path, status, code):
     chat_server.respond = lambda request, number: error(status, code)
     finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
-    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert f"HTTP {status}" in finished.outcome.stop.sentence
+    assert finished.ending.stop.kind is StopKind.JUDGE_FAILED
+    assert f"HTTP {status}" in finished.ending.stop.sentence
     assert len(chat_server.requests) == 2 * (FIRST_ITEMS - 1) + 1
     assert finished.spend.run_p >= len(chat_server.requests) * PAID_P
 
@@ -327,8 +327,8 @@ def test_an_item_that_a_firewall_refuses_is_an_abstention(chat_server, tmp_path,
 
     chat_server.respond = respond
     finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
-    tally = finished.outcome.estimate.tally
-    assert (finished.outcome.stop.kind, tally.abstentions) == (StopKind.ALL_JUDGED, 1)
+    tally = finished.ending.estimate.tally
+    assert (finished.ending.stop.kind, tally.abstentions) == (StopKind.ALL_JUDGED, 1)
     # It may have looked at the reply, which is then paid for: both attempts at their worst case.
     assert finished.spend.unconfirmed_p > 2 * PAID_P
     assert finished.spend.run_p == 7 * PAID_P + finished.spend.unconfirmed_p
@@ -346,7 +346,7 @@ def test_the_page_of_a_firewall_is_free_only_at_a_providers_own_host(url, free):
 def test_a_403_before_the_first_answer_ends_the_run_at_once(chat_server, tmp_path, body):
     chat_server.respond = lambda request, number: Response(403, body)
     finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
-    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert finished.ending.stop.kind is StopKind.JUDGE_FAILED
     assert len(chat_server.requests) == 1
 
 
@@ -402,4 +402,4 @@ def test_what_may_be_billed_unseen_never_takes_more_than_the_budget(
         finished = run(judge, place, budget_p=budget_p, items=8, concurrency=concurrency)
     true_p = len(chat_server.requests) * PAID_P
     assert 0 < true_p <= finished.spend.charged_p <= budget_p
-    assert finished.outcome.stop.kind is StopKind.BUDGET
+    assert finished.ending.stop.kind is StopKind.BUDGET

@@ -195,14 +195,14 @@ def test_a_judge_that_thinks_long_seldom_abstains_and_never_overspends(chat_serv
     chat_server.respond = respond
     finished = run(chat_server, 40, budget_p=budget_p)
     true_p = sum(cost(usage, price_from_text(PRICE)) for usage in bill)
-    assert finished.outcome.estimate.tally.abstentions <= 0.01 * finished.outcome.asked
+    assert finished.ending.estimate.tally.abstentions <= 0.01 * finished.ending.asked
     assert finished.spend.run_p == true_p
     if budget_p is None:
-        assert finished.outcome.asked == 40
+        assert finished.ending.asked == 40
         assert max(thoughts) > 7000
         assert finished.spend.tokens.reasoning_tokens == sum(thoughts)
     else:
-        assert finished.outcome.stop.kind is StopKind.BUDGET
+        assert finished.ending.stop.kind is StopKind.BUDGET
         assert 0 < true_p <= budget_p
 
 
@@ -217,6 +217,6 @@ def test_where_funds_are_short_queries_wait_and_all_that_is_paid_for_is_judged(c
     assert total_p < 2 * worst_p, "so that a budget of all worst cases would be much larger"
     budget_p = worst_p + total_p // part
     alone, aside = (run(chat_server, 12, budget_p=budget_p, concurrency=n) for n in (1, 8))
-    assert (alone.outcome.asked, alone.spend.run_p) == (aside.outcome.asked, aside.spend.run_p)
-    assert (alone.outcome.asked == 12) == (part == 1)
-    assert alone.outcome.asked >= 6
+    assert (alone.ending.asked, alone.spend.run_p) == (aside.ending.asked, aside.spend.run_p)
+    assert (alone.ending.asked == 12) == (part == 1)
+    assert alone.ending.asked >= 6

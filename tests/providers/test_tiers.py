@@ -186,8 +186,8 @@ def test_a_rate_limit_is_no_lack_of_capacity(chat_server, prices):
 def test_a_storm_of_refusals_loses_no_verdict_and_costs_nothing_more(chat_server, prices, tmp_path):
     chat_server.respond = honest(after(2))
     finished = run(chat_server, prices, tmp_path / "l", policy=RetryPolicy(first_wait_s=0.001))
-    assert finished.outcome.asked == 12
-    assert finished.outcome.estimate.tally.abstentions == 0
+    assert finished.ending.asked == 12
+    assert finished.ending.estimate.tally.abstentions == 0
     sent = [request for request in chat_server.requests if request["service_tier"] == "flex"]
     assert len(sent) == len(chat_server.requests) > 12
     paid = [used(request) for request in chat_server.requests[:1]]
@@ -200,26 +200,26 @@ def test_without_capacity_and_fallback_the_run_halts_and_the_same_command_goes_o
 ):
     chat_server.respond = honest(lambda request, number: number < 5)
     halted = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
-    assert halted.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert "no capacity; rerun the command later, or now with `tier=flex-or-standard`" in halted.outcome.stop.sentence
-    assert halted.outcome.estimate.tally.abstentions == 0
+    assert halted.ending.stop.kind is StopKind.JUDGE_FAILED
+    assert "no capacity; rerun the command later, or now with `tier=flex-or-standard`" in halted.ending.stop.sentence
+    assert halted.ending.estimate.tally.abstentions == 0
     chat_server.respond = honest(lambda request, number: True)
     finished = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
-    assert (finished.outcome.asked, finished.spend.remembered) == (12, 5)
-    assert finished.outcome.estimate.tally.abstentions == 0
+    assert (finished.ending.asked, finished.spend.remembered) == (12, 5)
+    assert finished.ending.estimate.tally.abstentions == 0
 
 
 def test_with_a_deadline_the_run_waits_for_capacity_past_its_patience(chat_server, prices, tmp_path):
     chat_server.respond = honest(after(3))
     finished = run(chat_server, prices, tmp_path / "l", policy=NO_PATIENCE, deadline_s=DEADLINE_S)
-    assert finished.outcome.asked == 12
-    assert finished.outcome.estimate.tally.abstentions == 0
+    assert finished.ending.asked == 12
+    assert finished.ending.estimate.tally.abstentions == 0
 
 
 def test_without_capacity_until_the_deadline_the_run_halts_at_no_cost(chat_server, prices, tmp_path):
     chat_server.respond = honest(lambda request, number: False)
     finished = run(chat_server, prices, tmp_path / "l", policy=NO_PATIENCE, deadline_s=0.3)
-    assert finished.outcome.stop.kind is StopKind.DEADLINE
+    assert finished.ending.stop.kind is StopKind.DEADLINE
     assert finished.spend.run_p == 0
 
 
@@ -228,7 +228,7 @@ def test_a_fallback_asks_for_the_standard_tier_at_once(chat_server, prices, tmp_
     finished = run(chat_server, prices, tmp_path / "l", "flex-or-standard", items=3, concurrency=1)
     asked = [request.get("service_tier") for request in chat_server.requests]
     assert sorted(asked, key=str) == [None, None, "flex", "flex", "flex"]
-    assert finished.outcome.estimate.tally.abstentions == 0
+    assert finished.ending.estimate.tally.abstentions == 0
     sent = used(chat_server.requests[0])["prompt_tokens"]
     flex_p, standard_p = sent * 250_000 + 20 * 3_000_000, sent * 1_000_000 + 20 * 10_000_000
     assert finished.spend.run_p == flex_p + 2 * standard_p
@@ -241,5 +241,5 @@ def test_the_budget_is_kept_at_every_tier(chat_server, prices, tmp_path, tier):
     worst_p = one.quote(CALL).cost_p
     budget_p = worst_p + worst_p // 10
     finished = run(chat_server, prices, tmp_path / "l", tier, items=60, budget_p=budget_p)
-    assert finished.outcome.stop.kind is StopKind.BUDGET
+    assert finished.ending.stop.kind is StopKind.BUDGET
     assert 0 < finished.spend.run_p <= budget_p

@@ -10,27 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.questions import given as places
 
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
-from judgeloop.questions.compare.question import CompareQuestion
+from judgeloop.questions.catalogue import QUESTIONS as ROWS
 from judgeloop.questions.compare.settings import CompareSettings
-from judgeloop.questions.estimate.question import EstimateQuestion
 from judgeloop.questions.estimate.settings import EstimateSettings
-from judgeloop.questions.select.question import SelectQuestion
 from judgeloop.questions.select.settings import SelectSettings
 from judgeloop.replay.settings import CONFIGS
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Role, declared
 
-QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {
-    CompareSettings: CompareQuestion().prepare,
-    SelectSettings: SelectQuestion().prepare,
-    EstimateSettings: EstimateQuestion().prepare,
-}
+QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {row.settings(): row.load().prepare for row in ROWS}
 IN_THE_ID = {Role.RUN, Role.CONTENT, Role.KEY}
 ENVIRONMENT = {"OPENAI_API_KEY": "none"}
 
@@ -153,12 +148,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def given(question: type[RunSettings]) -> dict[str, Any]:
     """The least that a question has to be told."""
-    files: dict[type[RunSettings], dict[str, Any]] = {
-        CompareSettings: {"first": "a.jsonl", "second": "b.jsonl"},
-        SelectSettings: {"outputs": ("a.jsonl", "b.jsonl", "c.jsonl"), "baseline": "a"},
-        EstimateSettings: {"outputs": "a.jsonl"},
-    }
-    return {"judge": ("openai/gpt-4.1-mini",), **files[question]}
+    files = places(question, "a.jsonl", "b.jsonl", "c.jsonl")
+    return {"judge": ("openai/gpt-4.1-mini",), **files} | (
+        {"baseline": "a"} if "baseline" in declared(question) else {}
+    )
 
 
 def prepared(question: type[RunSettings], values: dict[str, Any]) -> Any:
@@ -170,9 +163,8 @@ def run_of(question: type[RunSettings], values: dict[str, Any]) -> str:
     return str(prepared(question, values).run_id)
 
 
-def verdicts_of(question: type[RunSettings], values: dict[str, Any]) -> list[str]:
+def verdicts_of(judges: Any) -> list[str]:
     """The keys of the judges' verdicts on some texts."""
-    judges = prepared(question, values).judges
     shown = Call(Item("i", "p"), ("a", "b"), ("one", "another"))
     return [KeyIngredients.of(judge.identity, shown, blind=judge.blind).key for judge in judges]
 
@@ -217,10 +209,10 @@ def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
 
     with closing(open_ledger(HOME / "ledger.sqlite")) as ledger:
         ledger.set_budget("nightly", 1, "total", MIDNIGHT)
-    differ = run_of(question, before) != run_of(question, changed)
+    one, other = prepared(question, before), prepared(question, changed)
 
-    assert differ == (field.setting.role in IN_THE_ID)
-    differ = verdicts_of(question, before) != verdicts_of(question, changed)
+    assert (one.run_id != other.run_id) == (field.setting.role in IN_THE_ID)
+    differ = verdicts_of(one.judges) != verdicts_of(other.judges)
     assert differ == (field.setting.role is Role.KEY and field.name not in OF_OTHERS)
 
 

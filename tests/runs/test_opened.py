@@ -10,7 +10,7 @@ from judgeloop.ledger import sqlite
 from judgeloop.ledger.opening import open_reader
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.questions.kept import keep
-from judgeloop.runs.drive import opened
+from judgeloop.runs.begin import opened
 
 DATA = {
     "compare": {"first": "a.jsonl", "second": "b.jsonl"},

@@ -78,8 +78,8 @@ PLANTED = [
     Planted(
         "replies are shifted: each call gets the one before",
         ATTEMPTS,
-        "return await self._asked.ask(call)",
-        "self.kept, new = await self._asked.ask(call), getattr(self, 'kept', None)\n"
+        "return await self._answerer.ask(call)",
+        "self.kept, new = await self._answerer.ask(call), getattr(self, 'kept', None)\n"
         "                return new or self.kept",
     ),
     Planted(
@@ -199,8 +199,8 @@ PLANTED = [
     Planted(
         "a booking that is cancelled at once is not made",
         LEDGER,
-        "        future = self._writer.asked(action)\n        return cast(T, await",
-        "        await asyncio.sleep(0)\n        future = self._writer.asked(action)\n        return cast(T, await",
+        "        future = self._writer.queued(action)\n        return cast(T, await",
+        "        await asyncio.sleep(0)\n        future = self._writer.queued(action)\n        return cast(T, await",
     ),
     Planted(
         "results are told before they are on disk",

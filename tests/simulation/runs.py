@@ -125,7 +125,7 @@ class Simulation:
         return make_session(self.plan.items, limits=limits, seed=job.session_seed)
 
     async def live(self, job: Job, terms: Terms, interruption: Interruption) -> Finished[Any]:
-        """Do what a command does, from opening the ledger to closing it (`runs/drive.py`)."""
+        """Do what a command does, from opening the ledger to closing it (`runs/begin.py`)."""
         life = LIFE.get()
         reads = bool(job.live)
         judges = [Judge(self.provider, job.name, name, job.free, reads) for name in job.judges]
@@ -292,7 +292,7 @@ def clear(terms: Terms) -> Terms:
 def _decision(finished: Finished[Any] | None) -> object:
     if finished is None:
         return None
-    found = finished.outcome
+    found = finished.ending
     answers = [(one.choice.key, replace(one.answer, reason="")) for one in found.labels]
     return found.winner, found.stop.kind, answers
 

@@ -212,7 +212,7 @@ class InlineWriter(Writer[Any]):
             loop.call_later(random.uniform(0.0, 0.02), self._commit)
         return future
 
-    def asked(self, action: Action) -> asyncio.Future[Any]:
+    def queued(self, action: Action) -> asyncio.Future[Any]:
         return asyncio.wrap_future(self.submit(action))
 
     def _commit(self) -> None:

@@ -347,7 +347,7 @@ def test_a_quiet_night_logs_the_pairs_that_are_not_passed_and_the_night_or_nothi
         rows = [{"id": n, "prompt": f"p{n}", "output": "same" if wins < 1 else name} for n in range(ITEMS)]
         Path(f"new/{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     log = suite("--quiet", "--night", "2026-01-02").stderr.splitlines()
-    assert re.match("judgeloop: 2026-01-02, all even: No winner yet.* Cost: ", log[0])
+    assert re.match(r"judgeloop: 2026-01-02, all even: No winner yet.* \(cost: ", log[0])
     assert log[1].startswith("judgeloop: 2026-01-02, all even: Warning: ")
     assert "same output for 60 of 60 items" in log[1]
     assert re.match("judgeloop: Night .*: 3 pairs, 1 undecided, 2 decided.", log[2])

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -76,6 +77,9 @@ def error(status: int, code: str | None = None, **headers: str) -> Response:
     return Response(status, json.dumps(body).encode(), {k.replace("_", "-"): v for k, v in headers.items()})
 
 
+RUNNING: dict[int, ChatServer] = {}  # by port
+
+
 class _Server(ThreadingHTTPServer):
     request_queue_size = 256  # connections made at once must not be refused on a busy machine
 
@@ -97,6 +101,8 @@ class ChatServer:
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.start()
+        self._kept: dict[str, Response] = {}
+        RUNNING[self._server.server_address[1]] = self
 
     @property
     def root(self) -> str:
@@ -107,24 +113,32 @@ class ChatServer:
         return f"{self.root}/v1"
 
     def close(self) -> None:
+        RUNNING.pop(self._server.server_address[1], None)
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
-    def answer(self, request: dict[str, Any], headers: dict[str, str]) -> Response:
+    @contextmanager
+    def at(self, path: str, request: dict[str, Any], headers: dict[str, str]) -> Iterator[Response]:
+        """The answer to a request, which is in flight until the context is left."""
         with self._lock:
+            self.paths.append(path)
             self.requests.append(request)
             self.headers.append(headers)
             number = len(self.requests) - 1
             self._in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
         try:
-            response = self.respond(request, number)
-            time.sleep(response.delay_s)
-            return response
+            yield self.respond(request, number)
         finally:
             with self._lock:
                 self._in_flight -= 1
+
+    def kept(self, response: Response) -> str:
+        """A query that is answered with `response`, and not noted."""
+        query = f"kept={len(self._kept)}"
+        self._kept[query] = response
+        return query
 
 
 def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
@@ -134,8 +148,11 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            server.paths.append(self.path)
-            response = server.answer(json.loads(body), {name.lower(): value for name, value in self.headers.items()})
+            path, _, query = self.path.partition("?")
+            kept = server._kept.get(query)
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            with nullcontext(kept) if kept else server.at(path, json.loads(body), headers) as response:
+                time.sleep(0 if kept else response.delay_s)
             try:
                 self._send(response)
             except (BrokenPipeError, ConnectionResetError):

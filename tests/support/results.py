@@ -91,7 +91,6 @@ def make_result(
         items=[Item(f"q{n}", "", group=groups[n % len(groups)]) for n in range(tally.items)],
         more_judgments=more_judgments,
         bounds_by_draw=_bounds(tally, setup, options),
-        states_risk=setup.rule != "bets",
     )
     return replace(result, page=page(result))
 

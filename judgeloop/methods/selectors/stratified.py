@@ -100,7 +100,7 @@ class StratifiedState:
     priority: Counts  # shape (items,): a random order
     # By stratum: a random order of the first draws, so that those made represent the other strata.
     turns: Counts
-    asked: NDArray[np.bool_]  # shape (items,)
+    is_asked: NDArray[np.bool_]  # shape (items,)
     drawn: Counts
     heard: Counts
     sums: Floats
@@ -152,7 +152,7 @@ class Stratified:
         return StratifiedState(
             priority=rng.permutation(items),
             turns=rng.permutation(len(counts)),
-            asked=np.zeros(items, dtype=bool),
+            is_asked=np.zeros(items, dtype=bool),
             drawn=counts,
             heard=counts,
             sums=none,
@@ -170,13 +170,13 @@ class Stratified:
         stratum = self._next_stratum(state)
         if stratum is None:
             return None, state
-        asked, drawn = state.asked.copy(), state.drawn.copy()
+        asked, drawn = state.is_asked.copy(), state.drawn.copy()
         position, propensity = self._pick(self._members[stratum], state)
         asked[position] = True
         drawn[stratum] += 1
         step = Step((Choice(position, propensity, ONE_SYSTEM),))
         left = max(0, state.left_in_round - 1)
-        return step, replace(state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left)
+        return step, replace(state, is_asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left)
 
     def tell(self, state: StratifiedState, labels: Sequence[Label]) -> StratifiedState:
         """Add the scores to the sums and squares of their strata."""
@@ -224,9 +224,9 @@ class Stratified:
     def _pick(self, members: Counts, state: StratifiedState) -> tuple[int, float | None]:
         """An item of the stratum not asked yet, and its propensity if it was drawn."""
         if self.confidence is None:
-            left = members[~state.asked[members]]
+            left = members[~state.is_asked[members]]
             return int(left[np.argmin(state.priority[left])]), 1 / len(left)
-        place = next_to_resemble(self.confidence[members], state.asked[members], DISTANCES[self.distance])
+        place = next_to_resemble(self.confidence[members], state.is_asked[members], DISTANCES[self.distance])
         return int(members[place]), None
 
     @cached_property

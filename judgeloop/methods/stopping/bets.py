@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import ClassVar, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,6 @@ class Bets(Rule):
     near_tie: float | None = None
     name: str = "bets"
     needs_draws: bool = True
-    states_risk: ClassVar[bool] = False
 
     @property
     def gap_asked(self) -> float | None:

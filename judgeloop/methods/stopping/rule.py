@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +31,10 @@ NO_DIFFERENCE = StopReason(StopKind.NO_DIFFERENCE, "the gap is close enough to z
 class Rule(ABC):
     """A rule for two systems that stops once its stated risk is at most its threshold.
 
-    A subclass computes the risk. By default a rule claims no near-ties. `states_risk` is False for a rule
-    that knows of no answer but one at its threshold.
+    A subclass computes the risk. By default a rule claims no near-ties.
     """
 
     threshold: float
-    states_risk: ClassVar[bool] = True
 
     @property
     @abstractmethod

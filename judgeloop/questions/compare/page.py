@@ -10,7 +10,7 @@ from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, points, show_risk
 from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
-from judgeloop.report.facts import DRAWN_WHOLE
+from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import group_table
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
@@ -285,7 +285,8 @@ def _rule(result: Comparison) -> str:
         return f"{result.setup.rule}, names a winner at a p-value of at most {threshold:g}"
     give_up = result.options.give_up
     gives_up = f"; gives up if a decision is less likely than {give_up:g}" if give_up is not None else ""
-    return f"{result.setup.rule}, for a risk of {threshold:g}{gives_up}"
+    risk = f", for a risk of {threshold:g}" if rule_row("compare", result.setup.rule).states_risk else ""
+    return f"{result.setup.rule}{risk}{gives_up}"
 
 
 def _scores(result: Comparison, scores: ScoreFigures) -> tuple[str, str]:
@@ -334,7 +335,7 @@ def _other_way(result: Comparison) -> str:
 def risk(result: Comparison) -> str:
     """How likely the answer is wrong: the figure, then what it means, for what was asked for; "" if unknown."""
     if result.risk is None:
-        return ""
+        return NO_RISK if result.answer.answered else ""
     often, shown = one_in(result.setup.risk_threshold), show_risk(result.risk)
     if result.recorded is not None:
         if result.winner is None:
@@ -388,7 +389,10 @@ def _means(result: Comparison) -> str:
     if result.recorded is not None:
         return WHAT_P_MEANS
     if result.whole or not setup.guarantee:
-        says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
+        heuristic = (
+            "The stated risk is a heuristic, without a proof." if result.risk is not None else "No risk is stated."
+        )
+        says = DRAWN_WHOLE if result.whole else heuristic
         return f"{says} {said.about_the_judge(result)}"
     read = "; whatever else is read off the bounds of the gap is wrong with the same chance"
     return said.promise(result, f"{setup.guarantee}{read}{_unless(result)}")

@@ -36,7 +36,7 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.drive import data_notes, setup_of
+from judgeloop.runs.begin import data_notes, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
@@ -159,7 +159,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
-        run, outcome, rule, groups = ran.run, ran.finished.outcome, _rule(ran.parts), ran.parts.further
+        run, outcome, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
         config, pool = run.config, run.pool
         tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
         # Only a question that asks about ties, or goes on to all items, takes them from earlier runs.
@@ -185,7 +185,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
-        config, outcome = run.config, finished.outcome
+        config, outcome = run.config, finished.ending
         more = items = None
         tally, unasked = outcome.estimate.tally, len(run.pool) - len(outcome.labels)
         ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
@@ -229,7 +229,6 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
             scores=scores,
             bounds_by_draw=course,
-            states_risk=rule.states_risk,
         )
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:

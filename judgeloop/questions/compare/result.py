@@ -95,7 +95,7 @@ class Comparison(RunResult):
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
       or behind by less than `min_gap`
-    - `risk`: the stated risk of `claim`; without one, of naming the leader now, null if the rule knows none
+    - `risk`: the stated risk of `claim`; without one, of naming the leader now; null where the rule states none
     - `better`: true if the winner, or the system that is not worse, is shown to be better
     - `worse_by_margin`: true if the second system is shown to be worse by more than `not_worse`
     - `wins`: number of items that each system won
@@ -480,7 +480,6 @@ def result_of(
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     bounds_by_draw: NDArray[np.float64] | None = None,
-    states_risk: bool = True,
     before: Sequence[RunNote] = (),
     searched: int = 0,
     findings: Mapping[str | None, GroupFinding] | None = None,
@@ -489,11 +488,10 @@ def result_of(
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     `bounds_by_draw` are the lower bounds of the gap, seen from each system, after each draw; None where items were
-    picked. `states_risk`: whether the rule knows a risk without an answer. `findings` are what is shown of each group;
-    None if no group is tested. `before` is what earlier comparisons with the
+    picked. `findings` are what is shown of each group; None if no group is tested. `before` is what earlier comparisons with the
     baseline noted, and `searched` is as in the result.
     """
-    outcome, systems = finished.outcome, setup.systems
+    outcome, systems = finished.ending, setup.systems
     tally = outcome.estimate.tally
     every = [*outcome.labels, *outcome.further]
     labels = label_rows(every, systems, items, outcome.deciding)
@@ -512,7 +510,7 @@ def result_of(
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=_risk(finished, setup.risk_threshold, whole=whole, states_risk=states_risk),
+        risk=_risk(finished, setup, whole=whole),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
@@ -535,15 +533,17 @@ def result_of(
     )
 
 
-def _risk(finished: Finished[Tally], threshold: float, *, whole: bool, states_risk: bool) -> float | None:
-    """The stated risk of the claim; without one, of naming now, if the rule knows it."""
-    outcome = finished.outcome
+def _risk(finished: Finished[Tally], setup: Setup, *, whole: bool) -> float | None:
+    """The stated risk of the claim; without one, of naming now, which the rule that bets does not state."""
+    outcome = finished.ending
     answered = outcome.winner is not None or outcome.stop.kind in ANSWERS
     if whole and answered:
         return 0.0
+    if not rule_row("compare", setup.rule).states_risk:
+        return None
     if outcome.stop.kind is StopKind.NO_DIFFERENCE:
-        return threshold
-    return outcome.estimate.risk if states_risk or answered else None
+        return setup.risk_threshold
+    return outcome.estimate.risk if answered or setup.rule != BETS else None
 
 
 def _course(tally: Tally, bounds: NDArray[np.float64] | None) -> tuple[Curve, ...]:

@@ -33,7 +33,7 @@ from judgeloop.questions.estimate.result import EstimateOptions, Estimation, est
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.drive import asked, data_notes, setup_of
+from judgeloop.runs.begin import conducted, data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, looks_at_all, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
@@ -136,10 +136,10 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             limits=Limits(1, items, run.limits.max_abstentions),
             rng=np.random.default_rng(run.config.seed),
         )
-        first = await asked(
+        first = await conducted(
             every, run, replace(terms, controls=()), judges=(run.inputs.proxy,), interruption=interruption
         )
-        stop = first.outcome.stop
+        stop = first.ending.stop
         if stop.kind not in WHOLE:
             session: Session[Ratings] = run.session()
             session.ask()
@@ -147,8 +147,8 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             session.tell([], halt=StopReason(stop.kind, said))
             unasked = ((),) * len(run.judges)
             none = tuple(NO_CONTROLS if queries else None for queries in terms.controls)
-            return run.parts, replace(first, outcome=session.outcome(), models=unasked, controls=none)
-        tally = first.outcome.estimate.tally
+            return run.parts, replace(first, ending=session.ending(), models=unasked, controls=none)
+        tally = first.ending.estimate.tally
         scores = np.empty(tally.items)
         scores[tally.positions] = tally.scores
         # An item on which the proxy abstained gets the proxy's mean, which is neutral.
@@ -158,16 +158,16 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         if terms.deadline_s is not None:
             took_s = asyncio.get_running_loop().time() - began
             terms = replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
-        return parts, await asked(run.session(parts), run, terms, interruption=interruption, observe=observe)
+        return parts, await conducted(run.session(parts), run, terms, interruption=interruption, observe=observe)
 
     def left(self, ran: Ran[EstimateSettings, Ratings]) -> Left:
         """The items without a verdict, and how many of them the interval is likely to take."""
-        run, outcome, rule = ran.run, ran.finished.outcome, _rule(ran.parts)
+        run, ending, rule = ran.run, ran.finished.ending, _rule(ran.parts)
         pool, prompt, proxy = run.pool, run.inputs.prompt, run.inputs.proxy
-        tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
+        tally, over = ending.estimate.tally, ending.stop.kind is not StopKind.DRY_RUN
         assuming = RATINGS if prompt is not None and len(prompt.labels) > YES_OR_NO else ZERO_OR_ONE
         judgments, assumed = judgments_to_know(rule, tally, 0 if over else run.most_judgments, assuming)
-        done = {label.choice.position for label in outcome.labels}
+        done = {label.choice.position for label in ending.labels}
         return Left(
             judgments,
             assumed,
@@ -179,11 +179,11 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
 
     def result_of(self, ran: Ran[EstimateSettings, Ratings]) -> Estimation:
         """The mean with its interval, and how many further judgments would make it narrow enough."""
-        run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
+        run, parts, ending = ran.run, ran.parts, ran.finished.ending
         config, items = run.config, len(run.pool)
         proxy, scores = run.inputs.proxy, _proxy_scores(parts)
         represent = config.represent if config.selector_row.vectors else None
-        more = more_to_know(_rule(parts), outcome.estimate.tally) if outcome.winner is None else None
+        more = more_to_know(_rule(parts), ending.estimate.tally) if ending.winner is None else None
         return estimated_of(
             ran.finished,
             setup_of(run, parts.rule, config.selector, represent=represent),

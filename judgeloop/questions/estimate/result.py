@@ -139,32 +139,32 @@ def estimated_of(
     more_judgments: int | None,
     least: int,
 ) -> Estimation:
-    """Compute the result from a run's outcome.
+    """Compute the result from how a run ended.
 
     `items` are in the order of positions. `least` is the minimum number of judgments.
     """
-    outcome, systems = finished.outcome, setup.systems
-    tally = outcome.estimate.tally
-    certain = outcome.stop.kind is StopKind.ALL_JUDGED
+    ending, systems = finished.ending, setup.systems
+    tally = ending.estimate.tally
+    certain = ending.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
-    interval = (mean, mean) if certain else outcome.estimate.interval
+    interval = (mean, mean) if certain else ending.estimate.interval
     if math.isnan(mean) or tally.judged < least:
         interval = None  # only abstentions: from 0 to 1, which says nothing; or too few to rely on
     known = tally.scores[~np.isnan(tally.scores)]
     plain = float(known.mean()) if len(known) else None
-    decided = outcome.winner is not None and not _cut_too_short(outcome, least)
+    decided = ending.winner is not None and not _cut_too_short(ending, least)
     return Estimation(
         setup=setup,
         options=options,
         data=data,
         counts=counts_of(finished),
         spend=finished.spend,
-        labels=label_rows(outcome.labels, systems, items, outcome.deciding),
+        labels=label_rows(ending.labels, systems, items, ending.deciding),
         winner=systems[0] if decided else None,
         leader=None if tally.leader is None else systems[tally.leader],
         risk=None,
-        stop_reason=outcome.stop.kind,
-        stop_sentence=outcome.stop.sentence,
+        stop_reason=ending.stop.kind,
+        stop_sentence=ending.stop.sentence,
         more_judgments=more_judgments,
         mean=None if math.isnan(mean) else min(1.0, max(0.0, mean)),
         interval=interval,
@@ -177,8 +177,8 @@ def estimated_of(
     )
 
 
-def _cut_too_short(outcome: Ending[Ratings], least: int) -> bool:
+def _cut_too_short(ending: Ending[Ratings], least: int) -> bool:
     """Whether money or time ended the run before the minimum, or without an interval."""
-    tally = outcome.estimate.tally
-    cut = outcome.stop.kind in {StopKind.BUDGET, StopKind.DEADLINE}
-    return cut and (tally.judged < least or (tally.drawn and outcome.estimate.interval is None))
+    tally = ending.estimate.tally
+    cut = ending.stop.kind in {StopKind.BUDGET, StopKind.DEADLINE}
+    return cut and (tally.judged < least or (tally.drawn and ending.estimate.interval is None))

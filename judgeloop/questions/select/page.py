@@ -16,7 +16,7 @@ from judgeloop.methods.stopping.rule import points as show_points
 from judgeloop.methods.stopping.rule import show_gap
 from judgeloop.questions.select.result import Selection, Standing
 from judgeloop.report import facts as said
-from judgeloop.report.facts import DRAWN_WHOLE
+from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Chart, Curve, IntervalRow, Picture, Point, Role, Scale
 from judgeloop.report.words import count, one_in, shortened, stopped, visible
@@ -126,7 +126,7 @@ def _risk(result: Selection) -> str:
     if result.whole:
         return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
     if result.risk is None or result.setup.guarantee is None:
-        return "none is stated: how often such a name is wrong is not known"
+        return NO_RISK
     better = "is better by more than that" if result.gap else "is the best"
     if result.many:
         better += f" by comparisons with {_baseline(result)}"

@@ -25,7 +25,7 @@ from judgeloop.questions.select.result import Selection, SelectOptions, selected
 from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.page import Page
 from judgeloop.report.words import count
-from judgeloop.runs.drive import data_notes, setup_of
+from judgeloop.runs.begin import data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, looks_at_all
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
@@ -131,11 +131,11 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
 
     def left(self, ran: Ran[SelectSettings, Standings]) -> Left:
         """The comparisons without a verdict, and how many of them it is likely to take to name the best."""
-        run, outcome, notice = ran.run, ran.finished.outcome, self.notice(ran.run)
-        pool, usual, over = run.pool, _usual(run), outcome.stop.kind is not StopKind.DRY_RUN
+        run, ending, notice = ran.run, ran.finished.ending, self.notice(ran.run)
+        pool, usual, over = run.pool, _usual(run), ending.stop.kind is not StopKind.DRY_RUN
         every = len(pool) * (len(pool.systems) - 1)
-        found = judgments_to_name(outcome.asked, usual, run.limits, every=every, over=over)
-        done, against = {label.choice.key for label in outcome.labels}, outcome.estimate.tally.baseline
+        found = judgments_to_name(ending.asked, usual, run.limits, every=every, over=over)
+        done, against = {label.choice.key for label in ending.labels}, ending.estimate.tally.baseline
         left = [
             pool.query(position, (system, against))
             for position in range(len(pool))
@@ -152,12 +152,12 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
 
     def result_of(self, ran: Ran[SelectSettings, Standings]) -> Selection:
         """Where each system stands, and how many further judgments would name the best."""
-        run, parts, outcome = ran.run, ran.parts, ran.finished.outcome
+        run, parts, ending = ran.run, ran.parts, ran.finished.ending
         config, pool = run.config, run.pool
-        tally, baseline = outcome.estimate.tally, _baseline(config, run.inputs)
+        tally, baseline = ending.estimate.tally, _baseline(config, run.inputs)
         more = None
-        if outcome.winner is None and not self.notice(run):
-            more = more_to_name(outcome.asked, _usual(run), len(pool) * (len(pool.systems) - 1))
+        if ending.winner is None and not self.notice(run):
+            more = more_to_name(ending.asked, _usual(run), len(pool) * (len(pool.systems) - 1))
         scouted = scouted_items(len(tally.wins), baseline, len(pool))
         result = selected_of(
             ran.finished,
@@ -166,8 +166,8 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
                 baseline=None if scouted and not tally.queries else pool.systems[tally.baseline],
                 chosen_on=None if baseline is not None else scouted,
                 chosen_by=sum(
-                    label.choice.propensity is None and label.choice.key not in outcome.deciding
-                    for label in outcome.labels[: scouted * (len(tally.wins) - 1)]
+                    label.choice.propensity is None and label.choice.key not in ending.deciding
+                    for label in ending.labels[: scouted * (len(tally.wins) - 1)]
                     if tally.queries  # else the choice was cut short
                 ),
                 min_gap=config.min_gap,
@@ -177,7 +177,7 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
             items=pool.items,
             more_judgments=more,
         )
-        deciding = [label for label in outcome.labels if label.choice.key in outcome.deciding]
+        deciding = [label for label in ending.labels if label.choice.key in ending.deciding]
         return replace(
             result, course=page.course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(pool))
         )

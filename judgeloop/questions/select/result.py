@@ -195,15 +195,15 @@ def selected_of(
     items: Sequence[Item],
     more_judgments: int | None,
 ) -> Selection:
-    """Compute the result from a run's outcome.
+    """Compute the result from how a run ended.
 
     `items` are in the order of positions.
     """
-    outcome, systems = finished.outcome, setup.systems
-    tally = outcome.estimate.tally
-    certain = outcome.stop.kind is StopKind.ALL_JUDGED
-    rows = _standings(outcome, systems, setup.risk_threshold)
-    interval = outcome.estimate.interval
+    ending, systems = finished.ending, setup.systems
+    tally = ending.estimate.tally
+    certain = ending.stop.kind is StopKind.ALL_JUDGED
+    rows = _standings(ending, systems, setup.risk_threshold)
+    interval = ending.estimate.interval
     stated = interval is not None or certain
     bounded = certain or (tally.levels is not None and tally.queries > 0)
     gap = interval[1] if interval is not None else 0.0 if certain else None
@@ -213,19 +213,19 @@ def selected_of(
         data=data,
         counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
         spend=finished.spend,
-        labels=label_rows(outcome.labels, systems, items, outcome.deciding),
-        winner=None if outcome.winner is None else systems[outcome.winner],
+        labels=label_rows(ending.labels, systems, items, ending.deciding),
+        winner=None if ending.winner is None else systems[ending.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=outcome.estimate.risk if stated else None,
-        stop_reason=outcome.stop.kind,
-        stop_sentence=outcome.stop.sentence,
+        risk=ending.estimate.risk if stated else None,
+        stop_reason=ending.stop.kind,
+        stop_sentence=ending.stop.sentence,
         more_judgments=more_judgments,
         queries=tally.queries,
         standings=rows,
         gap=gap,
         near_best=tuple(row.system for row in rows if row.near_best) if bounded else None,
         win_rates_biased=not tally.drawn and tally.queries < tally.items,
-        level_since=None if outcome.belief is None else outcome.belief.level_since,
+        level_since=None if ending.belief is None else ending.belief.level_since,
     )
 
 
@@ -241,19 +241,19 @@ def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float |
     ]
 
 
-def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[Standing, ...]:
+def _standings(ending: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[Standing, ...]:
     """A row for every system: the winner, then systems that may be the best, then the others.
 
     Within these groups the order is by win rate. `risk` is that of each bound.
     """
-    tally, belief = outcome.estimate.tally, outcome.belief
+    tally, belief = ending.estimate.tally, ending.belief
     asked, bounds = tally.asked, bounds_of(tally, risk)
     rates = tally.rates if tally.queries else np.full(len(systems), np.nan)
-    best = tally.best if outcome.stop.kind is StopKind.ALL_JUDGED else []
+    best = tally.best if ending.stop.kind is StopKind.ALL_JUDGED else []
     near = tally.in_question if tally.levels is not None else np.isin(range(len(systems)), best)
     order = sorted(
         range(len(systems)),
-        key=lambda number: (number != outcome.winner, not near[number], -np.nan_to_num(rates[number])),
+        key=lambda number: (number != ending.winner, not near[number], -np.nan_to_num(rates[number])),
     )
     return tuple(
         Standing(

@@ -130,7 +130,7 @@ def test_a_run_cut_off_keeps_whole_rounds_and_states_its_gap(answered, before):
     choices = session.ask()
     answers = [oracle(scores)(choice) for choice in choices[:answered]]
     session.tell(answers, halt=StopReason(StopKind.BUDGET, "no money"))
-    outcome = session.outcome()
+    outcome = session.ending()
     assert outcome.asked == known + min(answered, len(choices)), "what was paid for is reported"
     whole = len(choices) if answered >= len(choices) else 0
     assert len(outcome.deciding) == known + whole

@@ -34,7 +34,7 @@ def cut(seed, rounds):
         session.tell([Verdict(scores[one.systems[0], one.position]) for one in asked])
     session.ask()
     session.tell([], halt=MONEY)
-    return session.outcome()
+    return session.ending()
 
 
 @pytest.mark.simulation

@@ -98,7 +98,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     )
 
 
-async def asked(
+async def conducted(
     session: Session[T],
     prepared: Prepared[Any],
     terms: Terms,
@@ -194,7 +194,7 @@ async def _answered(session: Session[T], prepared: Prepared[Any], judge: Judge) 
             assert not isinstance(reply.answer, Output), "a judge gives no output"
             answers.append(reply.answer)
         session.tell(answers)
-    return Finished(session.outcome(), Spend(), models=((),))
+    return Finished(session.ending(), Spend(), models=((),))
 
 
 def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
@@ -251,7 +251,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
         tier="; ".join(f"{judge.identity.name} at {text}" for judge, text in tiers if text),
         asked_anew="; ".join(
             f"{judge.identity.name} was asked anew, because {why}: give `version` to have its verdicts remembered"
-            for judge in config.asked
+            for judge in config.every_judge
             if not isinstance(judge, str) and (why := getattr(judge, "unknown", None))
         ),
         about=Population.ITEMS_LIKE_THESE if prepared.sampled else Population.THESE_ITEMS,
