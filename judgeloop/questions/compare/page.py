@@ -3,6 +3,7 @@
 Takes a `Comparison`. `report/svg.py` draws its pictures.
 """
 
+from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES

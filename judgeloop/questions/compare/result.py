@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import InputError, some
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import (
@@ -488,8 +489,8 @@ def result_of(
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     `bounds_by_draw` are the lower bounds of the gap, seen from each system, after each draw; None where items were
-    picked. `findings` are what is shown of each group; None if no group is tested. `before` is what earlier comparisons with the
-    baseline noted, and `searched` is as in the result.
+    picked. `findings` are what is shown of each group; None if no group is tested. `before` is what earlier
+    comparisons with the baseline noted, and `searched` is as in the result.
     """
     outcome, systems = finished.ending, setup.systems
     tally = outcome.estimate.tally
