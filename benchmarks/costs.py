@@ -1,12 +1,13 @@
 """What judgeloop itself takes: to print its help, and for a verdict without a network.
 
-    python benchmarks/costs.py [--repeats 15] [--judgments 5000]
+    python benchmarks/costs.py [--repeats 15] [--judgments 5000] [--in-flight 64 256] [--away 20]
 
 Help is compared with a Python that does nothing, in turns; each figure is the least of the repeats.
-A verdict is one of a run with 64 calls in flight, whose judge answers at once and costs money: its
+A verdict is one of a run with so many calls in flight, whose judge answers at once and costs money: its
 reservation, its sending, its verdict, and the choice of the next item, in a process that looks for garbage
 as seldom as the command does. Beside it stands how long the disk takes to keep four kilobytes, which each
-group of bookings waits for.
+group of bookings waits for. With `--away` the ledger is on a PostgreSQL server of this program's own, behind
+a line on which an answer takes at least so many milliseconds; of the processor only this program's part is counted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +40,11 @@ from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.papers.diffuse.rules import TieAware
 
-IN_FLIGHT, SYNCS = 64, 200
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from support.postgres import running
+
+SYNCS = 200
 COMMAND = str(Path(sys.executable).parent / "judgeloop")
 EMPTY = "an empty Python"
 COMMANDS = {
@@ -63,9 +71,9 @@ class AtOnce(BaseJudge):
         return Reply(Verdict(1.0, "why"), cost_p=1)
 
 
-async def judged(pool: Pool, folder: Path) -> None:
-    """Judge a whole pool, with a ledger on disk."""
-    ledger = open_ledger(folder / "ledger.sqlite")
+async def judged(pool: Pool, address: Path | str, in_flight: int) -> None:
+    """Judge a whole pool, with a ledger at this address."""
+    ledger = open_ledger(address)
     session = Session(
         items=len(pool),
         selector=Random(),
@@ -74,10 +82,42 @@ async def judged(pool: Pool, folder: Path) -> None:
         limits=Limits(len(pool), len(pool)),
         rng=np.random.default_rng(0),
     )
-    terms = Terms("run", order=Order.FIXED, budget_p=10**15, concurrency=IN_FLIGHT)
+    terms = Terms("run", order=Order.FIXED, budget_p=10**15, concurrency=in_flight)
     finished = await drive(session, pool, AtOnce(), ledger, terms)
     assert finished.ending.asked == len(pool)
     await ledger.aclose()
+
+
+@contextmanager
+def server(away_ms: float) -> Iterator[str]:
+    """Yield the address of a ledger on a server that is so many milliseconds away."""
+    with running() as near:
+        here, there = get_context("spawn").Pipe()
+        line = get_context("spawn").Process(target=delay, args=(there, str(near.folder), away_ms), daemon=True)
+        line.start()
+        ledger = near.ledger()
+        yield ledger.replace("@/", f"@127.0.0.1:{here.recv()}/").partition("?")[0]
+        line.kill()
+
+
+def delay(told: Connection, folder: str, away_ms: float) -> None:
+    """Pass on what a client and the server at the socket in `folder` say, half of the delay later each way."""
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(2**16):
+            asyncio.get_running_loop().call_later(away_ms / 2000, writer.write, data)
+        asyncio.get_running_loop().call_later(away_ms / 2000, writer.close)
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, forth = await asyncio.open_unix_connection(f"{folder}/.s.PGSQL.5432")
+        await asyncio.gather(pump(reader, forth), pump(back, writer))
+
+    async def serve() -> None:
+        listening = await asyncio.start_server(accept, "127.0.0.1", 0)
+        told.send(listening.sockets[0].getsockname()[1])
+        await listening.serve_forever()
+
+    asyncio.run(serve())
 
 
 def sync_ms(folder: Path) -> float:
@@ -106,20 +146,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--judgments", type=int, default=5000)
+    parser.add_argument("--in-flight", type=int, nargs="+", default=[64, 256])
+    parser.add_argument("--away", type=float, help="milliseconds to a server and back")
     arguments = parser.parse_args()
-    found = dict(helps(arguments.repeats))
+    found = dict(helps(arguments.repeats)) if arguments.repeats else {}
     for name, seconds in found.items():
         print(f"{name:<28}{1000 * seconds:>8.0f} ms{seconds / found[EMPTY]:>8.1f} times")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        synced = sync_ms(folder)
-        gc.set_threshold(NEW_OBJECTS)
-        began, processor = time.perf_counter(), time.process_time()
-        asyncio.run(judged(make_pool(arguments.judgments), folder))
-        each = (time.perf_counter() - began) / arguments.judgments
-        computed = (time.process_time() - processor) / arguments.judgments
-    print(f"a verdict, {IN_FLIGHT} in flight: {1000 * each:.2f} ms, {1000 * computed:.2f} of the processor")
-    print(f"to keep 4 kB on this disk: {synced:.2f} ms")
+    gc.set_threshold(NEW_OBJECTS)
+    for in_flight in arguments.in_flight:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            synced, file = sync_ms(folder), folder / "ledger.sqlite"
+            with nullcontext(str(file)) if arguments.away is None else server(arguments.away) as address:
+                began, processor = time.perf_counter(), time.process_time()
+                asyncio.run(judged(make_pool(arguments.judgments), address, in_flight))
+            each = (time.perf_counter() - began) / arguments.judgments
+            computed = (time.process_time() - processor) / arguments.judgments
+        print(
+            f"a verdict, {in_flight} in flight: {1000 * each:.2f} ms, {1000 * computed:.2f} of the processor", end="; "
+        )
+        print(f"to keep 4 kB on this disk: {synced:.2f} ms", flush=True)
 
 
 if __name__ == "__main__":

@@ -279,7 +279,7 @@ def _create(*, address: str | None, **given: Any) -> None:
 
 
 def _verify(**given: Any) -> None:
-    """Check whether the ledger is sound: the file, its tables, all sums, each verdict's checksum. Changes nothing.
+    """Check whether the ledger is sound: the file, its tables, all sums, all checksums. Changes nothing.
 
     Exit codes: 0 the ledger is sound, 1 it is damaged.
     """

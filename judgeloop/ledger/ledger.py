@@ -22,6 +22,7 @@ import asyncio
 import json
 import os
 import platform
+import time
 import uuid
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -146,6 +147,7 @@ RUN_P = "SELECT charged_p FROM runs WHERE id = :run"
 ANSWERS = """SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) AS answers_p, count(DISTINCT key) AS answers
     FROM attempts WHERE key = ANY(:keys) AND state = 'settled' AND charged_p > 0"""
 
+OPEN = "SELECT id, state FROM attempts WHERE run = :run AND ended IS NULL ORDER BY id"
 LEFT = "run = :run AND ended IS NULL AND opener <> :opener"
 LEFT_P = f"""SELECT {SUM.format("charged_p", "state = 'reserved'")}, {SUM.format("charged_p", "state = 'sent'")}
     FROM attempts WHERE {LEFT}"""
@@ -160,10 +162,11 @@ UNKNOWN = f"""SELECT * FROM attempts WHERE state = 'abandoned' AND charged_p > 0
 SETTLE_UNKNOWN = f"""UPDATE attempts SET state = :state, ended = '{End.RECONCILED}', charged_p = :cost_p,
     outcome = :outcome, request_id = :request, ended_at = :now WHERE id = :id AND state = 'abandoned'"""
 KEEP_TEXT = "INSERT INTO judged (digest, text) VALUES (:digest, :text) ON CONFLICT (digest) DO NOTHING"
-KEEP_RESULT = """INSERT INTO results (run, created_at, headline, text, document, digests)
-    VALUES (:run, :now, :headline, :text, :document, :digests) ON CONFLICT (run) DO UPDATE SET
+KEEP_RESULT = """INSERT INTO results (run, created_at, headline, text, document, digests, headline_crc, crc)
+    VALUES (:run, :now, :headline, :text, :document, :digests, :headline_crc, :crc) ON CONFLICT (run) DO UPDATE SET
     created_at = CASE WHEN results.headline = excluded.headline THEN results.created_at ELSE excluded.created_at END,
-    headline = excluded.headline, text = excluded.text, document = excluded.document, digests = excluded.digests"""
+    headline = excluded.headline, text = excluded.text, document = excluded.document, digests = excluded.digests,
+    headline_crc = excluded.headline_crc, crc = excluded.crc"""
 SET_BUDGET = f"""INSERT INTO budgets (name, limit_p, per, day_starts, since)
     VALUES (:name, :limit_p, :per, :day_starts, '{ANEW}') ON CONFLICT (name) DO UPDATE SET limit_p = excluded.limit_p,
     per = excluded.per, day_starts = excluded.day_starts, since = CASE WHEN budgets.per = excluded.per
@@ -189,6 +192,8 @@ class Ledger:
         self._named = [BUDGETS] if self._names else []
         self._calls = count()
         self._begun: set[str] = set()  # runs that are known to have a row
+        # Runs of others without a lock, with what is open of them, and since when that is seen.
+        self._free_since: dict[str, tuple[object, float]] = {}
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """The verdicts recorded under `keys`; a key without a verdict is left out."""
@@ -235,7 +240,6 @@ class Ledger:
             "budget_p": budget_p,
             "instead": instead.attempt if instead else 0,
             "first": groups[0][0].key if groups and groups[0] else "",
-            "rows": rows,
         }
 
         def granted(found: Sequence[Found]) -> list[list[Ticket]]:
@@ -259,8 +263,10 @@ class Ledger:
 
         first = [ROLL] if run in self._begun else [BEGIN_RUN, ROLL]
         begin = len(first)
-        statements = [*first, RESERVE, LAST, *([GIVE_BACK] if instead and groups else []), *self._named]
-        tickets = await self._do(Batch([(one, values) for one in statements], granted))
+        after = [LAST, *([GIVE_BACK] if instead and groups else []), *self._named]
+        statements = [(one, values) for one in first]
+        statements += [(RESERVE, values | {"rows": rows}), *((one, values) for one in after)]
+        tickets = await self._do(Batch(statements, granted))
         self._begun.add(run)  # only now is it on disk
         return tickets
 
@@ -303,11 +309,21 @@ class Ledger:
         self._check_budgets(db.execute(BUDGETS, {"charge_to": self._charge_to}))
         return balances(db, self._charge_to)
 
-    def _recovered(self, db: Connection, run: str) -> bool:
-        """Close what dead processes left open of a run; return False if a process works on it."""
+    def _recovered(self, db: Connection, run: str, *, at_once: bool = False) -> bool:
+        """Close what dead processes left open of a run; return False if a process works on it.
+
+        A process whose connection to a server broke lives without its lock until it has connected again: it is
+        waited for, unless `at_once`.
+        """
         if not db.lock(run, 0):
+            self._free_since.pop(run, None)
             return False
         try:
+            now, open_ = time.monotonic(), db.execute(OPEN, {"run": run}).rows
+            if (seen := self._free_since.get(run)) is None or seen[0] != open_:
+                seen = self._free_since[run] = open_, now  # it has booked since, so it lived
+            if not at_once and now - seen[1] < db.grace_s:
+                return False
             recover(db, run, self._opener)
         finally:
             db.unlock(run)
@@ -479,8 +495,10 @@ class Ledger:
                 ),
                 kept=int(not same),
             )
+            digests = json.dumps(list(result.texts))
             values = {"headline": result.headline, "text": result.text, "document": result.document}
-            db.execute(KEEP_RESULT, {"run": run, "digests": json.dumps(list(result.texts)), **values})
+            crcs = {"headline_crc": checksum(result.headline), "crc": checksum(result.text, result.document, digests)}
+            db.execute(KEEP_RESULT, {"run": run, "digests": digests, **values, **crcs})
 
         self._writer.do(book)
 
@@ -513,7 +531,7 @@ class Ledger:
         """
         open_ = self._writer.do(lambda db: db.execute("SELECT DISTINCT run FROM attempts WHERE ended IS NULL").rows)
         for (run,) in open_:
-            self._writer.do(partial(self._recovered, run=run))
+            self._writer.do(partial(self._recovered, run=run, at_once=True))
         return list(map(recorded, self._writer.do(lambda db: db.execute(UNKNOWN).rows)))
 
     def settle_unknown(self, settlements: Sequence[Settlement]) -> None:
@@ -585,18 +603,18 @@ def settling(ticket: Ticket, reply: Reply) -> list[Statement]:
     if isinstance(answer, Output):
         names = ("text", "failed", "tokens", "seconds", "model")
         known = {name: getattr(answer, name) for name in names} | {"id": ticket.attempt, "cut": int(answer.cut)}
-        known["crc"] = checksum(ticket.key, answer.text, answer.failed)
+        known["crc"] = checksum(ticket.key, answer.text, answer.failed, known["cut"])
         return [(SETTLE, values), (KEEP_OUTPUT, known | under), (OUTPUTS, under)]
     return [(SETTLE, values)]
 
 
 def checksum(*values: object) -> int:
-    """What shows that an answer is as it was written: disks rot, and it is used for months."""
+    """What shows that an answer or a result is as it was written: disks rot, and it is used for months."""
     return zlib.crc32(json.dumps(values).encode())
 
 
 def changed(what: str, key: str) -> DamagedLedgerError:
-    """The error for an answer that is not as it was written."""
+    """The error for what is not as it was written."""
     return DamagedLedgerError(
         f"the {what} {key} was changed after it was written, and is not used; restore the ledger from a copy, or name "
         "another (`ledger`): `judgeloop ledger verify` lists all of them"
@@ -626,7 +644,7 @@ def outputs_of(found: Found) -> dict[str, Output]:
     """
     outputs = {}
     for key, text, failed, cut, cost_p, tokens, seconds, model, created_at, crc in found.rows:
-        if crc != checksum(key, text, failed):
+        if crc != checksum(key, text, failed, cut):
             raise changed("output", key)
         outputs[key] = Output(text, failed, bool(cut), cost_p, tokens, seconds, model, created_at)
     return outputs

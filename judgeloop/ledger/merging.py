@@ -11,6 +11,7 @@ interrupted is repeated: what is here is not taken again, and merging twice chan
 """
 
 import json
+import re
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +24,7 @@ from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
 from judgeloop.ledger.ledger import ROLL
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
 from judgeloop.ledger.records import ORIGIN
-from judgeloop.ledger.schema import TOKENS
+from judgeloop.ledger.schema import TABLES, TOKENS
 from judgeloop.ledger.sqlite import errors_of_reading
 from judgeloop.ledger.upkeep import TAKEN, inspected, opened_to_read
 from judgeloop.ledger.writer import Connection, Statement, Writer
@@ -31,14 +32,11 @@ from judgeloop.ledger.writer import Connection, Statement, Writer
 ORIGIN_DIGITS = 12  # of the id of a ledger, in the names of its runs
 LONGEST = 2**26  # bytes of a text that is read; a longer one is refused by its declared length
 ROWS, CHARACTERS = 2_000, 2**22  # of a chunk, the larger of which ends it
+# The columns of texts of each table.
 TEXTS = {
-    "attempts": ("item_id", "note", "outcome"),
-    "verdicts": ("reason",),
-    "disputed": ("reason",),
-    "outputs": ("text",),
-    "results": ("headline", "text", "document", "digests"),
-    "judged": ("text",),
-    "runs": ("note",),
+    statement.split()[2]: re.findall(r"(\w+) TEXT\b", statement)
+    for statement in TABLES
+    if statement.startswith("CREATE TABLE")
 }
 
 COLUMNS = (
@@ -66,9 +64,9 @@ OUTPUTS = """SELECT a.id, a.opener, o.cost_p, o.key, o.text, o.failed, o.cut, o.
 ADD_OUTPUT = """INSERT INTO outputs (attempt, cost_p, key, text, failed, cut, tokens, seconds, model, created_at,
         crc)
     VALUES (:attempt, :cost_p, :key, :text, :failed, :cut, :tokens, :seconds, :model, :created_at, :crc)"""
-RESULTS = "SELECT run, created_at, headline, text, document, digests FROM results ORDER BY seq"
-ADD_RESULT = """INSERT INTO results (run, created_at, headline, text, document, digests)
-    VALUES (:run, :created_at, :headline, :text, :document, :digests)"""
+RESULTS = "SELECT run, created_at, headline, text, document, digests, headline_crc, crc FROM results ORDER BY seq"
+ADD_RESULT = """INSERT INTO results (run, created_at, headline, text, document, digests, headline_crc, crc)
+    VALUES (:run, :created_at, :headline, :text, :document, :digests, :headline_crc, :crc)"""
 ADD_TEXT = "INSERT INTO judged (digest, text) VALUES (:digest, :text) ON CONFLICT (digest) DO NOTHING"
 
 
@@ -126,8 +124,9 @@ def merge(
 
 
 def where(address: Address) -> object:
-    """What two names of one ledger have in common."""
-    return server_of(address) or Path(str(address)).resolve()
+    """What two names of one ledger have in common; a server's database is the same for all roles."""
+    server = server_of(address)
+    return Path(str(address)).resolve() if server is None else (*server.place.values(), server.dbname or server.user)
 
 
 @contextmanager

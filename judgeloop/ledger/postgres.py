@@ -44,6 +44,7 @@ from judgeloop.ledger.writer import Batch, Done, Found, Job, Statement, Values
 
 SLOWEST_S = 3.0  # between two attempts to connect
 PAUSE_S = 0.02
+LOOK_S = 0.3  # who looks whether a run is worked on holds its lock for an instant
 AT_ONCE = 200  # rows in a chunk of a long result
 HELD = """SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
     AND classid::bigint = %s AND objid::bigint = %s
@@ -56,6 +57,7 @@ class PostgresConnection:
     """A connection to a ledger's database, which is made again if it breaks."""
 
     time = NOW  # in SQL
+    grace_s = PATIENCE_S  # a connection that broke is made again with the next booking
 
     def __init__(self, address: PostgresAddress, *, read_only: bool = False) -> None:
         """Connect.
@@ -241,10 +243,8 @@ class PostgresConnection:
             raise LostError(str(error)) from error
         # The server may still have the session, and with it the locks.
         self._raw.execute(END_OLD, (old, self._name))
-        for run in sorted(self._locks):
-            if not self._ask("SELECT pg_try_advisory_lock(%s)", self._number_of(run)):
-                self._locks.discard(run)
-                self._lost.add(run)
+        held, self._locks = self._locks, set()
+        self._lost |= {run for run in sorted(held) if not self.lock(run, LOOK_S)}
 
     def _answered(self) -> Sequence[Done] | None:
         """The results of a commit that was not answered, if it took place."""

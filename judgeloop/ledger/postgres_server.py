@@ -3,6 +3,7 @@
 Returns connections of psycopg with the settings that a ledger needs.
 """
 
+import logging
 import os
 import re
 import socket
@@ -21,6 +22,9 @@ from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
 from judgeloop.ledger.postgres_address import VERIFIED, PostgresAddress, is_loopback
 from judgeloop.ledger.schema import FUNCTIONS, ROLES, VERSION, for_postgres
 from judgeloop.ledger.sqlite import now, other_version
+
+# What it warns of, such as a pipeline that ends with its connection, is an error here.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 Raw = psycopg.Connection[Any]
 OLDEST = 14  # the version of the server

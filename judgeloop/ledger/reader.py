@@ -7,10 +7,10 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, final
 
-from judgeloop.core.keys import KeyedJudge, KeyIngredients
+from judgeloop.core.keys import KeyedJudge, KeyIngredients, digest
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import JudgeIdentity, Usage
-from judgeloop.ledger.ledger import balances, note_of, recorded
+from judgeloop.ledger.ledger import balances, changed, checksum, note_of, recorded
 from judgeloop.ledger.records import ORIGIN, Balance, Charged, End, KeptResult, RecordedAttempt, RecordedRun, Request
 from judgeloop.ledger.writer import Connection, Values
 
@@ -63,14 +63,33 @@ class LedgerReader:
         return {run for run in runs if self._db.is_locked(run)}
 
     def headlines(self) -> dict[str, str]:
-        """The decisions of all runs that have a result, by run."""
-        return dict(self._rows("SELECT run, headline FROM results"))
+        """The decisions of all runs that have a result, by run.
+
+        Raises:
+            DamagedLedgerError: one is not as it was written.
+        """
+        found = {}
+        for run, headline, crc in self._rows("SELECT run, headline, headline_crc FROM results"):
+            if crc != checksum(headline):
+                raise changed("result of the run", run)
+            found[run] = headline
+        return found
 
     def result(self, run: str) -> KeptResult | None:
-        """The result of a run with its texts; None if it has none."""
+        """The result of a run with its texts; None if it has none.
+
+        Raises:
+            DamagedLedgerError: it is not as it was written, or one of its texts is not.
+        """
         for row in self._rows("SELECT * FROM results WHERE run = :run", {"run": run}):
+            said = row["text"], row["document"], row["digests"]
+            if (row["headline_crc"], row["crc"]) != (checksum(row["headline"]), checksum(*said)):
+                raise changed("result of the run", run)
             named = "SELECT digest, text FROM judged WHERE digest = ANY(:keys)"
             texts = dict(self._rows(named, {"keys": json.loads(row["digests"])}))
+            for name, text in texts.items():
+                if digest(text) != name:
+                    raise changed("judged text", name)
             return KeptResult(row["headline"], row["text"], row["document"], texts, row["created_at"])
         return None
 

@@ -58,10 +58,11 @@ TABLES = (
     seconds DOUBLE PRECISION NOT NULL, model TEXT NOT NULL, created_at TEXT NOT NULL, crc BIGINT NOT NULL,
     CHECK ((text IS NULL) = (failed <> '')))""",
     "CREATE INDEX outputs_by_key ON outputs (key)",
-    # `digests`: those of its texts, as a JSON list.
+    # `digests`: those of its texts, as a JSON list. `headline_crc` is apart: a list of runs reads headlines alone.
     """CREATE TABLE results (
     seq {serial}, run TEXT NOT NULL UNIQUE REFERENCES runs (id), created_at TEXT NOT NULL,
-    headline TEXT NOT NULL, text TEXT NOT NULL, document TEXT NOT NULL, digests TEXT NOT NULL)""",
+    headline TEXT NOT NULL, text TEXT NOT NULL, document TEXT NOT NULL, digests TEXT NOT NULL,
+    headline_crc BIGINT NOT NULL, crc BIGINT NOT NULL)""",
     "CREATE TABLE judged (seq {serial}, digest TEXT NOT NULL UNIQUE, text TEXT NOT NULL)",
     # `since`: when the latest period began that was drawn on; the budget without a name is that of every run.
     f"""CREATE TABLE budgets (

@@ -37,6 +37,8 @@ ROWS = re.compile(r"json_to_recordset\(CAST\(:(\w+) AS json\)\)\s+AS (\w+)\(([^)
 class SqliteConnection:
     """A connection to a ledger's file, with the locks of runs that it holds."""
 
+    grace_s = 0.0  # only the end of its process gives a lock back
+
     def __init__(self, database: Path | str, *, uri: bool = False) -> None:
         """Open the file; nothing is read or written yet."""
         self.place, self.ledger = str(database), ""

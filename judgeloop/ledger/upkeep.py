@@ -2,7 +2,7 @@
 
 import sqlite3
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,6 +10,7 @@ from json import loads
 from pathlib import Path
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.keys import digest
 from judgeloop.ledger.ledger import DRAWN, checksum
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
 from judgeloop.ledger.records import End
@@ -20,6 +21,15 @@ from judgeloop.ledger.writer import Connection
 TAKEN = "from "  # begins the opener of an attempt that was taken from another ledger (`merging.py`)
 COUNTED = ("runs", "attempts", "verdicts", "disputed", "outputs", "results", "judged", "budgets")
 ANSWERS = ("verdicts", "disputed", "outputs")
+# Each table with a checksum, that column and those that it is of, and how it is made.
+CHECKED: tuple[tuple[str, str, Callable[..., object]], ...] = (
+    ("verdicts", "crc, key, score, reason, probabilities", checksum),
+    ("disputed", "crc, key, score, reason, probabilities", checksum),
+    ("outputs", "crc, key, text, failed, cut", checksum),
+    ("results", "headline_crc, headline", checksum),
+    ("results", "crc, text, document, digests", checksum),
+    ("judged", "digest, text", digest),
+)
 # What the triggers keep, and what it is once more: each finds what differs.
 RUNS_THAT_DIFFER = """SELECT id FROM runs WHERE charged_p <>
     (SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE attempts.run = runs.id)"""
@@ -44,7 +54,7 @@ class Inspection:
 
 
 def verify(address: Address) -> Inspection:
-    """Check the file, the tables, the sums of what was charged, and the checksum of each verdict.
+    """Check the file, the tables, the sums of what was charged, and the checksum of each answer and result.
 
     Raises:
         InputError: there is no such ledger.
@@ -90,11 +100,9 @@ def inspected(db: Connection) -> Inspection:
         for table in ANSWERS:
             lost = db.execute(WITHOUT_ATTEMPT.format(table=table)).rows
             problems += [f"row {seq} of {table} has no attempt with its key" for (seq,) in lost]
-        checked = "key, score, reason, probabilities"
-        for table, columns in {"verdicts": checked, "disputed": checked, "outputs": "key, text, failed"}.items():
-            stored = f"SELECT seq, {columns}, crc FROM {table}"
-            for seq, *values, crc in db.stream(stored):
-                if crc != checksum(*values):
+        for table, columns, crc_of in CHECKED:
+            for seq, crc, *values in db.stream(f"SELECT seq, {columns} FROM {table}"):
+                if crc != crc_of(*values):
                     problems.append(f"row {seq} of {table} is not as it was written (its checksum does not match)")
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         problems.append(f"SQLite: {error}")
@@ -215,7 +223,7 @@ def _forget_verdicts(db: Connection, before: str) -> int:
         db.execute(OLD_VERDICTS.format(table=table), {"before": before}).count for table in ("verdicts", "disputed")
     )
     db.execute("DELETE FROM results WHERE created_at < :before", {"before": before})
-    named = {digest for (digests,) in db.execute("SELECT digests FROM results").rows for digest in loads(digests)}
-    every = {digest for (digest,) in db.execute("SELECT digest FROM judged").rows}
+    named = {one for (digests,) in db.execute("SELECT digests FROM results").rows for one in loads(digests)}
+    every = {one for (one,) in db.execute("SELECT digest FROM judged").rows}
     db.execute("DELETE FROM judged WHERE digest = ANY(:digests)", {"digests": sorted(every - named)})
     return gone

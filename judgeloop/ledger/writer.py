@@ -48,6 +48,7 @@ class Connection(Protocol):
 
     place: str
     ledger: str  # the random id that it was made with
+    grace_s: float  # how long the lock of a run may be free while its process lives
 
     def execute(self, statement: str, values: Values = ..., /) -> Found:
         """Carry out a statement."""

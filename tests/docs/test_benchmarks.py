@@ -47,8 +47,8 @@ EMBEDDING = {
     "hidden_states": "{data}/tiny-lm/model --prompts 10 --plain 5",
     "symbols_lm": "{out} --steps 1",
 }
-# Not run here: other tools, which their own environments need; what tests/faults/test_beside.py runs.
-APART = {"beside", "beside_jobs"}
+# Not run here: other tools, which their own environments need; what tests/faults/ runs.
+APART = {"beside", "beside_jobs", "storms"}
 
 
 def test_every_benchmark_that_a_page_names_has_an_input():
@@ -73,6 +73,18 @@ def test_a_benchmark_ends_well_with_its_smallest_input(name, tmp_path, request):
     started(name, SMALLEST[name], tmp_path, data)
     if name == "results":  # which has made a replay
         started("diffuse_pictures", "{out}/ablation-lexical", tmp_path)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("growth", "--judgments --items --rules sequential --verdicts --on-server 400"),
+        ("costs", "--repeats 0 --judgments 20 --in-flight 8 --away 5"),
+    ],
+)
+def test_a_benchmark_measures_a_server_too(name, arguments, tmp_path, postgres):
+    started(name, arguments, tmp_path)
 
 
 @pytest.mark.processes

@@ -26,6 +26,7 @@ from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
+from judgeloop.ledger.postgres import PostgresConnection
 from judgeloop.ledger.records import Reservation
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
@@ -135,7 +136,9 @@ def test_of_two_runs_that_hold_money_only_the_earlier_waits_for_the_other(opened
     asyncio.run(story())
 
 
-def test_what_a_dead_process_never_sent_is_given_back_to_who_needs_it(opened):
+def test_what_a_dead_process_never_sent_is_given_back_to_who_needs_it(opened, monkeypatch):
+    monkeypatch.setattr(PostgresConnection, "grace_s", 0.0)
+
     async def story():
         dead, ledger = opened(), opened()
         sent, _ = [(await dead.reserve("dead", wanted(key), None))[0][0] for key in ("sent", "never sent")]

@@ -136,6 +136,12 @@ def test_a_ledger_is_no_source_of_itself(siblings):
         merge(one, [one.parent / "." / one.name])
 
 
+def test_a_server_is_no_source_of_itself_under_another_role(postgres):
+    owners = postgres.ledger()
+    with pytest.raises(InputError, match="is the ledger itself"):
+        merge(owners, [owners.replace("//owner@", "//looking@")])
+
+
 CHILD = """
 import sys
 from judgeloop.ledger import merging
@@ -172,11 +178,13 @@ def test_a_merge_that_is_killed_is_ended_by_the_next(pair, after):
     assert verify(target).rows["attempts"] == 65
 
 
-def test_a_text_that_is_too_long_is_refused_before_it_is_read(pair, monkeypatch):
+@pytest.mark.parametrize("where", ["judged.text", "verdicts.probabilities", "attempts.request_id", "runs.note"])
+def test_a_text_that_is_too_long_is_refused_before_it_is_read(pair, monkeypatch, where):
     source, target = pair
     write(source, {"a": 1.0})
     monkeypatch.setattr(merging, "LONGEST", 2**16)
+    table, column = where.split(".")
     with opened(source) as connection:
-        connection.execute(f"UPDATE judged SET text = '{'x' * 2**17}' WHERE seq = 1")
+        connection.execute(f"UPDATE {table} SET {column} = '{'x' * 2**17}'")
     with pytest.raises(NoLedgerError, match="which judgeloop never writes"):
         merge(target, [source])

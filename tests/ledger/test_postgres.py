@@ -15,14 +15,17 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from support.booked import known, write
 from support.database import opened
 from support.patience import PATIENCE_S
 from support.postgres import ROLES, running
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
+from judgeloop.core.keys import digest
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import opening, postgres
+from judgeloop.ledger.merging import merge
 from judgeloop.ledger.opening import create_ledger, is_ledger, open_ledger, open_reader, place_of
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.ledger.postgres_server import escaped, restored
@@ -148,6 +151,31 @@ async def test_who_lost_its_run_to_another_process_sends_nothing_and_settles(led
 
 
 @pytest.mark.anyio
+async def test_who_waits_for_a_call_does_not_take_a_process_whose_connection_broke_for_dead(ledger_at, monkeypatch):
+    monkeypatch.setattr(postgres.PostgresConnection, "grace_s", 0.5)
+    one, other = open_ledger(ledger_at), open_ledger(ledger_at)
+    with one.only_run("run"):
+        ((sent,),) = await one.reserve("run", wanted("k"), None)
+        await one.sending(sent)
+        ((unsent,),) = await one.reserve("run", wanted("unsent"), None)
+        with opened(ledger_at) as connection:
+            connection.execute(f"{END_THEM} AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')")
+        ((waits,),) = await other.reserve("other run", wanted("k"), None)
+        assert (await other.sending(waits)).busy == "run"
+        assert not (await one.sending(unsent)).busy, "it has connected again, and is what it was"
+        await asyncio.sleep(0.6)
+        assert (await other.sending(waits)).busy == "run", "it has its lock"
+    assert (await other.sending(waits)).busy == "run", "since a moment only"
+    await asyncio.sleep(0.6)
+    await one.reserve("run", wanted("more"), None)
+    assert (await other.sending(waits)).busy == "run", "it has booked meanwhile"
+    await asyncio.sleep(0.6)
+    assert not (await other.sending(waits)).busy
+    await one.aclose()
+    await other.aclose()
+
+
+@pytest.mark.anyio
 async def test_a_server_that_is_gone_is_one_clear_error(ledger_at, monkeypatch):
     monkeypatch.setattr(postgres, "PATIENCE_S", 0.2)
     with running() as server:
@@ -175,9 +203,10 @@ async def test_texts_with_nul_come_back_as_they_were(ledger_at):
     ledger = open_ledger(ledger_at)
     await bought(ledger)
     assert (await ledger.verdicts(["k"]))["k"].reason == "why k \0 \ue000 \ue0000"
-    ledger.keep("run", KeptResult("h\0", "t", "{}", {"d": "judged \0"}))
+    texts = {digest("judged \0"): "judged \0"}
+    ledger.keep("run", KeptResult("h\0", "t", "{}", texts))
     with open_reader(ledger_at) as reader:
-        assert reader.result("run").texts == {"d": "judged \0"}
+        assert reader.result("run").texts == texts
     await ledger.aclose()
 
 
@@ -255,6 +284,7 @@ COMMANDS = {
     (*COMPARE, "metric:rouge1"): "writer",
     ("budget", "set", "7"): "owner",
     ("budget", "remove"): "owner",
+    ("ledger", "prune", "--older-than", "30", "--verdicts"): "owner",
 }
 
 
@@ -273,6 +303,58 @@ def test_each_command_under_each_role(postgres, incidents, tmp_path, role):
         else:
             assert done.exit_code == 1, command
             assert "permission denied" in done.stderr
+
+
+# What a reader may not do, and a writer either: nobody but the owner changes what a judge said, or raises a budget.
+READERS = (
+    "INSERT INTO runs (id, created_at) VALUES ('r', '')",
+    "UPDATE attempts SET charged_p = 0",
+    "DELETE FROM attempts",
+    "UPDATE results SET headline = ''",
+)
+WRITERS = (
+    "UPDATE verdicts SET score = 0",
+    "DELETE FROM verdicts",
+    "DELETE FROM outputs",
+    "UPDATE outputs SET text = ''",
+    "INSERT INTO disputed (attempt, key, score, reason, crc) VALUES (1, 'k', 1, '', 0)",
+    "UPDATE judged SET text = ''",
+    "DELETE FROM results",
+    "UPDATE budgets SET limit_p = 10",
+    "INSERT INTO budgets (name, limit_p, per, day_starts) VALUES ('x', 1, 'day', '')",
+    "DELETE FROM budgets",
+    "DELETE FROM runs",
+    "UPDATE about SET id = ''",
+    "ALTER TABLE attempts DISABLE TRIGGER charge",
+    "CREATE TABLE judgeloop.more (x INTEGER)",
+    "TRUNCATE attempts",
+)
+
+
+@pytest.mark.parametrize("role", ["reader", "writer"])
+def test_a_role_cannot_change_what_is_not_its_own(postgres, role):
+    address = postgres.ledger()
+    write(address, {"a": 1.0}, outputs=["o"], limit_p=1_000)
+    for statement in WRITERS if role == "writer" else READERS + WRITERS:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), opened(as_role(address, role)) as connection:
+            connection.execute(statement)
+
+
+def test_a_writer_merges_until_verdicts_differ(postgres, tmp_path):
+    address, mine, other = postgres.ledger(), tmp_path / "mine.sqlite", tmp_path / "other.sqlite"
+    write(address, {"a": 1.0})
+    write(mine, {"a": 1.0, "b": 1.0})
+    write(other, {"a": 0.0, "c": 1.0})
+    assert merge(as_role(address, "writer"), [mine])[0].verdicts == 1
+    with pytest.raises(LedgerError, match="permission denied"):
+        merge(as_role(address, "writer"), [other])
+    assert known(address, "abc") == {"a": 1.0, "b": 1.0}, "nothing of the chunk that it may not take"
+    assert len(merge(address, [other])[0].disputed) == 1
+    assert known(address, "abc") == {"b": 1.0, "c": 1.0}
+
+
+def as_role(address, role):
+    return address.replace("//owner@", f"//{ROLES[role]}@")
 
 
 def call(address, *given):

@@ -12,7 +12,7 @@ from support.booked import key_of, write
 from support.database import opened
 
 from judgeloop.core.errors import DamagedLedgerError, LedgerError
-from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.upkeep import verify
 
 ITEMS = {f"k{number}": 1.0 for number in range(40)}
@@ -42,6 +42,48 @@ def test_a_verdict_that_was_changed_is_not_used(address, change):
     with pytest.raises(DamagedLedgerError, match="was changed after it was written"):
         scores(address)
     assert [problem.partition(" is not")[0] for problem in verify(address).problems] == ["row 7 of verdicts"]
+
+
+@pytest.mark.parametrize("change", ["text = 'other'", "failed = 'other', text = NULL", "cut = 1", "crc = crc + 1"])
+def test_an_output_that_was_changed_is_not_used(address, change):
+    async def look():
+        ledger = open_ledger(address)
+        try:
+            return await ledger.outputs(["o"])
+        finally:
+            await ledger.aclose()
+
+    write(address, {}, outputs=["o"])
+    assert len(asyncio.run(look())) == 1
+    with opened(address) as connection:
+        connection.execute(f"UPDATE outputs SET {change}")
+    with pytest.raises(DamagedLedgerError, match="was changed after it was written"):
+        asyncio.run(look())
+    assert [problem.partition(" is not")[0] for problem in verify(address).problems] == ["row 1 of outputs"]
+
+
+@pytest.mark.parametrize(
+    ("table", "change"),
+    [
+        ("results", "headline = 'old is better'"),
+        ("results", "headline_crc = headline_crc + 1"),
+        ("results", "text = 'other'"),
+        ("results", "document = '{ }'"),
+        ("results", "digests = '[]'"),
+        ("results", "crc = crc + 1"),
+        ("judged", "text = 'other'"),
+    ],
+)
+def test_a_result_that_was_changed_is_not_shown(address, table, change):
+    write(address, ITEMS)
+    with opened(address) as connection:
+        connection.execute(f"UPDATE {table} SET {change} WHERE seq = 1")
+    with open_reader(address) as reader:
+        with pytest.raises(DamagedLedgerError, match="was changed after it was written"):
+            reader.result("night")
+        with pytest.raises(DamagedLedgerError) if "headline" in change else contextlib.nullcontext():
+            assert reader.headlines() == {"night": "new is better"}
+    assert [problem.partition(" is not")[0] for problem in verify(address).problems] == [f"row 1 of {table}"]
 
 
 def test_flipped_bits_give_no_false_verdict(tmp_path):

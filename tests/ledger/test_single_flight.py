@@ -19,6 +19,7 @@ from support.patience import PATIENCE_S
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.records import Abstention, Reply, Verdict
 from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.ledger.postgres import PostgresConnection
 from judgeloop.ledger.records import End, Reservation
 from judgeloop.ledger.sqlite import locks_of
 
@@ -67,7 +68,8 @@ async def test_when_the_other_call_brings_no_verdict_this_one_is_sent(two, way):
 
 
 @pytest.mark.anyio
-async def test_a_call_of_a_process_that_died_is_not_waited_for(address):
+async def test_a_call_of_a_process_that_died_is_not_waited_for(address, monkeypatch):
+    monkeypatch.setattr(PostgresConnection, "grace_s", 0.0)
     one, other = open_ledger(address), open_ledger(address)
     await one.sending(await ticket_of(one, "one"))  # without the lock of its run
     assert not (await other.sending(await ticket_of(other, "other"))).busy

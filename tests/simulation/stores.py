@@ -114,6 +114,8 @@ class FaultyConnection(SqliteConnection):
 class FaultyServerConnection(PostgresConnection):
     """A connection to a server, of a process that may die, or that may break."""
 
+    grace_s = 0.0  # the time of the ledger is not that of the world
+
     def __init__(self, address: PostgresAddress, *, read_only: bool = False) -> None:
         self.life = LIFE.get(None)
         self.fault = PLANS.of(self.life)

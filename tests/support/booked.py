@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from judgeloop.core.keys import KeyIngredients
+from judgeloop.core.keys import KeyIngredients, digest
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Reply, Verdict
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.periods import MIDNIGHT
@@ -61,7 +61,7 @@ def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, limi
             await ledger.settle(ticket, reply)
         for ticket in await sent([f"unknown{number}" for number in range(unknown)]):
             await ledger.abandon(ticket, End.TIMED_OUT, "timed out")
-        texts = {"digest of a": "a", f"digest of {name}": name}
+        texts = {digest(text): text for text in ("a", name)}
         ledger.keep(run, KeptResult("new is better", "text", "{}", texts))
         await sent([f"open{number}" for number in range(in_flight)])
         await ledger.aclose()
