@@ -40,6 +40,7 @@ from support.control_chances import chances
 RISK, LIMIT, GAP, CHUNK = 0.1, 200, 0.1, 1000
 LIKE, THESE = "items like these", "these items"
 TIES = (0.0, 0.3, 0.7, 0.95)
+GAP_TIES = (0.0, 0.3, 0.7, 0.85)  # what a gap of 0.1 leaves room for
 MIXES = ((0.5, 0.5), (0.45, 0.25), (0.2, 0.1))  # wins and losses
 Draws = NDArray[np.int8]  # shape (runs, draws)
 Ints = NDArray[np.int64]
@@ -103,7 +104,7 @@ def about_gaps(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     for claim, asked, gap, side in ASKED:
         for items in (None, 200, 805):
             rule = Bets(RISK, items or UNLIMITED, LIMIT, **asked)
-            for ties in TIES:
+            for ties in GAP_TIES:
                 preferences = drawn(rng, runs, ((1 - ties + gap) / 2, (1 - ties - gap) / 2), items)
                 said = f"a gap of {gap:+g}, {ties:.0%} ties" + (f", {items} items" if items else "")
                 found = int((given(rule, preferences)[0] == side).sum())
@@ -113,7 +114,7 @@ def about_gaps(runs: int, rng: np.random.Generator) -> Iterator[Row]:
 def near(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """Systems that are just so far apart are said to be no different."""
     for about, items in ((LIKE, None), (THESE, 200)):
-        for ties in TIES:
+        for ties in GAP_TIES:
             preferences = drawn(rng, runs, ((1 - ties + GAP) / 2, (1 - ties - GAP) / 2), items)
             rule = Bets(RISK, each(about, items), LIMIT, near_tie=GAP)
             closer = rule.begin[0]  # the second is not behind by so much, at any look

@@ -74,7 +74,7 @@ def test_many_runs_at_once_have_the_wealth_of_each_by_itself_to_the_last_bit():
         assert alone.ruled_out.tolist() == together.ruled_out[run].tolist()
 
 
-@pytest.mark.parametrize("limit", [4, 20, 900, 5000])
+@pytest.mark.parametrize("limit", [4, 20, 5000])
 def test_there_are_stakes_for_every_limit(limit):
     for form in FORMS.values():
         bets = HedgedBets(0.1, limit=limit, **form)
