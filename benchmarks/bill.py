@@ -3,7 +3,7 @@
     python benchmarks/bill.py DATA [--judge openai/gpt-5.4-mini] [--runs 300]
 
 DATA holds `alpacaeval`: GPT-4's recorded verdicts, and the outputs that they are about. The rule is
-`sequential` at a risk of 0.1, with at most 200 judgments, on random draws. A call costs what the
+The default rule at a risk of 0.1, with at most 200 judgments, on random draws. A call costs what the
 judge quotes as likely for its real prompt with both outputs. The first row is the frozen baseline:
 both orders of every item are asked. The rows that say so make the very same decisions.
 """

@@ -240,7 +240,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judgments", type=int, nargs="*", default=[2000, 20_000])
-    parser.add_argument("--rules", nargs="+", default=["sequential", "tie-aware", "anytime"])
+    parser.add_argument("--rules", nargs="+", default=["bets", "tie-aware"])
     parser.add_argument("--verdicts", type=int, nargs="*", default=[10_000, 1_000_000, 10_000_000])
     parser.add_argument("--on-server", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--items", type=int, nargs="*", default=[10_000, 1_000_000])

@@ -1,4 +1,4 @@
-"""How often `sequential` errs on verdicts that no choice was made on; makes a line of docs/results/tables.md.
+"""How often the default rule errs on verdicts that no choice was made on; makes a line of docs/results/tables.md.
 
     python benchmarks/held_out.py DATA [--pairs 300] [--repetitions 10]
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from what_each_question_costs import RISK, pairs_of
 
 from judgeloop.judges.metric import metric_named
-from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.methods.stopping.bets import Bets
 
 METRICS = ("token-f1", "rouge1")
 ITEMS = 80
@@ -46,7 +46,7 @@ def errors(pairs: list[NDArray[np.int8]], repetitions: int) -> NDArray[np.bool_]
     """Return which runs name the system that does not lead on the items of the repetition."""
     rng = np.random.default_rng(9)
     runs = np.array([rng.permutation(pair)[:ITEMS] for pair in pairs for _ in range(repetitions)])
-    met = Sequential(RISK, ITEMS, ITEMS).met_along_each(runs, ITEMS, np.array([RISK]))[0, :, 4:]
+    met = Bets(RISK, ITEMS, ITEMS).met_along_each(runs, ITEMS, np.array([RISK]))[0, :, 4:]
     leads = np.cumsum(runs, axis=1, dtype=np.int64)
     named = np.take_along_axis(leads[:, 4:], met.argmax(axis=1)[:, None], axis=1)[:, 0]
     wrong: NDArray[np.bool_] = met.any(axis=1) & (named * leads[:, -1] <= 0)

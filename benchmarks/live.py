@@ -7,7 +7,7 @@ are about. Both systems answer with their recorded outputs, and the judge with t
 The engine runs as in a live run, with reservations, a ledger in memory and 8 calls in flight.
 Generating costs $2 per million tokens of the prompt and $8 of the output; a token is four characters.
 A judge's call costs the same per token, times a factor: it makes the mean call cost 0.3, 1 or 3 times
-the mean generation. All runs count, undecided ones at their cost. The rule is `sequential` at a risk
+the mean generation. All runs count, undecided ones at their cost. The rule is the default rule at a risk
 of 0.1.
 
 - *all, one call* and *all, both orders* generate all outputs and judge all items;
@@ -44,7 +44,7 @@ from judgeloop.judges.base import BaseJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.methods.stopping.bets import Bets
 
 RISK = 0.1
 USUAL = 200  # judgments, by default
@@ -182,7 +182,7 @@ def run(pair: Pair, limit: int, seed: int, *, these: bool) -> Run:
     """Compare a pair live; about `these` items, or items like these."""
     size = len(pair.items)
     most = min(limit, size)
-    rule = Sequential(RISK, size if these else UNLIMITED, most)
+    rule = Bets(RISK, size if these else UNLIMITED, most)
     systems = [LiveSystem(name, number, pair) for number, name in enumerate(pair.systems)]
     judge = RecordedVerdicts(pair)
     nothing = ("",) * size

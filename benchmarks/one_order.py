@@ -4,7 +4,7 @@ r"""Calls to a decision: both orders, the second only when it matters, and one o
 
 DATA holds `alpacaeval` (recorded verdicts; flips are simulated) and `llmbar` (six judge models,
 each pair asked in both orders; the two systems are the output that people prefer and the other).
-The rule is `sequential` at a risk of 0.1. In every table:
+The rule is the default rule at a risk of 0.1. In every table:
 
 - *twice* asks both orders of every item; *both* asks the second only after a verdict that prefers
   a system, as `--order both` does; *one* asks one order, drawn for each item (`--order random`);
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import UNLIMITED, preference
-from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.methods.stopping.bets import Bets
 
 RISK = 0.1
 LEAST = 5  # the fewest judgments of a run
@@ -83,7 +83,7 @@ def run(way: str, verdicts: Signs, limit: int, rng: np.random.Generator) -> Run:
         "one": (first, np.zeros(items, dtype=np.bool_)),
     }[way]
     most = min(limit, items)
-    rule = Sequential(RISK, items=UNLIMITED if way == "one" else items, limit=most)
+    rule = Bets(RISK, items=UNLIMITED if way == "one" else items, limit=most)
     met = rule.met_along_each(preferences[None, :most], rule.items, np.array([RISK]))[0, 0]
     met[: LEAST - 1] = False
     whole = way != "one" and most == items

@@ -16,10 +16,8 @@ import numpy as np
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import UNLIMITED
-from judgeloop.engine.session import Limits
-from judgeloop.methods.stopping.by_table import NotWorse
+from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import Rule
-from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.questions.compare.question import more_to_decide
 
 RISK, MARGIN = 0.1, 0.1
@@ -34,13 +32,13 @@ def tally_of(verdicts: list[int], items: int) -> Tally:
 
 def told(rule: Rule, verdicts: list[int], seen: Counter[str]) -> None:
     """Count what is said of a run at each look where it is open, and whether it is so."""
-    items, limits = len(verdicts), Limits(max_judgments=len(verdicts))
+    items = len(verdicts)
     looks = range(1, items + 1)
     met = (n for n in looks if rule.reason_to_stop(tally_of(verdicts[:n], items)) is not None)
     end = next(met, items + 1)
     for look in (one for one in LOOKS if one < end):
         known = tally_of(verdicts[:look], items)
-        more = more_to_decide(rule, known, limits, items - look, sampled=True)
+        more = more_to_decide(rule, known, items - look, sampled=True)
         decided = end <= (items if more is None else look + more)
         seen[f"{'so many' if more else 'never'}, {'decided' if decided else 'open'}"] += 1
 
@@ -52,8 +50,8 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=200)
     arguments = parser.parse_args()
     rng, items = np.random.default_rng(0), arguments.items
-    rules: tuple[Rule, ...] = (Sequential(RISK, UNLIMITED, items), NotWorse(RISK, UNLIMITED, items, MARGIN))
-    for rule in rules:
+    rules = {"winner": Bets(RISK, UNLIMITED, items), "not worse": Bets(RISK, UNLIMITED, items, not_worse=MARGIN)}
+    for name, rule in rules.items():
         seen = Counter[str]()
         for gap in GAPS:
             for ties in TIES:
@@ -62,7 +60,7 @@ def main() -> None:
                     told(rule, verdicts.tolist(), seen)
         for said in ("so many", "never"):
             decided, still = seen[f"{said}, decided"], seen[f"{said}, open"]
-            print(f"{rule.name:<12}{said:<9}{decided + still:>6} times, decided in {decided:>5}")
+            print(f"{name:<12}{said:<9}{decided + still:>6} times, decided in {decided:>5}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python benchmarks/populations.py DATA [--pairs 1000] [--sizes 25 50 100 200 400 600 805] [--only "MQM news"]
 
 DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score); no judge is
-asked. Each run draws two systems and so many of the items at random; `sequential` looks at the
+asked. Each run draws two systems and so many of the items at random; the default rule looks at the
 verdicts one after another, at a risk of 0.1, up to 200 judgments. A decision is contradicted
 if the other system leads on the items that were left out; of a whole set none are. A system that
 leads on all items of the set without a decision is not named in a run about items like these; in a
@@ -29,7 +29,7 @@ from what_each_question_costs import RISK, pairs_of
 
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.betting import log_wealth_path
-from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.methods.stopping.bets import Bets
 
 LIMIT = 200
 VERDICTS = {name: (file, tie) for name, (file, tie, _) in TABLES.items()}
@@ -58,7 +58,7 @@ def consecutive_sets_of(scores: NDArray[np.float64], tie: float, size: int, pair
 def named(sets: NDArray[np.int8], size: int, items: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
     """Return the side that each run names, 1, -1 or 0, and its number of judgments."""
     most = min(LIMIT, size)
-    rule = Sequential(RISK, items, most)
+    rule = Bets(RISK, items, most)
     met = rule.met_along_each(sets[:, :most], items, np.array([RISK]))[0]
     decided, first = met.any(axis=1), met.argmax(axis=1)
     leads = np.sign(np.cumsum(sets[:, :size], axis=1, dtype=np.int64)).astype(np.int8)

@@ -16,35 +16,33 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from by_group import GROUPS, LEVELS, level, named_in_the_end
 from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
-from judgeloop.core.outcomes import Control, Tally
+from judgeloop.core.outcomes import Control
 from judgeloop.core.records import UNLIMITED
-from judgeloop.methods.stats.betting import risk_by_bets
+from judgeloop.methods.stats.betting import log_wealth_path, risk_by_bets
+from judgeloop.methods.stats.confidence_sequence import GRID, RESERVE
 from judgeloop.methods.stats.controls import MOST, counted
-from judgeloop.methods.stats.exact_tables import ExactTable, Zone, calibrated, not_worse, within
-from judgeloop.methods.stats.spending import Spending
-from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.methods.stats.hedged import HedgedBets
+from judgeloop.methods.stopping.bets import Bets, answers
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from support.control_chances import chances
 
 RISK, LIMIT, GAP, CHUNK = 0.1, 200, 0.1, 1000
-LIKE, THESE, BOTH = ("items like these", "these items", "these items, by the test for items like these")
+LIKE, THESE = "items like these", "these items"
 TRIES = 6  # of a judge by controls
-TIES = (0.0, 0.3, 0.7)
+TIES = (0.0, 0.3, 0.7, 0.95)
+GAP_TIES = (0.0, 0.3, 0.7, 0.85)  # what a gap of 0.1 leaves room for
 MIXES = ((0.5, 0.5), (0.45, 0.25), (0.2, 0.1))  # wins and losses
-SMALL = 60  # judgments, where a stated risk is computed for each wrong answer
-LOW = (0.05, 0.08)  # stated risks below the one that is asked for
 Draws = NDArray[np.int8]  # shape (runs, draws)
 Ints = NDArray[np.int64]
 
@@ -76,78 +74,112 @@ def each(about: str, items: int | None) -> int:
     return items if about == THESE and items is not None else UNLIMITED
 
 
-def named(preferences: Draws, items: int) -> int:
-    """Return in how many runs `sequential` names the first system."""
-    rule, wrong = Sequential(RISK, items, min(LIMIT, preferences.shape[1])), 0
-    for part in np.array_split(preferences[:, :LIMIT], max(1, len(preferences) // CHUNK)):
-        met = rule.met_along_each(part, items, np.array([RISK]))[0]
-        leads = np.cumsum(part, axis=1, dtype=np.int64)
-        first = np.take_along_axis(leads, met.argmax(axis=1)[:, None], axis=1)[:, 0]
-        wrong += int((met.any(axis=1) & (first > 0)).sum())
-    return wrong
+def given(rule: Bets, preferences: Draws) -> tuple[Ints, Ints]:
+    """Return the side that has its answer first in each run, -1 for none, and after how many judgments."""
+    parts = np.array_split(preferences[:, : rule.most], max(1, len(preferences) // CHUNK))
+    found = [answers(rule.begin, part) for part in parts]
+    return np.concatenate([which for _, which in found]), np.concatenate([when for when, _ in found])
 
 
-def sequential(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+def bets(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """Level systems: the first is named. A pool that is judged whole is certain, and names nobody."""
-    for about, items in ((LIKE, None), (THESE, 50), (THESE, 200), (THESE, 805), (BOTH, 50), (BOTH, 200)):
+    for about, items in ((LIKE, None), (THESE, 20), (THESE, 50), (THESE, 200), (THESE, 805)):
         for ties in TIES:
             won = (1 - ties) / 2
-            found = named(drawn(rng, runs, (won, won), items), each(about, items))
+            preferences = drawn(rng, runs, (won, won), items)
+            rule = Bets(RISK, each(about, items), min(LIMIT, preferences.shape[1]))
             said = f"level, {ties:.0%} ties" + (f", {items} items" if items else "")
-            yield Row("`sequential`: better", about, said, RISK, found, runs)
+            yield Row("better", about, said, RISK, int((given(rule, preferences)[0] == 0).sum()), runs)
 
 
-def now(runs: int, rng: np.random.Generator) -> Iterator[Row]:
-    """Level systems: the risk of naming the leader now, at the last of all items, is at most so much."""
-    for items, ties in ((50, 0.3), (100, 0.0), (200, 0.0)):
-        won, spending = (1 - ties) / 2, Spending(UNLIMITED, items, np.array([2 * RISK]))
-        preferences = drawn(rng, runs, (won, won), None)[:, :items]
-        crossed = named(preferences, UNLIMITED)
-        risks = [_now(one, spending) for one in preferences]
-        for most in (0.15, 0.2, 0.3):
-            found = crossed + int((np.array(risks) <= most).sum())
-            said = f"level, {ties:.0%} ties, {items} items"
-            yield Row(f"naming the leader now: risk at most {most:g}", LIKE, said, most, found, runs)
+# What is asked, the gap of the first system at which its answer is just wrong, and whose answer that is.
+ASKED: tuple[tuple[str, dict[str, float], float, int], ...] = (
+    ("`--min-gap 0.1`: a name", {"min_gap": GAP}, -GAP, 0),
+    ("`--not-worse 0.1`: passes", {"not_worse": GAP}, GAP, 1),
+    ("`--not-worse 0.1`: fails", {"not_worse": GAP}, 0.0, 0),
+)
 
 
-def _now(preferences: Draws, spending: Spending) -> float:
-    """Return the stage-wise p-value of the first system; 1 if a boundary was crossed, or it does not lead."""
-    leads = np.cumsum(preferences, dtype=np.int64)
-    barriers = spending.barriers(preferences != 0)[:, 0]
-    if leads[-1] <= 0 or (np.abs(leads) >= barriers).any():
-        return 1.0
-    return float(spending.chances_beyond(preferences != 0, int(leads[-1]))[0]) / 2
+def about_gaps(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """The answers about a gap, each at the gap where it is just wrong."""
+    for claim, asked, gap, side in ASKED:
+        for items in (None, 200, 805):
+            rule = Bets(RISK, items or UNLIMITED, LIMIT, **asked)
+            for ties in GAP_TIES:
+                preferences = drawn(rng, runs, ((1 - ties + gap) / 2, (1 - ties - gap) / 2), items)
+                said = f"a gap of {gap:+g}, {ties:.0%} ties" + (f", {items} items" if items else "")
+                found = int((given(rule, preferences)[0] == side).sum())
+                yield Row(claim, THESE if items else LIKE, said, RISK, found, runs)
+
+
+def near(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Systems that are just so far apart are said to be no different."""
+    for about, items in ((LIKE, None), (THESE, 200)):
+        for ties in GAP_TIES:
+            preferences = drawn(rng, runs, ((1 - ties + GAP) / 2, (1 - ties - GAP) / 2), items)
+            rule = Bets(RISK, each(about, items), LIMIT, near_tie=GAP)
+            closer = rule.begin[0]  # the second is not behind by so much, at any look
+            for score in preferences[:, :LIMIT].T.astype(float):
+                closer = closer.after(np.stack([score, -score], axis=-1))
+            said = f"a gap of {GAP:g}, {ties:.0%} ties"
+            yield Row(
+                f"`--near-tie {GAP:g}`: no difference", about, said, RISK, int(closer.ruled_out[:, 1].sum()), runs
+            )
+
+
+def past(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """The share of ties depends on the last decided verdict; the mean given the past is the gap."""
+    for claim, asked, gap in (("better", {}, 0.0), ("`--min-gap 0.1`: a name", {"min_gap": GAP}, -GAP)):
+        last, following = np.ones(runs), Bets(RISK, UNLIMITED, LIMIT, **asked).begin
+        for _ in range(LIMIT):
+            decisive = np.where(last > 0, 0.15, 0.95)
+            decided, won = rng.random(runs) < decisive, rng.random(runs) < (1 + gap / decisive) / 2
+            score = np.where(decided, np.where(won, 1.0, -1.0), 0.0)
+            last = np.where(decided, score, last)
+            following = tuple(one.after(np.stack([score, -score], axis=-1)) for one in following)
+        found = int(following[-1].ruled_out[:, 0].sum())
+        yield Row(claim, LIKE, f"a gap of {gap:+g}, 85 % ties after a win, 5 % after a loss", RISK, found, runs)
+
+
+def graded(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Skewed scores of mean 0, alone and as the mean of a family whose verdicts are much alike: the first is better."""
+    kinds = {
+        "+1 in 10 %, else -1/9": np.where(rng.random((runs, LIMIT)) < 0.1, 1.0, -1 / 9),
+        "-1 in 10 %, else +1/9": np.where(rng.random((runs, LIMIT)) < 0.1, -1.0, 1 / 9),
+    }
+    for size in (2, 10):
+        common, own = rng.choice([1, -1], (runs, LIMIT, 1)), rng.choice([1, -1], (runs, LIMIT, size))
+        kinds[f"families of {size}"] = np.where(rng.random((runs, LIMIT, size)) < 0.7, common, own).mean(axis=2)
+    for said, values in kinds.items():
+        following = HedgedBets(RISK, 0.0, LIMIT)
+        for score in values.T:
+            following = following.after(score)
+        yield Row("better, graded scores", LIKE, said, RISK, int(following.ruled_out.sum()), runs)
+
+
+def read_off(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """A bound of the gap, and so any sentence that is read off it, is ever wrong: the worse of the two."""
+    for items in (None, 200):
+        for won, lost in MIXES:
+            preferences, wrong = drawn(rng, runs, (won, lost), items), []
+            for sign in (1, -1):
+                null = float(GRID[np.searchsorted(GRID, sign * (won - lost) - 1e-9)])
+                following = HedgedBets(RISK * (1 - RESERVE) * 0.999, null, LIMIT, items or np.inf, of_grid=True)
+                aside = np.array([log_wealth_path(sign * one, items or UNLIMITED, null) for one in preferences])
+                out = np.zeros(runs, dtype=bool)
+                for score, reserve in zip((sign * preferences[:, :LIMIT]).T.astype(float), aside.T, strict=False):
+                    following = following.after(score)
+                    with np.errstate(over="ignore"):
+                        wealth = (1 - RESERVE) * following.wealth + RESERVE * np.exp(reserve)
+                    out |= following.ruled_out | (wealth >= 1 / RISK)
+                wrong.append(int(out.sum()))
+            said = f"{won:.0%} won, {lost:.0%} lost" + (f", {items} items" if items else "")
+            yield Row("a bound of the gap", THESE if items else LIKE, said, RISK, max(wrong), runs)
 
 
 def ever(preferences: Draws, items: int, mean: float = 0.0, risk: float = RISK) -> int:
     """Return in how many runs bets that the mean is above `mean` ever reach 1/risk."""
     return sum(risk_by_bets(one, items, mean) <= risk for one in preferences)
-
-
-def anytime(runs: int, rng: np.random.Generator) -> Iterator[Row]:
-    """Level systems: the first is named; and systems that are just so far apart are no different."""
-    for about, items in ((LIKE, None), (THESE, 50), (THESE, 200), (BOTH, 50), (BOTH, 200)):
-        for ties in TIES:
-            won = (1 - ties) / 2
-            found = ever(drawn(rng, runs, (won, won), items), each(about, items))
-            said = f"level, {ties:.0%} ties" + (f", {items} items" if items else "")
-            yield Row("`anytime`: better", about, said, RISK, found, runs)
-    for about, items in ((LIKE, None), (THESE, 200)):
-        for ties in TIES:
-            shares = ((1 - ties + GAP) / 2, (1 - ties - GAP) / 2)
-            found = ever(-drawn(rng, runs, shares, items), each(about, items), -GAP)
-            said = f"a gap of {GAP:g}, {ties:.0%} ties"
-            yield Row(f"`--near-tie {GAP:g}`: no difference", about, said, RISK, found, runs)
-
-
-def bounds(runs: int, rng: np.random.Generator) -> Iterator[Row]:
-    """A bound of the gap is ever wrong, at any of the looks: the worse of the two."""
-    for about, items in ((LIKE, None), (THESE, 200)):
-        for won, lost in MIXES:
-            preferences = drawn(rng, runs, (won, lost), items)
-            most = max(ever(sign * preferences, each(about, items), sign * (won - lost) + 1e-9) for sign in (1, -1))
-            said = f"{won:.0%} won, {lost:.0%} lost"
-            yield Row("a bound of the gap", about, said, RISK, most, runs)
 
 
 def scores(runs: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -160,129 +192,6 @@ def scores(runs: int, rng: np.random.Generator) -> Iterator[Row]:
             )  # both bounds of one run are wrong in hardly any
             said = f"scores of 0 and 1, mean {mean:g}"
             yield Row("`estimate --interval anytime`", about, said, RISK, found, runs)
-
-
-ASKED = (
-    ("`--min-gap 0.1`: a name", within(GAP), 0),
-    ("`--not-worse 0.1`: passes", not_worse(GAP), 0),
-    ("`--not-worse 0.1`: fails", not_worse(GAP), 1),
-)
-
-
-def answers(table: ExactTable, preferences: Draws) -> tuple[Ints, Ints]:
-    """Return the side that gives its answer first in each run, -1 for none, and after how many judgments."""
-    drawn = preferences[:, : table.limit]
-    leads, decisive = np.cumsum(drawn, axis=1, dtype=np.int64), np.cumsum(drawn != 0, axis=1)
-    n = np.arange(1, table.limit + 1)
-    own, other = (sign * leads >= table.leads[side, n, decisive] for side, sign in enumerate((1, -1)))
-    ends = own | other
-    at = ends.argmax(axis=1)
-    gave = np.where(np.take_along_axis(own, at[:, None], axis=1)[:, 0], 0, 1)
-    return np.where(ends.any(axis=1), gave, -1), np.where(ends.any(axis=1), at + 1, table.limit)
-
-
-def wrong_most(
-    zone: Zone, side: int, runs: int, rng: np.random.Generator, limit: int = LIMIT
-) -> Iterator[tuple[str, str, ExactTable, Draws]]:
-    """Yield populations in which the answer of a side is just wrong: about what, the words, table and runs."""
-    for items in (None, 200, 805) if limit == LIMIT else (None, limit):
-        table = calibrated(zone, RISK, limit, items)
-        for ties in TIES:
-            won, lost = ((1 - ties + sign * zone.nulls[side]) / 2 for sign in (1, -1))
-            preferences = drawn(rng, runs, (won, lost) if side == 0 else (lost, won), items)
-            said = f"a gap of {zone.nulls[side]:+g}, {ties:.0%} ties" + (f", {items} items" if items else "")
-            yield THESE if items else LIKE, said, table, preferences
-
-
-def by_table(runs: int, rng: np.random.Generator) -> Iterator[Row]:
-    """The answers about a gap, each at the gap where it is just wrong."""
-    for claim, zone, side in ASKED:
-        for about, said, table, preferences in wrong_most(zone, side, runs, rng):
-            found = int((answers(table, preferences)[0] == side).sum())
-            yield Row(claim, about, said, RISK, found, runs)
-
-
-def stated(runs: int, rng: np.random.Generator) -> Iterator[Row]:
-    """Such answers, of 60 judgments, and names by `sequential`, given wrongly at a low stated risk."""
-    for claim, zone, side in (
-        ("`--min-gap 0.2`: a name", within(2 * GAP), 0),
-        ("`--not-worse 0.2`: passes", not_worse(2 * GAP), 0),
-        ("`--not-worse 0.2`: fails", not_worse(2 * GAP), 1),
-    ):
-        for about, said, table, preferences in wrong_most(zone, side, runs, rng, SMALL):
-            risk = lru_cache(None)(partial(table.stated, side))
-            given, at = answers(table, preferences)
-            own = np.where(side, -1, 1) * preferences
-            risks = [
-                risk(int(n), int((one[:n] != 0).sum()), int(one[:n].sum(dtype=np.int64)))
-                for one, n in zip(own[given == side], at[given == side], strict=True)
-            ]
-            for most in LOW:
-                found = int((np.array(risks) <= most).sum())
-                yield Row(f"{claim}, stated risk at most {most:g}", about, said, most, found, runs)
-    for about, items in ((LIKE, None), (THESE, 200), (BOTH, 200)):
-        for ties in TIES:
-            rule = Sequential(RISK, each(about, items), LIMIT)
-            preferences = drawn(rng, runs, ((1 - ties) / 2, (1 - ties) / 2), items)
-            risks = [rule.risk(_tally(one)) for one in _named(preferences, rule)]
-            for most in LOW:
-                claim = f"`sequential`: better, stated risk at most {most:g}"
-                found = int((np.array(risks) <= most).sum())
-                yield Row(claim, about, f"level, {ties:.0%} ties", most, found, runs)
-
-
-def _named(preferences: Draws, rule: Sequential) -> Iterator[Draws]:
-    """Yield the judgments of each run that names the first system, up to that."""
-    for part in np.array_split(preferences, max(1, len(preferences) // CHUNK)):
-        met = rule.met_along_each(part, rule.items, np.array([RISK]))[0]
-        for one, first in zip(part[met.any(axis=1)], met.argmax(axis=1)[met.any(axis=1)], strict=True):
-            if one[: first + 1].sum(dtype=np.int64) > 0:
-                yield one[: first + 1]
-
-
-def _tally(preferences: Draws) -> Tally:
-    counts = [int((preferences == one).sum()) for one in (1, -1, 0)]
-    return Tally(LIMIT, (counts[0], counts[1]), counts[2], preferences=tuple(preferences.tolist()))
-
-
-def stronger(runs: int, rng: np.random.Generator) -> Iterator[Row]:
-    """What is said beyond an answer, where it is just wrong: "better", and "worse by more than the gap"."""
-    for claim, zone in (("`--min-gap 0.1`: better", within(GAP)), ("`--not-worse 0.1`: better", not_worse(GAP))):
-        for items in (None, 200):
-            table, rule = (calibrated(zone, RISK, LIMIT, items), Sequential(RISK, items or UNLIMITED, LIMIT))
-            for ties in TIES:
-                preferences = drawn(rng, runs, ((1 - ties) / 2, (1 - ties) / 2), items)
-                given, at = answers(table, preferences)
-                found = 0
-                for part, n in zip(_parts(preferences[given == 0]), _parts(at[given == 0]), strict=True):
-                    met = rule.met_along_each(part, rule.items, np.array([RISK]))[0]
-                    leads = np.cumsum(part, axis=1, dtype=np.int64)
-                    found += int((_at(met, n) & (_at(leads, n) > 0)).sum())
-                said = f"level, {ties:.0%} ties" + (f", {items} items" if items else "")
-                yield Row(claim, THESE if items else LIKE, said, RISK, found, runs)
-    for items in (None, 200):
-        table = calibrated(not_worse(GAP), RISK, LIMIT, items)
-        for ties in TIES:
-            shares = ((1 - ties - GAP) / 2, (1 - ties + GAP) / 2)
-            preferences = drawn(rng, runs, shares, items)
-            given, at = answers(table, preferences)
-            found = sum(
-                risk_by_bets(-one[:n], items or UNLIMITED, GAP) <= RISK
-                for one, n in zip(preferences[given == 1], at[given == 1], strict=True)
-            )
-            said = f"a gap of {-GAP:+g}, {ties:.0%} ties" + (f", {items} items" if items else "")
-            claim = "`--not-worse 0.1`: worse by more than 10 points"
-            yield Row(claim, THESE if items else LIKE, said, RISK, found, runs)
-
-
-def _parts(rows: NDArray[Any]) -> list[NDArray[Any]]:
-    return np.array_split(rows, max(1, len(rows) // CHUNK))
-
-
-def _at(rows: NDArray[Any], judgments: Ints) -> NDArray[Any]:
-    """Return the entry of each row after so many judgments."""
-    found: NDArray[Any] = np.take_along_axis(rows, judgments[:, None] - 1, axis=1)[:, 0]
-    return found
 
 
 def groups(runs: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -332,14 +241,14 @@ def controls(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         passed |= [counted(one, number).end is Control.PASSED for one in results.tolist()]
     who = f"right in 67 %, tried {TRIES} times"
     yield Row("controls: a judge ever passes", "the judge", who, 0.1, int(passed.sum()), runs)
-    table = calibrated(not_worse(GAP), RISK, LIMIT)
+    rule = Bets(RISK, UNLIMITED, LIMIT, not_worse=GAP)
     for right in (0.65, 0.7, 0.8, 0.9):
         told, beside = 2 * right - 1, 3 * GAP + 0.01
         decisive = 0.7 * (1 - beside) + beside
         shares = ((decisive - beside * told) / 2, (decisive + beside * told) / 2, 1 - decisive)
         sound = chances(right).passed
         passed = drawn(rng, int(rng.binomial(runs, sound)), shares[:2], None)
-        found = int((answers(table, passed)[0] == 0).sum())
+        found = int((given(rule, -passed)[0] == 1).sum())
         who = f"candidate beside the point in {beside:.0%}, judge right in {right:.0%}"
         yield Row("controls and `--not-worse 0.1` pass", LIKE, who, RISK, found, runs)
 
@@ -355,9 +264,9 @@ def once(runs: int, rng: np.random.Generator) -> Iterator[Row]:
 
 
 CLAIMS: dict[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
-    "sequential": sequential, "now": now, "anytime": anytime, "bounds": bounds, "scores": scores,
-    "by-table": by_table, "groups": groups, "controls": controls, "once": once,
-    "stated": stated, "stronger": stronger, "intervals": intervals, "allocated": allocated,
+    "bets": bets, "gaps": about_gaps, "near": near, "past": past, "graded": graded, "bounds": read_off,
+    "scores": scores, "groups": groups, "controls": controls, "once": once, "intervals": intervals,
+    "allocated": allocated,
 }  # fmt: skip
 
 

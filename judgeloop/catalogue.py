@@ -5,7 +5,6 @@ first row of a question is its default, and of rules the first that is not guara
 pick. A row's function imports what it makes when it is called, so that the help of a command pays for nothing.
 """
 
-import math
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -42,34 +41,17 @@ SELECTORS: tuple[SelectorRow, ...] = (
 )
 
 
-def _sequential(draft: Draft) -> Any:
-    from judgeloop.methods.stopping.sequential import Sequential
+def _bets(draft: Draft) -> Any:
+    from judgeloop.methods.stopping.bets import Bets
 
-    return Sequential(draft.risk, draft.about, draft.limit)
-
-
-def _anytime(draft: Draft) -> Any:
-    from judgeloop.methods.stopping.anytime import Anytime
-
-    return Anytime(draft.risk, draft.about, draft.setting("near_tie", None))
+    min_gap, not_worse, near_tie = (draft.setting(name, None) for name in ("min_gap", "not_worse", "near_tie"))
+    return Bets(draft.risk, draft.about, draft.limit, min_gap, not_worse, near_tie)
 
 
 def _once(draft: Draft) -> Any:
     from judgeloop.methods.stopping.once import Once
 
     return Once(draft.risk)
-
-
-def _within_gap(draft: Draft) -> Any:
-    from judgeloop.methods.stopping.by_table import WithinGap
-
-    return WithinGap(draft.risk, draft.about, draft.limit, draft.gap)
-
-
-def _not_worse(draft: Draft) -> Any:
-    from judgeloop.methods.stopping.by_table import NotWorse
-
-    return NotWorse(draft.risk, draft.about, draft.limit, draft.gap)
 
 
 def _separated(draft: Draft) -> Any:
@@ -87,17 +69,12 @@ def _fixed_budget(draft: Draft) -> Any:
 
 RULES: tuple[RuleRow, ...] = (
     RuleRow(
-        "compare", "sequential", "guaranteed, within the limit of judgments", _sequential, guaranteed=True, for_both=1.0
-    ),
-    RuleRow(
         "compare",
-        "anytime",
-        "guaranteed, without a limit, with bounds for the gap",
-        _anytime,
+        "bets",
+        "guaranteed at every look, within the limit of judgments",
+        _bets,
         guaranteed=True,
-        any_length=True,
-        for_both=1 / math.e,
-        takes=frozenset({"near_tie"}),
+        takes=frozenset({"min_gap", "not_worse", "near_tie"}),
     ),
     RuleRow(
         "compare",
@@ -106,22 +83,6 @@ RULES: tuple[RuleRow, ...] = (
         _once,
         guaranteed=True,
         recorded=True,
-    ),
-    RuleRow(
-        "compare",
-        "within-gap",
-        "guaranteed, within the limit of judgments, up to a gap that does not matter",
-        _within_gap,
-        guaranteed=True,
-        asked_by="min_gap",
-    ),
-    RuleRow(
-        "compare",
-        "not-worse",
-        "guaranteed, within the limit of judgments",
-        _not_worse,
-        guaranteed=True,
-        asked_by="not_worse",
     ),
     RuleRow(
         "select",
@@ -140,6 +101,10 @@ RULES: tuple[RuleRow, ...] = (
     ),
     *papers.RULES,
 )
+
+
+# Names of rules that are gone, and what stands in their place.
+REPLACED = {"sequential": "bets", "anytime": "bets", "within-gap": "`min-gap=GAP`", "not-worse": "`not-worse=GAP`"}
 
 
 def selectors_of(question: str, *, ablations: bool = False) -> tuple[SelectorRow, ...]:
@@ -163,7 +128,7 @@ def selector_row(question: str, name: str) -> SelectorRow:
 
 def rules_of(question: str) -> tuple[RuleRow, ...]:
     """Every rule of a question that is named, the default first."""
-    return tuple(row for row in RULES if row.question == question and row.asked_by is None)
+    return tuple(row for row in RULES if row.question == question)
 
 
 def rule_names(question: str) -> tuple[str, ...]:
@@ -178,11 +143,6 @@ def rule_row(question: str, name: str) -> RuleRow:
         InputError: the question has no rule of that name.
     """
     return _find((row for row in RULES if row.question == question), name, f"a rule of {question}")
-
-
-def rules_asked_by(question: str) -> dict[str, RuleRow]:
-    """The rules whose question a setting asks, by the setting."""
-    return {row.asked_by: row for row in RULES if row.question == question and row.asked_by}
 
 
 def default_rule(selector: SelectorRow) -> RuleRow:

@@ -42,6 +42,5 @@ from judgeloop.methods.estimators.mean_score import MeanScore as MeanScore
 from judgeloop.methods.estimators.preferences import Preferences as Preferences
 from judgeloop.methods.estimators.win_rates import WinRates as WinRates
 from judgeloop.methods.selectors.random import Random as Random
-from judgeloop.methods.stopping.anytime import Anytime as Anytime
+from judgeloop.methods.stopping.bets import Bets as Bets
 from judgeloop.methods.stopping.rule import Rule as Rule
-from judgeloop.methods.stopping.sequential import Sequential as Sequential

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from judgeloop.catalogue import (
+    REPLACED,
     RULES,
     SELECTORS,
     default_rule,
     rule_names,
     rule_row,
-    rules_asked_by,
     rules_of,
     selector_row,
     selectors_of,
@@ -98,8 +98,6 @@ def test_what_is_found_once_serves_every_selector_of_a_draft(tmp_path):
 @pytest.mark.parametrize("row", [*SELECTORS, *RULES], ids=titled)
 def test_what_a_row_takes_are_settings_of_its_question(row):
     assert row.takes <= set(declared(CONFIGS[row.question]))
-    if row in RULES and row.asked_by:
-        assert row.asked_by in declared(CONFIGS[row.question])
 
 
 @pytest.mark.parametrize("row", [row for row in SELECTORS if row.question != "estimate"], ids=titled)
@@ -107,15 +105,15 @@ def test_a_guaranteed_rule_goes_by_default_with_even_draws_alone(row):
     assert default_rule(row).guaranteed == (row.draws is Draws.EVEN)
 
 
-def test_rules_that_a_setting_asks_are_named_by_no_one():
-    assert set(rules_asked_by("compare")) == {"min_gap", "not_worse"}
-    assert not {"within-gap", "not-worse"} & set(rule_names("compare"))
+def test_names_of_rules_that_are_gone_are_refused_with_what_stands_in_their_place():
+    assert not set(REPLACED) & set(rule_names("compare"))
+    for gone, instead in REPLACED.items():
+        with pytest.raises(InputError, match=f"{gone} is now {instead}"):
+            CompareSettings.of(first="a", second="b", judge="human", rule=gone)
     assert [rows[0].name for rows in (selectors_of("select"), rules_of("select"))] == ["race", "separated"]
 
 
-@pytest.mark.parametrize(
-    ("find", "name", "meant"), [(selector_row, "difuse", "diffuse"), (rule_row, "sequentail", "sequential")]
-)
+@pytest.mark.parametrize(("find", "name", "meant"), [(selector_row, "difuse", "diffuse"), (rule_row, "bet", "bets")])
 def test_an_unknown_name_is_refused_with_the_one_that_is_meant(find, name, meant):
     with pytest.raises(InputError, match=f"did you mean {meant}"):
         find("compare", name)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from annotated_types import Gt, Lt
 
 from judgeloop.cli.options import CONTEXT, JSON, QUIET, RESULT_FILES, DefaultGroup, PanelArgument, settings_command
 from judgeloop.cli.output import as_flags, columns
@@ -51,6 +52,12 @@ class ShowSettings(LedgerSettings):
     """The settings of `runs show`; without `report_texts`, that of the run holds."""
 
     report_texts: Annotated[str | None, one_of(tuple(Shown))] = fields.REPORT_TEXTS.field(None)
+    not_worse: Annotated[float | None, Gt(0), Lt(1)] = fields.report_setting(
+        "Say whether the second system of a comparison is not worse by this gap, read off its bounds: at the run's "
+        "risk, and at no cost. Exit code 0: it is not; 5: it is worse; 3: neither is shown.",
+        fields.OUTPUT,
+        example=0.1,
+    ).field(None)
     details: bool = fields.report_setting(
         "Also print which items turned since the run before of the same systems, those with another output first.",
         fields.OUTPUT,
@@ -129,6 +136,8 @@ def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...],
     """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
     from judgeloop.cli.files import check_outputs, json_text, write_outputs
     from judgeloop.diagnostics.past_runs import before, with_result
+    from judgeloop.questions.compare.page import reading
+    from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.kept import result_of, stored
     from judgeloop.report.turned import turned_since
 
@@ -136,6 +145,12 @@ def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...],
     check_outputs(output, [config.ledger])
     shown = with_result(config.ledger, run)
     kept = stored(config.ledger, shown.id)
+    if config.not_worse is not None:
+        found = result_of(kept, texts=False)
+        if not isinstance(found, Comparison):
+            raise InputError(f"--not-worse: the run {shown.id} is no comparison of two systems")
+        print(wrapped(reading(found, config.not_worse), columns()))
+        click.get_current_context().exit(found.not_worse_by(config.not_worse).exit_code)
     if not (json or quiet or output or config.details):
         print(visible_lines(kept.text), end="")
         return

@@ -110,10 +110,7 @@ class RuleRow:
       be next, and only for these.
     - `states_risk`: whether it says how often its answer may be wrong, proved or not.
     - `recorded`: whether it goes with recorded scores alone, which are all known at once: such a rule is not replayed.
-    - `any_length`: whether its promise holds at any number of judgments, and not only within a limit set beforehand.
-    - `for_both`: the highest stated risk at which a name for items like these is one for these items too, at that risk.
     - `takes`: the settings that only this rule reads.
-    - `asked_by`: the setting that asks this rule's question; the rule is then not named by itself, and not replayed.
     """
 
     question: str
@@ -123,12 +120,4 @@ class RuleRow:
     guaranteed: bool = False
     states_risk: bool = True
     recorded: bool = False
-    any_length: bool = False
-    for_both: float = 0.0
     takes: frozenset[str] = frozenset()
-    asked_by: str | None = None
-
-    @property
-    def limited(self) -> bool:
-        """Whether its promise is one within a limit of judgments."""
-        return self.guaranteed and not (self.any_length or self.recorded)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, get_args, get_origin, get_type_hints
 
 from judgeloop.core.errors import DataError, did_you_mean
@@ -308,24 +309,30 @@ def several(one: Form) -> Form:
     return {"anyOf": [listed, *single, {"type": "string", "minLength": 1}]}
 
 
-def one_of(names: Sequence[str]) -> Parse:
-    """Make a parser that accepts one of `names`."""
+def one_of(names: Sequence[str], replaced: Mapping[str, str] = MappingProxyType({})) -> Parse:
+    """Make a parser that accepts one of `names`; `replaced` says what stands in the place of names that are gone."""
 
     def check(value: object) -> object:
         if value is not None and value not in names:
-            raise ValueError(f"expected {alternatives(names)}{did_you_mean(str(value), names)}")
+            raise ValueError(f"expected {alternatives(names)}{_instead(str(value), names, replaced)}")
         return value
 
     return Parse(check, {"type": "string", "enum": list(names)})
 
 
-def some_of(names: Sequence[str]) -> Parse:
-    """Make a parser that accepts several of `names`, separated by commas."""
+def _instead(given: str, names: Sequence[str], replaced: Mapping[str, str]) -> str:
+    return f"; {given} is now {replaced[given]}" if given in replaced else did_you_mean(given, names)
+
+
+def some_of(names: Sequence[str], replaced: Mapping[str, str] = MappingProxyType({})) -> Parse:
+    """Make a parser that accepts several of `names`, separated by commas; `replaced` as in `one_of`."""
 
     def check(value: object) -> object:
         several = listed(value)
-        if isinstance(several, Sequence) and any(name not in names for name in several):
-            raise ValueError(f"expected names among {', '.join(names)}, separated by commas")
+        unknown = [name for name in several if name not in names] if isinstance(several, Sequence) else []
+        if unknown:
+            instead = _instead(str(unknown[0]), names, replaced)
+            raise ValueError(f"expected names among {', '.join(names)}, separated by commas{instead}")
         return several
 
     return Parse(check, several({"type": "string", "enum": list(names)}))

@@ -25,7 +25,7 @@ SHARED = {
 OF_TWO = st.one_of(
     st.builds(dict),
     st.fixed_dictionaries({"about": st.sampled_from(["items", "like-these"])}),
-    st.fixed_dictionaries({"rule": st.sampled_from(["anytime", "tie-aware"])}),
+    st.fixed_dictionaries({"rule": st.sampled_from(["bets", "tie-aware"])}),
     st.fixed_dictionaries({"min_gap": st.sampled_from([0.05, 0.3])}),
     st.fixed_dictionaries({"not_worse": st.sampled_from([0.05, 0.3])}),
     st.fixed_dictionaries({"by_group": st.sampled_from(["report", "require"])}),

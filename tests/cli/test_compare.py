@@ -116,7 +116,7 @@ def test_json_is_one_object_and_nothing_else(recorded):
     assert outcome["headline"] == "good-model is better than poor-model on items like these 30."
     assert set(outcome["wins"]) == set(outcome["systems"]) == {"good-model", "poor-model"}
     assert outcome["judged"] == sum(outcome["wins"].values()) + outcome["ties"]
-    assert outcome["rule"] == "sequential"
+    assert outcome["rule"] == "bets"
     assert "at most 30 judgments" in outcome["guarantee"]
     assert outcome["risk"] <= outcome["risk_threshold"] == 0.1
     assert outcome["stop_reason"] == "risk_met"
@@ -278,7 +278,7 @@ def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server
         (["--deadline=-3m"], "--deadline"),
         (["--near-tie", "0.1"], "it applies to --rule anytime"),
         (["--represent", "minilm"], "has no effect with --selector random and --rule sequential; it applies to"),
-        (["--selector", "diffuse", "--rule", "anytime"], "use --selector random, or a rule that does not need uniform draws"),
+        (["--selector", "diffuse", "--rule", "bets"], "use --selector random, or a rule that does not need uniform draws"),
         (["--require-winner", "nobody"], "--require-winner"),
         (["--items", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
         (["--budgets", "5"], "No such option"),
@@ -380,7 +380,7 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named(recorded, flags,
 
 def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(judged):
     scores = [[0.5, 1.0, 0.0][i % 3 if i < 3 else 0] for i in range(30)]
-    arguments = [*judged(scores), "--rule", "anytime", "--risk", "0.2", "--near-tie", "0.3"]
+    arguments = [*judged(scores), "--risk", "0.2", "--near-tie", "0.3"]
     arguments += ["--about", "items"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
@@ -434,7 +434,7 @@ def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
     assert "gives up" not in without.stdout
 
 
-@pytest.mark.parametrize("rule", ["anytime", "tie-aware"])
+@pytest.mark.parametrize("rule", ["bets", "tie-aware"])
 def test_a_run_by_any_rule_is_given_up(level, rule):
     result = json.loads(judgeloop(*level, "--rule", rule, "--give-up", "0.5", "--json").stdout)
     assert result["stop_reason"] == "futility"

@@ -52,7 +52,7 @@ def test_what_is_no_share_in_per_cent_is_refused(pair, value):
 
 
 def test_a_mistyped_name_is_answered_with_the_nearest(pair):
-    for given, meant in ((["--selector", "difuse"], "diffuse"), (["--rule", "sequental"], "sequential")):
+    for given, meant in ((["--selector", "difuse"], "diffuse"), (["--rule", "tie-awre"], "tie-aware")):
         result = judgeloop(*pair, *given)
         assert (result.exit_code, f"did you mean {meant}?" in result.stderr) == (2, True)
 

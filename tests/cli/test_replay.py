@@ -57,13 +57,13 @@ def test_iterative_runs_have_the_papers_columns(data, tmp_path):
     result = replay(*data, *SHORT, *by_rule, "-o", out, "--json")
     table = json.loads(result.stdout)
     assert [(row["rule"], row["selector"]) for row in table] == [
-        ("sequential", "random"), ("tie-aware", "random"), ("tie-aware", "diffuse"), ("tie-aware", "max-norm"),
+        ("bets", "random"), ("tie-aware", "random"), ("tie-aware", "diffuse"), ("tie-aware", "max-norm"),
     ]  # fmt: skip
     assert {"judgments", "error", "success", "inconclusive", "gap", "gap_error"} <= table[0].keys()
 
 
 def test_runs_may_be_given_up_and_then_make_fewer_judgments_and_name_no_more(data, tmp_path):
-    rules = ["--iterative", "--rules", "sequential", "--selectors", "random"]
+    rules = ["--iterative", "--rules", "bets", "--selectors", "random"]
     plain, ending = (
         json.loads(replay(*data, *SHORT, *rules, "--max-judgments", 22, *more, "-o", tmp_path / name, "--json").stdout)
         for name, more in (("plain", []), ("ending", ["--give-up", "0.4"]))

@@ -260,7 +260,7 @@ def test_several_members_of_a_family_bet_on_the_mean_of_their_verdicts(tmp_path)
 
     def compare(wins, folder, **settings):
         asking = Asking(prompts, wins, tmp_path / folder, family=family)
-        return asking, asking.compare(family_members=3, rule="anytime", **settings)
+        return asking, asking.compare(family_members=3, **settings)
 
     asking, result = compare(lambda _: True, "all")
     judged = len({prompt for prompt, *_ in asking.asked})
@@ -277,6 +277,6 @@ def test_several_members_of_a_family_bet_on_the_mean_of_their_verdicts(tmp_path)
     with pytest.raises(InputError, match="takes a rule that bets on a mean"):
         asking.compare(family_members=3)
     with pytest.raises(InputError, match="leave one of them out"):
-        asking.compare(family_members=3, rule="anytime", give_up=0.1)
-    ids = {asking.compare(family_members=most, rule="anytime").setup.run for most in (1, 2, 3, 4, 9)}
+        asking.compare(family_members=3, give_up=0.1)
+    ids = {asking.compare(family_members=most).setup.run for most in (1, 2, 3, 4, 9)}
     assert len(ids) == 4, "more members than there are make no other run"

@@ -13,15 +13,10 @@ from support.tables import ROWS
 
 import judgeloop
 from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
-from judgeloop.methods.stopping.sequential import Sequential
-from judgeloop.papers.diffuse.rules import TieAware
 from judgeloop.questions.compare import page as of_two
-from judgeloop.questions.compare.page import MOST_DOTS, course_of
 from judgeloop.questions.select.page import page, standings
 from judgeloop.report.page import Section
 from judgeloop.report.pictures import Bar, Chart, Scale
-
-NAMES = ("small", "large")
 
 
 def shorter(*, first, second):
@@ -43,55 +38,42 @@ def told(result, section):
     return {one.key: one.text for one in of_two.facts(result) if one.section is section}
 
 
-def test_a_lead_is_followed_from_the_leader_and_abstentions_count_against_it():
-    (line,) = course_of(tally_of(-1, -1, 0, None, -1), TieAware(0.1), NAMES)
-    assert line.name == "large"
-    assert line.points == ((0, 0), (1, 1), (2, 2), (3, 2), (4, 1), (5, 2))
+def narrowing(*preferences, items=100, **changes):
+    """The picture of a comparison with these verdicts, and its result."""
+    given = {"winner": None, "stop": StopReason(StopKind.BUDGET, "no money"), "guarantee": "a bound", "rule": "bets"}
+    result = make_result(tally=tally_of(*preferences, items=items), labels=(), **{**given, **changes})
+    return *pictures(result, Chart), result
 
 
-def test_a_lead_that_the_votes_contradict_names_the_abstentions_that_count():
-    tally = tally_of(-1, -1, 1, None, None)
-    result = make_result(winner=None, tally=tally, stop=StopReason(StopKind.BUDGET, "no money"))
-    (chart,) = pictures(replace(result, course=course_of(tally, TieAware(0.1), NAMES)), Chart)
-    assert chart.lines[0].name == "\N{MINUS SIGN}1"
-    said = "The votes are 2 to 1; 2 items without a verdict count against large here"
-    assert said in chart.note
-    assert said in chart.said
+def test_the_bounds_narrow_around_the_gap_of_the_leader():
+    chart, result = narrowing(*[-1] * 12, 1, 0, *[-1] * 10)
+    gap, lower, upper, level = chart.lines
+    assert [len(line.points) for line in (gap, lower, upper)] == [24] * 3
+    assert gap.points[-1] == (24, pytest.approx(100 * result.gap))
+    assert (lower.points[-1][1] / 100, upper.points[-1][1] / 100) == pytest.approx(result.gap_interval)
+    assert [y for _, y in lower.points] == sorted(y for _, y in lower.points)
+    assert chart.band == (lower.points, upper.points)
+    assert (level.name, {y for _, y in level.points}) == ("level", {0.0})
+    assert chart.above == "large better"
+
+
+@pytest.mark.parametrize(
+    ("asked", "marks"),
+    [
+        ({"not_worse": 0.1}, {0.0, -10.0}),
+        ({"min_gap": 0.1}, {0.0, 10.0, -10.0}),
+        ({"near_tie": 0.2}, {0.0, 20.0, -20.0}),
+    ],
+)
+def test_the_gaps_that_were_asked_about_are_lines(asked, marks):
+    chart, _ = narrowing(*[-1, 0, -1, 1] * 6, **asked)
+    assert {line.points[0][1] for line in chart.lines if line.role == "other"} == marks
+
+
+def test_items_without_a_verdict_are_said_to_count_against_either_side():
+    chart, _ = narrowing(-1, -1, 1, None, None)
+    assert "2 items without a verdict count against either side" in chart.note
     assert chart.across == "items asked about"
-
-
-def test_a_boundary_stands_on_both_sides_where_a_lead_can_reach_it():
-    lead, own, other = course_of(tally_of(*[1] * 8), Sequential(0.1, 100, 60), NAMES)
-    assert [y for _, y in other.points] == [-y for _, y in own.points]
-    assert all(y <= x for x, y in own.points)
-    assert any(lead.points[int(x)][1] >= y for x, y in own.points), "eight wins in a row decide"
-
-
-def test_no_dot_stands_where_ties_leave_no_lead_that_decides():
-    scores = [0] * 20 + [1] * 8
-    _, own, other = course_of(tally_of(*scores), Sequential(0.1, 100, 100), NAMES)
-    decisive = np.cumsum(np.abs(scores))
-    for x, y in [*own.points, *((x, -y) for x, y in other.points)]:
-        assert 0 < y <= decisive[int(x) - 1]
-        assert y % 2 == decisive[int(x) - 1] % 2
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_lead_meets_a_dot_exactly_where_it_decides(seed):
-    rng, rule = np.random.default_rng(seed), Sequential(0.1, 100, 100)
-    scores = rng.choice([1, 0, -1], 100, p=[0.5, 0.2, 0.3]).tolist()
-    ends = np.flatnonzero(np.cumsum(scores) >= rule.boundary(tally_of(*scores), 0))
-    last = int(ends[0]) + 1 if len(ends) else 100
-    lead, own, _ = course_of(tally_of(*scores[:last]), rule, NAMES)
-    met = {at for at, bound in own.points if lead.points[int(at)][1] >= bound}
-    assert met == ({last} if len(ends) else set())
-
-
-def test_a_long_comparison_has_so_many_dots_that_they_can_be_told_apart():
-    tally = tally_of(*[1, -1] * 2_000, items=4_000)
-    _, own, other = course_of(tally, Sequential(0.1, 4_000, 4_000), NAMES)
-    assert len(own.points) == len(other.points)
-    assert MOST_DOTS / 2 < len(own.points) <= MOST_DOTS
 
 
 def test_what_must_hold_stands_on_top_with_whether_it_does():
@@ -106,22 +88,13 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     failed = make_result(required_winner="small")
     assert required(failed)["small wins"] == "FAILED"
     assert str(failed).index("What must hold") < str(failed).index("rule")
-    open_ = required(undecided(not_worse=0.1, rule="not-worse"))
+    open_ = required(undecided(not_worse=0.1, rule="bets"))
     assert open_["large must not be worse by 10 points or more, nor be shown to be worse at all"] == "undecided"
     assert not required(make_result())
 
 
 def test_without_the_order_of_the_verdicts_there_is_no_line():
-    assert course_of(Tally(100, (8, 1)), TieAware(0.1), NAMES) == ()
-
-
-def test_a_decided_comparison_shows_where_it_stopped_and_an_open_one_does_not():
-    course = course_of(tally_of(*[-1] * 8), Sequential(0.1, 100, 60), NAMES)
-    (decided,) = pictures(replace(make_result(), course=course), Chart)
-    (still,) = pictures(replace(undecided(), course=course), Chart)
-    assert decided.stop == course[0].points[-1]
-    assert still.stop is None
-    assert "would decide" in still.note
+    assert not pictures(make_result(), Chart)
 
 
 def test_the_bar_has_the_votes_and_the_scale_the_gap():

@@ -11,14 +11,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.promises import check_risk
-from support.walks import first_crossing
 
 from judgeloop.core.records import UNLIMITED
-from judgeloop.methods.stats.betting import risk_by_bets
-from judgeloop.methods.stats.spending import Spending
+from judgeloop.methods.stopping.bets import Bets, answers
 
 RUNS = 500
-RISKS = np.array([0.05, 0.1, 0.2])
 # Numbers of items with these verdicts, one in each order: 1 for the first system, -1 the second.
 LEVEL = {
     "agreed": {(1, 1): 60, (-1, -1): 60, (0, 0): 80},
@@ -37,21 +34,10 @@ def drawn(verdicts, rng):
     return table[np.arange(len(table)), rng.integers(2, size=len(table))].astype(np.int8)
 
 
-def named_by_sequential(walks, limit):
-    spending = Spending(UNLIMITED, limit, 2 * RISKS)
-    return np.sum([first_crossing(walk[:limit], spending) > 0 for walk in walks], axis=0)
-
-
-def named_by_anytime(walks, limit):
-    del limit
-    return np.sum([risk_by_bets(walk, UNLIMITED) <= RISKS for walk in walks], axis=0)
-
-
-@pytest.mark.parametrize("named_by", [named_by_sequential, named_by_anytime])
 @pytest.mark.parametrize("kind", LEVEL)
-def test_between_level_pairs_a_system_is_named_with_at_most_the_risk(kind, named_by, capsys):
+@pytest.mark.parametrize("risk", [0.05, 0.1, 0.2])
+def test_between_level_pairs_a_system_is_named_with_at_most_the_risk(kind, risk, capsys):
     rng = np.random.default_rng(len(kind))
-    walks = [drawn(LEVEL[kind], rng) for _ in range(RUNS)]
-    named = named_by(walks, min(200, sum(LEVEL[kind].values())))
-    for count, risk in zip(named, RISKS, strict=True):
-        check_risk(f"{named_by.__name__}, {kind}, named", count, RUNS, risk, capsys)
+    walks = np.array([drawn(LEVEL[kind], rng) for _ in range(RUNS)])[:, :200]
+    _, which = answers(Bets(risk, UNLIMITED, walks.shape[1]).begin, walks)
+    check_risk(f"{kind}, named", (which == 0).sum(), RUNS, risk, capsys)

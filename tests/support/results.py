@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import ControlTally, Ending, Estimate, Finished, Spend, StopKind, StopReason, Tally
-from judgeloop.core.records import Choice, Item, Label, Verdict
+from judgeloop.core.records import UNLIMITED, Choice, Item, Label, Verdict
+from judgeloop.methods.stopping.bets import Bets
 from judgeloop.questions.compare.page import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
 from judgeloop.report.records import DataNotes, Setup
@@ -49,7 +54,6 @@ def make_result(
     controls: tuple[ControlTally | None, ...] = (),
     more_judgments: int | None = None,
     asked: int | None = None,
-    risk_beyond: float | None = None,
     groups: tuple[str | None, ...] = (None,),
     **changes,
 ) -> Comparison:
@@ -86,9 +90,18 @@ def make_result(
         DataNotes(items=tally.items, **of_data),
         items=[Item(f"q{n}", "", group=groups[n % len(groups)]) for n in range(tally.items)],
         more_judgments=more_judgments,
-        risk_beyond=risk_beyond,
+        bounds_by_draw=_bounds(tally, setup, options),
     )
     return replace(result, page=page(result))
+
+
+def _bounds(tally: Tally, setup: Setup, options: dict[str, Any]) -> NDArray[np.float64] | None:
+    """The bounds of the gap, as the rule that bets finds them; None where items were picked."""
+    if tally.picked or tally.propensities or not tally.judged or setup.rule == "once":
+        return None
+    asked = {name: options.get(name) for name in ("min_gap", "not_worse", "near_tie")}
+    items, limit = UNLIMITED if setup.sampled else tally.items, options.get("max_judgments") or 200
+    return Bets(setup.risk_threshold, items, limit, **asked).bounds_by_draw(tally, items, limit)
 
 
 def undecided(kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes) -> Comparison:

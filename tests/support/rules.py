@@ -13,13 +13,9 @@ RULES = tuple(row.name for row in rules_of("compare") if not row.recorded)
 RULES_AMONG_MANY = rule_names("select")
 
 
-def make_rule(
-    name: str, *, risk: float, items: int, limit: int, near_tie: float | None = None, gap: float = 0.0
-) -> Any:
-    """A rule of `compare`; `gap` is that of a rule whose question is about one."""
-    return rule_row("compare", name).make(
-        Draft(items, limit, risk, gap=gap, settings=SimpleNamespace(near_tie=near_tie))
-    )
+def make_rule(name: str, *, risk: float, items: int, limit: int, **settings: float | None) -> Any:
+    """A rule of `compare`; `settings` are those that a rule reads."""
+    return rule_row("compare", name).make(Draft(items, limit, risk, settings=SimpleNamespace(**settings)))
 
 
 def make_rule_among(name: str, *, risk: float, items: int, gap: float = 0.0) -> Any:

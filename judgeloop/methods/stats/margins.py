@@ -1,8 +1,8 @@
 """Sizes of tests about a gap: how many judgments give level systems an answer in 80 % of the runs.
 
 Takes gaps, risks and shares of decisive items; returns limits and margins. What governs a test is
-x = gap² · limit / share. The figures are approximate; `exact_tables.py` has the exact
-chances for one limit. Imports no arrays, as settings are completed with these figures.
+x = gap² · limit / share. The figures are approximate; `methods/stopping/bets.py` simulates
+one limit. Imports no arrays, as settings are completed with these figures.
 """
 
 import math
@@ -10,12 +10,12 @@ from statistics import NormalDist
 
 PASSING = 0.8  # the share of runs in which an equal system is to pass
 USUAL_DECISIVE = 0.7
-MOST_CALIBRATED = 805  # judgments; the calibration of a table takes seconds here, and grows
-# x of the calibrated tables, by computation: 6.6 at a risk of 0.1 and above, 8.2 at 0.05. There a
-# table takes 1.33 times the judgments of one look at a number that is fixed beforehand.
+LEAST_USUAL, MOST_USUAL = 200, 805  # judgments of a default limit; who wants more asks for it
+# x at which an equal system passes in 80 % of the runs: 6.6 at a risk of 0.1 and above, 8.2 at 0.05. There the bets
+# take 1.33 times the judgments of one look at a number that is fixed beforehand.
 LEAST_SIZE, OVER_ONE_LOOK = 6.6, 1.327
-# A table that names a system within the gap: one look always names one of two level systems from the
-# square of the quantile on, and the table does in 80 % of the runs from this much more.
+# Naming a system within the gap: one look always names one of two level systems from the square of the quantile on,
+# and the bets do in 80 % of the runs from this much more.
 OVER_ONE_NAME = 1.1
 
 
@@ -69,7 +69,7 @@ def margin_passed(limit: int, risk: float, decisive: float = USUAL_DECISIVE, ite
 def usual_limit(margin: float, risk: float) -> int:
     """The default limit of judgments, for a usual share of ties.
 
-    >>> usual_limit(0.1, 0.1), usual_limit(0.05, 0.1)
-    (462, 805)
+    >>> usual_limit(0.1, 0.1), usual_limit(0.05, 0.1), usual_limit(0.3, 0.1)
+    (462, 805, 200)
     """
-    return min(MOST_CALIBRATED, limit_to_pass(margin, risk))
+    return max(LEAST_USUAL, min(MOST_USUAL, limit_to_pass(margin, risk)))

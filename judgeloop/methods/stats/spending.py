@@ -1,8 +1,12 @@
 """Boundaries for a balanced random walk whose crossing probability is spent draw by draw.
 
 Takes the number of items, a limit of draws, and the probabilities to spend. Returns the boundary
-after each draw, computed exactly by dynamic programming. `methods/stopping/sequential.py` says what a
-crossing means.
+after each draw, computed exactly by dynamic programming.
+
+If a system is preferred no more often than the other among all items, its lead is at best a balanced walk without
+replacement. A boundary that a balanced walk crosses to either side with a probability of at most 2 a is crossed first
+to the wrong side with at most a: the walk is the same seen from both sides. Which draws are decisive is independent of
+how they come out, so the boundary may follow the number of decisive draws so far.
 """
 
 import math
@@ -74,16 +78,6 @@ class Spending:
     # Shape (levels,): probability that either side is ever named if the systems are tied.
     levels: NDArray[np.float64]
     shape: float = SHAPE
-    _step: WalkStep | None = field(default=None, init=False, repr=False, compare=False)  # the last of `_without_ties`
-    _without_ties: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
-
-    def without_ties(self, drawn: int) -> int:
-        """The barrier of the first level after so many draws, were they all decisive."""
-        while len(self._without_ties) < drawn:
-            step = self._step or self.start()
-            self._step = self.after(step, len(self._without_ties), decisive=True)
-            self._without_ties.append(int(self._step.barrier[0]))
-        return self._without_ties[drawn - 1]
 
     def barriers(self, decisive: NDArray[np.bool_]) -> NDArray[np.int32]:
         """The least distance that counts as crossing, shape (..., draws, levels).

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import UNLIMITED, Abstention, Choice, Label
+from judgeloop.methods.stats.betting import Bettor
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import Course, Spending
-from judgeloop.methods.stopping.anytime import BetPair, gap_bounds, with_seen
+from judgeloop.methods.stopping.rule import gap_bounds, with_seen
 
 # What is spent of a level after a share of a group's items is that share to this power. A group is
 # small, and most groups are named late or never: ½, as for all items, finds fewer.
@@ -35,7 +36,7 @@ class Walk:
 
     The p-value is the smallest level at which, and at every larger level, the lead has first
     crossed the boundary on this side. A boundary of level a is crossed first on the wrong side with
-    a chance of at most a (`methods/stopping/sequential.py`), so the p-value is at most a with no
+    a chance of at most a (`methods/stats/spending.py`), so the p-value is at most a with no
     more; and the events are nested, as Holm's proof needs. The methods are those of `BetPair`.
     """
 
@@ -60,6 +61,37 @@ class Walk:
     def _risk(self, sides: NDArray[np.int64]) -> float:
         crossed = int(np.logical_and.accumulate(sides[::-1] > 0).sum())
         return float(self._levels[-crossed]) if crossed else 1.0
+
+
+@final
+class BetPair:
+    """The evidence about the items of a group themselves: a bettor for each system, that it is the better one.
+
+    The p-value is 1 divided by the largest wealth so far. The time of each method does not depend on the number of
+    verdicts so far.
+    """
+
+    def __init__(self, items: int) -> None:
+        self._bettors = [Bettor(items) for _ in (0, 1)]
+        # The bettors after further verdicts, by the side of the bettor and the score of each verdict.
+        self._ahead: dict[tuple[int, int], list[Bettor]] = {}
+
+    def follow(self, preference: int | None) -> None:
+        """Go on by one verdict: 1, 0, -1, or None for an abstention, which each side loses."""
+        for side, sign in enumerate((1, -1)):
+            self._bettors[side] = self._bettors[side].after(-1 if preference is None else sign * preference)
+        self._ahead.clear()
+
+    def risk(self, side: int) -> float:
+        """The p-value of the null that `side` is not the better system."""
+        return self._bettors[side].risk
+
+    def risk_after(self, side: int, score: int, scored: int) -> float:
+        """`risk` after so many further verdicts with this score of `side`."""
+        known = self._ahead.setdefault((side, score), [self._bettors[side]])
+        while len(known) <= scored:
+            known.append(known[-1].after(score))
+        return known[scored].risk
 
 
 class GroupFinding(NamedTuple):

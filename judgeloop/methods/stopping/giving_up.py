@@ -1,15 +1,12 @@
 """A check that ends a run undecided when its rule is unlikely to decide within the limit.
 
-It goes beside any rule for two systems. `methods/stats/predictive.py` computes how likely further verdicts
-lead to a given lead; the rule says what a lead means.
+It goes beside any rule for two systems, which says how likely it is to decide.
 """
 
-from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 from judgeloop.core.outcomes import StopReason, Tally
-from judgeloop.methods.stats.predictive import chance_of_lead, further_decisive
 from judgeloop.methods.stopping.rule import Rule, asked, given_up
 
 LOOK_EVERY = 10  # judgments between looks; queries between two looks can run in parallel
@@ -25,10 +22,9 @@ class GivingUp:
     bound for how often the wrong system is named still holds, whether it was proved or found on past
     comparisons without giving up.
 
-    The chance assumes that verdicts go on as before: ties at the rate so far, and decisive verdicts
-    by a uniform prior. For selectors whose labels leave the decision, it is a rough guess. If the
-    limit covers all items and the decision is about these, the last judgment decides, and no run
-    gives up. With `sampled`, the decision is about items like these.
+    The chance assumes that verdicts go on as before (`Rule.chance_at_the_end`). For selectors whose labels leave the
+    decision, it is a rough guess. If the limit covers all items and the decision is about these, the last
+    judgment decides, and no run gives up. With `sampled`, the decision is about items like these.
     """
 
     rule: Rule
@@ -45,27 +41,5 @@ class GivingUp:
         """That a decision is unlikely; None if it is not, or no look is due."""
         if not self.looks(tally):
             return None
-        likely = self.chance_to_decide(tally)
+        likely = self.rule.chance_at_the_end(tally, self.limit - asked(tally))
         return given_up(likely, self.chance, self.limit) if likely < self.chance else None
-
-    def chance_to_decide(self, tally: Tally) -> float:
-        """The predictive chance that the lead at the limit decides the run.
-
-        Small leads decide if the rule then claims no difference, large leads if it names the
-        leader. The leads between leave the run undecided.
-        """
-        drawn, decisive = asked(tally), sum(tally.wins)
-        further = further_decisive(decisive, drawn, self.limit - drawn)
-        total = decisive + further
-        ties = self.limit - tally.abstentions - total
-
-        def at_limit(lead: int) -> Tally:
-            wins = (total + lead) // 2, (total - lead) // 2
-            return replace(tally, wins=wins, ties=ties, preferences=(), propensities=())
-
-        leads = [*range(total % 2, total + 1, 2), total + 2]  # the last cannot be reached
-        most = len(leads) - 1
-        named = bisect_left(leads, True, hi=most, key=lambda lead: self.rule.is_met(at_limit(lead)))
-        level = bisect_left(leads, True, hi=named, key=lambda lead: not self.rule.no_difference(at_limit(lead)))
-        reached, left = (chance_of_lead(*tally.wins, further, leads[at]) for at in (named, level))
-        return max(0.0, 1 + reached - left)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import StopKind, StopReason, Tally, scores_of
-from judgeloop.methods.stats.predictive import ItemsToDecide
+from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, scores_of
+from judgeloop.methods.stats.betting import interval_of_bounds
+from judgeloop.methods.stats.confidence_sequence import lower_bounds
+from judgeloop.methods.stats.predictive import ItemsToDecide, chance_of_lead, further_decisive
 
 LEAST_RISK_SHOWN = 0.001  # a smaller risk is not shown in digits
 MOST_DIGITS = 18  # of a floating-point number
@@ -28,15 +32,11 @@ NO_DIFFERENCE = StopReason(StopKind.NO_DIFFERENCE, "the gap is close enough to z
 class Rule(ABC):
     """A rule for two systems that stops once its stated risk is at most its threshold.
 
-    A subclass computes the risk. By default a rule claims no near-ties. `expects_lead` says whether
-    who asks expects a system to be ahead: not for "is the second not worse?". `goes_on` says whether
-    more judgments than its limit can decide, by another test. `takes_means` says whether a draw may score between -1
-    and 1, as the mean of a family does.
+    A subclass computes the risk. By default a rule claims no near-ties. `takes_means` says whether a draw may score
+    between -1 and 1, as the mean of a family does.
     """
 
     threshold: float
-    expects_lead: ClassVar[bool] = True
-    goes_on: ClassVar[bool] = True
     takes_means: ClassVar[bool] = False
 
     @property
@@ -76,7 +76,7 @@ class Rule(ABC):
         """
         wins = (unknown,) if self.guarantee else range(unknown + 1)
         decided = any(self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
-        return decided or self.no_difference(_levelled(tally, unknown))
+        return decided or self.no_difference(levelled(tally, unknown))
 
     def chance(self, tally: Tally, more: int) -> float:
         """The probability that the rule stops within `more` further verdicts: by default 1 where it can be met."""
@@ -87,31 +87,72 @@ class Rule(ABC):
         """The rule that more judgments may meet after this one: one system is better; None without one."""
         return None
 
-    def risk_beyond(self, tally: Tally) -> float | None:
-        """The stated risk of what is claimed beyond the answer; None if nothing is."""
-        del tally
-        return None
+    @property
+    def expects_lead(self) -> bool:
+        """Whether who asks expects a system to be ahead: not for "is the second not worse?"."""
+        return True
 
-    def for_limit(self, limit: int) -> Self:
-        """The rule for another limit of judgments: by default the same rule."""
-        del limit
-        return self
+    @property
+    def goes_on(self) -> bool:
+        """Whether more judgments than its limit can decide, by another test."""
+        return True
 
     def interval(self, tally: Tally) -> None:
-        """None: `anytime.gap_bounds` bounds the gap after the run, whatever rule ended it."""
+        """None: `bounds_by_draw` bounds the gap after the run."""
         del tally
+
+    def bounds_by_draw(self, tally: Tally, items: float, limit: int) -> NDArray[np.float64]:
+        """Bounds of the gap after each draw: that of the first system from below, and that of the second.
+
+        Shape (2, draws). They are those of `lower_bounds`, so they hold at every look, whatever rule ends the run, if
+        draws are uniform. `items` is inf for items like these.
+        """
+        scores = np.array([scores_for(tally, side) for side in (0, 1)])
+        return lower_bounds(scores, self.threshold, limit, items)
+
+    def chance_at_the_end(self, tally: Tally, within: int) -> float:
+        """About how probable an answer is after so many further judgments, if verdicts go on as before.
+
+        Ties come at the rate so far, and decisive verdicts by a uniform prior. By default small leads decide if the
+        rule then claims no difference, large leads if it names the leader; the leads between leave the run undecided.
+        """
+        drawn, decisive = asked(tally), sum(tally.wins)
+        further = further_decisive(decisive, drawn, within)
+        total = decisive + further
+        ties = drawn + within - tally.abstentions - total
+
+        def in_the_end(lead: int) -> Tally:
+            wins = (total + lead) // 2, (total - lead) // 2
+            return replace(tally, wins=wins, ties=ties, preferences=(), propensities=())
+
+        leads = [*range(total % 2, total + 1, 2), total + 2]  # the last cannot be reached
+        most = len(leads) - 1
+        named = bisect_left(leads, True, hi=most, key=lambda lead: self.is_met(in_the_end(lead)))
+        level = bisect_left(leads, True, hi=named, key=lambda lead: not self.no_difference(in_the_end(lead)))
+        reached, left = (chance_of_lead(*tally.wins, further, leads[at]) for at in (named, level))
+        return max(0.0, 1 + reached - left)
+
+    def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
+        """After how many of `most` further verdicts the rule is met; None if it is not.
+
+        They have the shares of `shares`, spread evenly. The result is a projection without a promise.
+        """
+
+        def is_met(further: int) -> bool:
+            return self.reason_to_stop(_scaled(shares, tally.judged + further)) is not None
+
+        if not shares.judged or most < 1:
+            return None
+        least = enough = 1
+        while not is_met(enough):
+            if enough == most:
+                return None
+            least, enough = enough + 1, min(most, 2 * enough)
+        return bisect_left(range(enough), True, lo=least, key=is_met)
 
     def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
         """How many further items would decide, once no item is left: None by default."""
         del tally
-        return None
-
-    def boundary(self, tally: Tally, side: int) -> NDArray[np.int64] | None:
-        """The least lead of `side` that is an answer for it after each verdict so far.
-
-        None by default: the rule looks at more than a lead.
-        """
-        del tally, side
         return None
 
     def no_difference(self, tally: Tally) -> bool:
@@ -154,19 +195,51 @@ def asked(tally: Tally) -> int:
     return tally.judged + tally.abstentions
 
 
-def scores_for(tally: Tally, side: int) -> NDArray[Any]:
-    """The verdicts in the order drawn, as scores for `side`.
-
-    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie; a family's mean lies between. If the
-    order is not known (in a projection from counts), the verdicts are spread evenly.
-    """
+def verdicts_of(tally: Tally) -> Sequence[Observed]:
+    """The verdicts in the order drawn, as in `Tally.preferences`; spread evenly where only their counts are known."""
     if in_order(tally):
-        scores = [scores_of(observed)[side] for observed in tally.preferences]
-        return np.array(scores, dtype=np.int8 if tally.total is None else np.float64)
-    counts = {1: tally.wins[side], -1: tally.wins[1 - side] + tally.abstentions, 0: tally.ties}
-    values = np.repeat(np.array(list(counts), dtype=np.int8), list(counts.values()))
-    places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts.values()])
-    return values[np.argsort(places, kind="stable")]
+        return tally.preferences
+    ahead = 1 if tally.leader == 1 else 0
+    first, second = ((1, -1), (-1, 1))[ahead]
+    counts = {first: tally.wins[ahead], second: tally.wins[1 - ahead], None: tally.abstentions, 0: tally.ties}
+    places = [((at + 0.5) / count, value) for value, count in counts.items() for at in range(count)]
+    return [value for _, value in sorted(places, key=lambda place: place[0])]
+
+
+def scores_for(tally: Tally, side: int) -> NDArray[Any]:
+    """The verdicts as `verdicts_of` has them, as scores for `side`.
+
+    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie; a family's mean lies between.
+    """
+    scores = [scores_of(observed)[side] for observed in verdicts_of(tally)]
+    return np.array(scores, dtype=np.int8 if tally.total is None else np.float64)
+
+
+def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | None:
+    """Bounds for the gap over all `items`, first minus second, whatever rule ended the run.
+
+    Each bound is ever wrong, at any number of looks, with probability at most `risk`: it rules out
+    the gaps against which bets have reached 1/risk, and against the true gap they ever do so with at
+    most that probability (Ville 1939). So it holds at any time at which a run may end. An abstention
+    counts against each bound. The bounds depend on the order of the verdicts, too: what an earlier
+    look ruled out stays ruled out. Of `core.records.UNLIMITED` items, draws are independent. None without a
+    verdict, or if the draws were not uniform.
+    """
+    if tally.judged == items and tally.gap is not None:
+        return tally.gap, tally.gap
+    if not tally.judged or tally.picked or tally.propensities:
+        return None
+    return interval_of_bounds(scores_for(tally, 0), scores_for(tally, 1), items, risk)
+
+
+def with_seen(bounds: tuple[float, float] | None, gap: float | None) -> tuple[float, float] | None:
+    """Widen bounds to the `gap` of the verdicts, where one of them excludes it and so is probably wrong.
+
+    Wider bounds are wrong in fewer runs.
+    """
+    if bounds is None or gap is None:
+        return bounds
+    return min(bounds[0], gap), max(bounds[1], gap)
 
 
 def with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
@@ -175,7 +248,7 @@ def with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
     return _with(tally, [sign] * wins + [0] * (unknown - wins))
 
 
-def _levelled(tally: Tally, unknown: int) -> Tally:
+def levelled(tally: Tally, unknown: int) -> Tally:
     """`tally` with `unknown` verdicts added that bring the sides as close as possible."""
     lead = tally.wins[0] - tally.wins[1]
     closing = min(abs(lead), unknown)
@@ -191,33 +264,6 @@ def _with(tally: Tally, more: list[int]) -> Tally:
         preferences=(*tally.preferences, *more),
         total=None if tally.total is None else tally.total + sum(more),
     )
-
-
-def first_met(rule: Rule, shares: Tally, least: int, most: int, limit: int) -> int | None:
-    """The fewest judgments from `least` to `most` that meet `rule`; None if none do.
-
-    It assumes the shares of `shares`, and scales its counts in proportion, rounded. The result is a
-    projection without a promise. A `limit` under the number of judgments is raised to that number.
-    """
-
-    def is_met(judged: int) -> bool:
-        ends = rule.for_limit(max(limit, judged)).reason_to_stop(_scaled(shares, judged))
-        return ends is not None
-
-    if not shares.judged or least > most:
-        return None
-    enough = least  # guaranteed rules process every verdict, so small numbers are cheap to test
-    while not is_met(enough):
-        if enough == most:
-            return None
-        least, enough = enough + 1, min(most, 2 * enough)
-    while least < enough:
-        middle = (least + enough) // 2
-        if is_met(middle):
-            enough = middle
-        else:
-            least = middle + 1
-    return least
 
 
 def _scaled(tally: Tally, judged: int) -> Tally:

@@ -3,17 +3,12 @@
 Takes a `Comparison`. `report/svg.py` draws its pictures.
 """
 
-from collections.abc import Iterator
-
-import numpy as np
-from numpy.typing import NDArray
-
 from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
-from judgeloop.methods.stopping.rule import Rule, at_most, points, scores_for, show_risk
+from judgeloop.methods.stopping.rule import at_most, points, show_risk
 from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
@@ -22,9 +17,8 @@ from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.words import count, ends, one_in, per_cent, places, sentence, shortened, signed, stopped, visible
 
-FEWEST_LOOKS, MOST_DOTS = 2, 400
+SETTLED, ROOM = 10, 4.0  # of a picture: the part of the draws before which bounds may leave it; points at the edge
 MINUS = "\N{MINUS SIGN}"
-THESE_TOO = "It holds for these items, too."
 SEARCHED = ", unless an earlier search of these items chose the two"
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
@@ -148,10 +142,20 @@ def _no_winner(result: Comparison, where: str) -> str:
         lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
-        return f"No winner yet {where}: {_ahead(result)}, which is too little to tell."
+        return f"No winner yet {where}: {_ahead(result)}, which is too little to tell{_shown(result)}."
     level = result.leader is None and result.stop_reason is StopKind.POOL_EXHAUSTED
     why = f"{'they are level, and ' if level else ''}{said.ended(result)}"
-    return stopped(f"No winner yet between {first} and {second} {where}: {why}")
+    return stopped(f"No winner yet between {first} and {second} {where}: {why}{_shown(result)}")
+
+
+def _shown(result: Comparison) -> str:
+    """What the bounds say where the question is open; empty where they say nothing."""
+    bounds = result.of_second[1]
+    if bounds is None or result.setup.guarantee is None or max(-bounds[0], bounds[1]) >= 1:
+        return ""
+    first, second = map(visible, result.setup.systems)
+    behind, ahead = (points(round(end, 2)) for end in (-bounds[0], bounds[1]))
+    return f". {second} is at most {behind} behind {first}, and at most {ahead} ahead"
 
 
 def _ahead(result: Comparison) -> str:
@@ -177,8 +181,27 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     why = f"{_ahead(result)}." if result.used_up else sentence(said.ended(result))
     return (
         f"No answer yet: it is not shown that {second} is worse than {first} {where}, nor that it is not "
-        f"worse {by}. {why}"
+        f"worse {by}{_shown(result)}. {why}"
     )
+
+
+def reading(result: Comparison, margin: float) -> str:
+    """What the bounds of a run say of "not worse by `margin`", whatever the run was asked.
+
+    Raises:
+        InputError: the bounds of this run answer no question but its own.
+    """
+    outcome = result.not_worse_by(margin)
+    first, second = map(visible, result.setup.systems)
+    by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items)
+    answer = {
+        Outcome.PASSED: f"PASSED: {second} is not worse than {first} {by} {where}.",
+        Outcome.FAILED: f"FAILED: {second} is worse than {first} {where}.",
+    }.get(
+        outcome, f"No answer: it is not shown that {second} is worse than {first} {where}, nor that it is not so {by}."
+    )
+    bounds = f"{_bounds_of_second(result)}, each wrong with a chance of at most {result.setup.risk_threshold:g}"
+    return f"{answer} Read off the bounds of the gap for {second}: {bounds}, whatever is read off them."
 
 
 def _votes(result: Comparison) -> str:
@@ -254,25 +277,14 @@ def _estimated(gap: float, result: Comparison) -> str:
 
 
 def _between(result: Comparison) -> str:
-    """The bounds in words; of a winner whose lower one is 0, that its name rules this out.
-
-    A bound is the gap of these verdicts where the earlier of them had excluded that.
-    """
-    low, high = result.gap_interval or (-1.0, 1.0)
-    widened, why = result.gap not in {None, 1.0} and result.gap in (low, high), ""
-    if widened:
-        why = f", as the earlier of them spoke for {'less' if high == result.gap else 'more'}"
-    shown = [
-        f"the {shown} of these verdicts" if widened and at == result.gap else shown
-        for at, shown in ((at, _unsigned(at, result.options.gap_asked)) for at in (low, high))
-    ]
-    out = result.ruled_out
-    named = "" if out is None else _unsigned(out) if out else "0"
-    if out is not None and _unsigned(low, result.options.gap_asked) == _unsigned(out):
-        return f"above {named}, at most {shown[1]}{why}"
-    if out is not None and _unsigned(high, result.options.gap_asked) == _unsigned(out):
-        return f"at least {shown[0]}, below {named}{why}"
-    return f"{' to '.join(shown)}{why}"
+    """The bounds in words; of an end that the answer rules out, that it is not reached."""
+    bounds, out = result.gap_interval or (-1.0, 1.0), result.ruled_out
+    low, high = (_unsigned(end, result.options.gap_asked) for end in bounds)
+    if out is not None and bounds[0] == out:
+        return f"above {low}, at most {high}"
+    if out is not None and bounds[1] == out:
+        return f"at least {low}, below {high}"
+    return f"{low} to {high}"
 
 
 def _unsigned(gap: float, margin: float | None = None) -> str:
@@ -359,23 +371,14 @@ def risk(result: Comparison) -> str:
         what = f"they differ by more than {points(near or 0.0)}" if level else "the other one is better"
         chance = f"the chance that this is wrong, and {what}, is at most {often}"
     shown = f"{result.setup.risk_threshold:g}" if level else shown
-    return f"{shown}, {kind}: {chance}{_unless(result)}{_beyond(result)}"
+    return f"{shown}, {kind}: {chance}{_unless(result)}"
 
 
 def _risk_now(result: Comparison, shown: str) -> str:
-    """The risk of an answer given now, where none is given."""
-    if not result.judged or shown == show_risk(1):
+    """The risk of naming the leader now, where a rule that states one has not."""
+    if not result.judged or shown == show_risk(1) or result.leader is None:
         return ""
-    plan = ""
-    if result.ended_early:  # a plan spends little of its risk at first
-        seen = result.judged + result.counts.abstentions
-        plan = f" (for a plan of up to {result.limit:,} judgments; for one of {seen:,} it would be less)"
-    if result.options.gap_asked is not None:
-        if result.leader is None and result.options.not_worse is None:
-            return ""
-        answer, where = _wrongly(result)
-        return f"{answer} now would be wrong with a chance of at most {shown}, if {where}{plan}"
-    return f"{shown} if {visible(result.leader)} were named now{plan}" if result.leader is not None else ""
+    return f"{shown} if {visible(result.leader)} were named now"
 
 
 def _wrongly(result: Comparison) -> tuple[str, str]:
@@ -390,14 +393,6 @@ def _wrongly(result: Comparison) -> tuple[str, str]:
     return f"passing {second}", f"it is worse by {gap} or more"
 
 
-def _beyond(result: Comparison) -> str:
-    """The stated risk of what is said beyond "not worse" or "worse"; empty if nothing is."""
-    if result.risk_beyond is None or result.options.not_worse is None:
-        return ""
-    what = "better" if result.better else f"worse by more than {points(result.options.not_worse)}"
-    return f"; {show_risk(result.risk_beyond)}, of calling it {what} where it is not"
-
-
 def _unless(result: Comparison) -> str:
     """The condition of all promises, where a search came before; else empty."""
     return SEARCHED if result.searched else ""
@@ -405,7 +400,7 @@ def _unless(result: Comparison) -> str:
 
 def _means(result: Comparison) -> str:
     """What is proved about the risk, and what it does not say."""
-    setup, most = result.setup, rule_row("compare", result.setup.rule).for_both
+    setup = result.setup
     if result.recorded is not None:
         return WHAT_P_MEANS
     if result.whole or not setup.guarantee:
@@ -414,19 +409,8 @@ def _means(result: Comparison) -> str:
         )
         says = DRAWN_WHOLE if result.whole else heuristic
         return f"{says} {said.about_the_judge(result)}"
-    risk = at_most(setup.risk_threshold)
-    beyond = ""
-    if result.risk_beyond is not None and result.worse_by_margin:
-        by = points(result.options.not_worse or 0.0)
-        beyond = f"; a system that is not worse by more than {by} is ever said to be so with a chance of {risk}"
-    elif result.risk_beyond is not None and result.better:
-        beyond = f"; a system that is not better is called so with a chance of {risk}"
-    # A promise about items like these is one about these items, as both rules' files prove.
-    named = result.winner is not None or most == 1.0
-    of_items = setup.sampled and not setup.one_order and result.data.families is None
-    both = named and setup.risk_threshold <= most and of_items
-    promise = said.promise(result, f"{setup.guarantee}{beyond}{_unless(result)}")
-    return f"{promise} {THESE_TOO}" if both else promise
+    read = "; whatever else is read off the bounds of the gap is wrong with the same chance"
+    return said.promise(result, f"{setup.guarantee}{read}{_unless(result)}")
 
 
 def _groups(result: Comparison) -> tuple[PageTable, ...]:
@@ -472,52 +456,46 @@ def _groups_mean(result: Comparison) -> str:
 
 
 def pictures(result: Comparison) -> tuple[tuple[Picture, ...], ...]:
-    """The evidence as pictures: the lead and its boundary; the verdicts and the gap."""
-    return _lead(result), (*_verdicts(result), *_gap_drawn(result))
+    """The evidence as pictures: how the gap became known; the verdicts and the gap."""
+    return _narrowing(result), (*_verdicts(result), *_gap_drawn(result))
 
 
-def _lead(result: Comparison) -> tuple[Chart, ...]:
-    """The lead by judgment, unless the order of the verdicts is not known."""
+def _narrowing(result: Comparison) -> tuple[Chart, ...]:
+    """The gap and its bounds by judgment, with the gaps that the question is about; none without bounds."""
     if not result.course:
         return ()
-    lead, bounds = result.course[0], result.course[1:]
+    gap, lower, upper = result.course
     first, second = result.setup.systems
-    name, other = visible(lead.name), visible(second if lead.name == first else first)
-    asked, last = len(lead.points) - 1, int(lead.points[-1][1])
-    silent = _silent(result, name)
-    said = f"The lead of {name} over {other} is {last:,} after {count(asked, 'item')}.{silent}"
-    met = result.winner is not None or result.stop_reason is StopKind.NOT_WORSE
-    note, risk = "", f"{result.setup.risk_threshold:g}"
-    if bounds and result.stop_reason in {StopKind.RISK_MET, StopKind.NOT_WORSE}:
-        said += " It has reached the boundary."
-        seen = any(point != lead.points[-1] for line in bounds for point in line.points)
-        dots = f"Dots: the leads that decide, at a risk of {risk}. The run stopped where its lead met one."
-        note = dots if seen else f"The run stopped at a lead that decides, at a risk of {risk}."
-    elif bounds:
-        note = f"Dots: the leads that would decide, at a risk of {risk}."
-    shown = (Curve(f"{last:+,}".replace("-", MINUS), "lead", lead.points), *bounds)
+    own = second if result.leader in {None, second} else first
+    name, other = visible(own), visible(second if own == first else first)
+    end, last = len(gap.points), gap.points[-1][1]
+    low, high = lower.points[-1][1], upper.points[-1][1]
+    sign, margin = 1.0 if own == second else -1.0, result.options.gap_asked
+    marks = {0.0: "level"}
+    if result.options.not_worse is not None:
+        marks[-100 * sign * result.options.not_worse] = "margin"
+    elif margin is not None or result.options.near_tie is not None:
+        wide = 100 * (margin or result.options.near_tie or 0.0)
+        marks |= {wide: "", -wide: "gap that matters"}
+    lines = [Curve(mark, "other", ((1.0, at), (float(end), at))) for at, mark in marks.items()]
+    settled = [*lower.points[end // SETTLED :], *upper.points[end // SETTLED :]]
+    view = min([*marks, *(y for _, y in settled)]) - ROOM, max([*marks, *(y for _, y in settled)]) + ROOM
+    silent = result.counts.abstentions
+    aside = f" {count(silent, 'item')} without a verdict count against either side." if silent else ""
     return (
         Chart(
-            f"How the evidence grew: the lead of {name}",
-            said,
+            f"How the gap became known, for {name}",
+            f"After {count(end, 'item')} the gap of {name} is {last:+.0f} points, between {low:+.0f} and {high:+.0f}.",
             "items asked about" if silent else "judgments",
-            shown,
-            note=f"{note}{silent}".strip(),
-            above=f"{name} ahead",
-            below=f"{other} ahead",
-            stop=lead.points[-1] if met else None,
+            (Curve(f"{last:+.0f}".replace("-", MINUS), "lead", gap.points), lower, upper, *lines),
+            note=f"The band: bounds of the gap, each wrong with a chance of at most {result.setup.risk_threshold:g}, "
+            f"however often one looks. What it does not reach is ruled out.{aside}",
+            above=f"{name} better",
+            below=f"{other} better",
+            band=(lower.points, upper.points),
+            unit=" points",
+            view=(max(-100.0, view[0]), min(100.0, view[1])),
         ),
-    )
-
-
-def _silent(result: Comparison, name: str) -> str:
-    """Which items count against the lead of `name` though neither won them; empty without any."""
-    silent, votes = result.counts.abstentions, sorted(result.wins.values(), reverse=True)
-    if not silent:
-        return ""
-    return (
-        f" The votes are {votes[0]:,} to {votes[1]:,}; {count(silent, 'item')} without a verdict "
-        f"{'counts' if silent == 1 else 'count'} against {name} here, as for the risk."
     )
 
 
@@ -562,35 +540,3 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
 
 def _signed(gap: float) -> str:
     return f"{gap:+.2f}".replace("-", MINUS)
-
-
-def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Curve, ...]:
-    """The lead of the leader after each verdict, and the leads that are an answer for each side.
-
-    Leads are numbers of items, seen from the leader, or from the second system if both are level; an
-    abstention counts against it. Without the order of the verdicts there are no lines.
-    """
-    side = 1 if tally.leader is None else tally.leader
-    scores = scores_for(tally, side)
-    leads, decisive = np.cumsum(scores, dtype=np.int64), np.cumsum(scores != 0)
-    if len(leads) < FEWEST_LOOKS or not tally.preferences or not tally.judged:
-        return ()
-    found = [Curve(names[side], "lead", ((0.0, 0.0), *enumerate(leads.tolist(), start=1)))]
-    for at, sign in ((side, 1), (1 - side, -1)):
-        bound = rule.boundary(tally, at)
-        if bound is not None:
-            found += _dots(bound, decisive[: len(bound)], sign)
-    return tuple(found)
-
-
-def _dots(bound: NDArray[np.int64], decisive: NDArray[np.int64], sign: int) -> Iterator[Curve]:
-    """Yield the least leads that decide, where one can: after so many `decisive` verdicts.
-
-    A lead is even or odd as their number is, and at most their number.
-    """
-    least = bound + (bound + decisive) % 2
-    reached = np.flatnonzero(least <= decisive)
-    shown = reached[:: -(-len(reached) // MOST_DOTS) or 1]
-    if len(shown):
-        points = zip((shown + 1.0).tolist(), (sign * least[shown]).tolist(), strict=True)
-        yield Curve("", "dots", tuple(points))

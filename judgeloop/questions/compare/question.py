@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Any, cast
 
-from judgeloop.catalogue import rule_row, rules_of
+from judgeloop.catalogue import rules_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.protocols import Further
@@ -25,19 +25,19 @@ from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.ledger.opening import runs_of
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.rows import Draft, RuleRow
+from judgeloop.methods.rows import Draft
 from judgeloop.methods.selectors.families import Members
-from judgeloop.methods.stats.exact_tables import MOST_RISK
-from judgeloop.methods.stats.margins import MOST_CALIBRATED, limit_to_pass, margin_passed
+from judgeloop.methods.stats.hedged import VERSION
+from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
+from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.by_criterion import ByCriterion
 from judgeloop.methods.stopping.by_group import ByGroup
-from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.giving_up import GivingUp
-from judgeloop.methods.stopping.rule import Rule, first_met
+from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
-from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, RULES, CompareSettings
+from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
 from judgeloop.runs.begin import asked_before, data_notes, known_verdicts, neighbours_alike, setup_of
@@ -53,9 +53,9 @@ USED = {
 }  # fmt: skip
 # What does not go with a question about a gap, and why.
 OTHER_QUESTIONS = {
-    "min_gap": {"not_worse": "they are two questions"},
+    "min_gap": {"not_worse": "they are two questions", "near_tie": "both say which gap does not matter"},
     "not_worse": {
-        "give_up": "its chance of a decision is about which system is better",
+        "near_tie": "they are two questions",
         "require_winner": "`not_worse` alone fails if the second system is worse",
     },
 }
@@ -65,7 +65,7 @@ OF_THE_OUTCOME = {Role.RUN, Role.KEY, Role.CONTENT}
 ASSUMED_TIES = 30
 AHEAD, LEVEL = (45, 25), (35, 35)  # the wins beside these ties
 TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
-BEYOND = 100  # times the items of a set
+MOST_RISK = 0.4  # the stakes about a gap are made for risks under this
 
 
 class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
@@ -121,9 +121,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
     def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
-        """The groups of all items, if each is tested, and recorded vectors."""
+        """The stakes of the bets, as other ones may end a run elsewhere; groups that are tested, and recorded vectors."""
+        stakes = {"stakes": VERSION} if config.rule_row.guaranteed and not config.recorded else {}
         groups = {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
-        return groups | config.vectors_digest
+        return stakes | groups | config.vectors_digest
 
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
@@ -135,7 +136,6 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             limit=_draws_within(config.max_judgments, members) if several else min(config.max_judgments, items),
             risk=config.risk,
             start=config.min_judgments,
-            gap=0.0 if config.gap_asked is None else config.gap_asked[1],
             population=inputs.population,
             settings=config,
             pool=inputs.pool,
@@ -145,7 +145,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if several and not rule.takes_means:
             raise InputError(
                 f"`family_members={config.family_members}` takes a rule that bets on a mean, and `{rule.name}` counts "
-                "wins; use `rule=anytime`, or leave `family_members` out"
+                "wins; use `rule=bets`, or leave `family_members` out"
             )
         family_of = {place: at for at, family in enumerate(members) for place in family} if several else {}
         places = list(chain(*members)) or range(len(inputs.pool))
@@ -203,13 +203,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         config, outcome = run.config, finished.ending
         more = items = None
         tally, unasked = outcome.estimate.tally, len(run.places) - len(outcome.labels)
-        beyond = rule.risk_beyond(tally)
         ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
         if outcome.winner is None and run.booked and not ended:
-            more = more_to_decide(rule, tally, run.limits, unasked, sampled=run.sampled)
+            more = more_to_decide(rule, tally, unasked, sampled=run.sampled)
             items = rule.items_to_decide(tally) if run.sampled else None
-        elif rule.stronger is not None and beyond is None:
-            more = more_to_decide(rule.stronger, tally, run.limits, unasked, sampled=run.sampled)
+        elif rule.stronger is not None:
+            more = more_to_decide(rule.stronger, tally, unasked, sampled=run.sampled)
         more = more and min(unasked, more * run.each) if run.each > 1 else more
         if isinstance(groups, ByGroup | ByCriterion):
             groups.follow([*outcome.labels, *outcome.further])
@@ -221,6 +220,11 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             scores = [[judge.scores[item.id, name] for item in judged] for name in run.pool.systems]
         before = _before(ran)
         represent = config.represented if config.selector_row.vectors else None
+        course = None
+        if tally.judged and not (tally.picked or tally.propensities):
+            course = rule.bounds_by_draw(
+                tally, math.inf if run.sampled else tally.items, min(config.max_judgments, tally.items)
+            )
         result = result_of(
             finished,
             setup_of(run, rule, config.selector, represent=represent),
@@ -244,14 +248,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
             by_criterion=groups.findings() if isinstance(groups, ByCriterion) else None,
             scores=scores,
-            risk_beyond=beyond,
+            bounds_by_draw=course,
             weights=run.weights if ran.parts.members else None,
         )
-        # A lead in items is not what bets on means of families are on.
-        course = (
-            () if tally.total is not None else page.course_of(tally, rule, (run.pool.systems[0], run.pool.systems[1]))
-        )
-        return replace(result, course=course, asked_before=asked_before(run, ran.runs))
+        return replace(result, asked_before=asked_before(run, ran.runs))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
         """Note what all verdicts of the ledger on these outputs say, if that is not what the answer does."""
@@ -348,19 +348,15 @@ def _check_without_effect(config: CompareSettings) -> None:
             )
 
 
-def _check_gap(config: CompareSettings, row: RuleRow, gap: float) -> None:
-    """Refuse what does not go with a question about a gap: another question, or its rule."""
-    asked = f"`{row.asked_by}={gap:g}`"
+def _check_gap(config: CompareSettings, name: str, gap: float) -> None:
+    """Refuse what does not go with a question about a gap: another question, or too high a risk."""
+    asked = f"`{name}={gap:g}`"
     if config.risk >= MOST_RISK:
         raise InputError(f"`risk={config.risk:g}`: {asked} needs a risk below {MOST_RISK:g}")
-    for name, why in OTHER_QUESTIONS[row.asked_by or ""].items():
-        value = getattr(config, name)
+    for other, why in OTHER_QUESTIONS[name].items():
+        value = getattr(config, other)
         if value is not None:
-            raise InputError(f"`{name}={value}` does not go with {asked}: {why}; leave one of them out")
-    if config.rule != RULES[0]:
-        raise InputError(
-            f"`rule={config.rule}` does not go with {asked}, which has a rule of its own; leave one of them out"
-        )
+            raise InputError(f"`{other}={value}` does not go with {asked}: {why}; leave one of them out")
 
 
 def _check_further(config: CompareSettings) -> None:
@@ -465,12 +461,12 @@ def share_of_ties(*counted: tuple[int, int]) -> float | None:
 def with_an_equal_system(rule: Rule, ties: float | None, pool: int) -> tuple[EqualSystem, ...]:
     """What a rule for "not worse" does with an equal system; () for another rule.
 
-    For a known share of ties, else for several shares. The chances are exact. `pool` is the number of
-    items that there are.
+    For a known share of ties, else for several shares. The chances are simulated, and right within 3 points or so.
+    `pool` is the number of items that there are.
     """
-    if not isinstance(rule, NotWorse):
+    if not isinstance(rule, Bets) or rule.not_worse is None:
         return ()
-    return tuple(_equal(rule, share, min(pool, MOST_CALIBRATED)) for share in (TIES_TRIED if ties is None else [ties]))
+    return tuple(_equal(rule, rule.not_worse, share, pool) for share in (TIES_TRIED if ties is None else [ties]))
 
 
 def foreseen(groups: ByGroup[str | None], ties: float | None) -> tuple[GroupOutlook, ...]:
@@ -484,49 +480,42 @@ def foreseen(groups: ByGroup[str | None], ties: float | None) -> tuple[GroupOutl
     )
 
 
-def _equal(rule: NotWorse, ties: float, most: int) -> EqualSystem:
-    decisive, table = 1 - ties, rule.table
-    found, items = table.outlook(0.0, decisive), table.items or math.inf
-    needed = limit_to_pass(rule.gap, rule.threshold, decisive, items)
-    low = found.answers[0] < EVEN and table.limit < most < needed
+def _equal(rule: Bets, margin: float, ties: float, pool: int) -> EqualSystem:
+    decisive, items = 1 - ties, math.inf if rule.items >= UNLIMITED else float(rule.items)
+    found = rule.outlook(0.0, ties)
+    needed = limit_to_pass(margin, rule.threshold, decisive, items)
+    low = found.second < EVEN and rule.most < pool < needed
     return EqualSystem(
         ties,
         found.judgments,
-        *found.answers,
+        found.second,
+        found.first,
         found.none,
         limit_for_80=needed,
-        margin_for_80=margin_passed(table.limit, rule.threshold, decisive, items),
-        limit=table.limit,
-        most=most,
-        passes_at_most=replace(rule, limit=most).table.outlook(0.0, decisive).answers[0] if low else None,
+        margin_for_80=margin_passed(rule.most, rule.threshold, decisive, items),
+        limit=rule.most,
+        most=pool,
+        passes_at_most=replace(rule, limit=pool).outlook(0.0, ties).second if low else None,
     )
 
 
-def more_to_decide(rule: Rule, tally: Tally, limits: Limits, unasked: int, *, sampled: bool) -> int | None:
+def more_to_decide(rule: Rule, tally: Tally, unasked: int, *, sampled: bool) -> int | None:
     """How many further judgments would decide if the shares continue; of few verdicts with assumed ones.
 
     None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
     says, unless an item has no verdict, the systems are level, or the items are `sampled` from what
-    the decision is about. Once none of those is left, judgments on more items are counted for a rule
-    without a limit, up to `BEYOND` times as many.
+    the decision is about.
     """
-    any_length = rule_row("compare", rule.name).any_length
-    more_items = sampled and not unasked and any_length
-    most = tally.items * (BEYOND if more_items else 1) - tally.abstentions
-    least, limit = tally.judged + 1, limits.max_judgments
-    enough = None if tally.leader is None else first_met(rule, _usual(rule, tally), least, most, limit)
-    enough = enough or first_met(rule, tally, least, most, limit)
+    enough = None if tally.leader is None else rule.first_met(tally, _usual(rule, tally), unasked)
+    enough = enough or (rule.first_met(tally, tally, unasked) if tally.judged else None)
     if enough is None and (sampled or tally.abstentions or tally.leader is None):
         return None
-    if enough is None:
-        return unasked
-    return enough - tally.judged if more_items else min(unasked, enough - tally.judged)
+    return unasked if enough is None else enough
 
 
 def _expected(rule: Rule, tally: Tally, shares: Tally, limits: Limits, most: int) -> int:
-    if isinstance(rule, ByTable) and not tally.judged:
+    if isinstance(rule, Bets) and not tally.judged:
         gap = (shares.wins[0] - shares.wins[1]) / shares.judged
-        return round(rule.table.outlook(gap, 1 - shares.ties / shares.judged).judgments)
-    least = max(tally.judged + 1, limits.min_judgments)
-    enough = first_met(rule, shares, least, tally.judged + most, limits.max_judgments)
-    return most if enough is None else enough - tally.judged
+        return round(rule.outlook(gap, shares.ties / shares.judged).judgments)
+    enough = rule.first_met(tally, shares, most)
+    return most if enough is None else min(most, max(enough, limits.min_judgments - tally.judged))

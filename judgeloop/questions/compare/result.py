@@ -8,8 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from judgeloop.catalogue import rule_row
-from judgeloop.core.errors import some
+from judgeloop.core.errors import InputError, some
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.outcomes import (
     ANSWERS,
@@ -23,7 +26,7 @@ from judgeloop.core.outcomes import (
     Tally,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, UNLIMITED, Groups, Item, Pool, Verdict
+from judgeloop.core.records import IDENTICAL, Groups, Item, Pool, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
@@ -31,17 +34,19 @@ from judgeloop.methods.stats.drift import Halves, drift
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
-from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
 from judgeloop.methods.stopping.by_group import GroupFinding
-from judgeloop.methods.stopping.rule import points
+from judgeloop.methods.stopping.rule import points, with_seen
 from judgeloop.report.facts import GROUP, ended, of_the_run
 from judgeloop.report.groups import GroupRow, counted, criterion_rows, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
+from judgeloop.report.pictures import Curve, Role
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
+BETS = "bets"  # the rule whose bounds answer every question
+FEWEST_LOOKS = 2  # that make a line
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 
@@ -95,12 +100,9 @@ class Comparison(RunResult):
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
       or behind by less than `min_gap`
-    - `risk`: the stated risk of `claim`; without one, of naming the leader now, or of passing now; null where the rule
-      states none, and not all items were judged
+    - `risk`: the stated risk of `claim`; without one, of naming the leader now; null where the rule states none
     - `better`: true if the winner, or the system that is not worse, is shown to be better
     - `worse_by_margin`: true if the second system is shown to be worse by more than `not_worse`
-    - `risk_beyond`: the stated risk of `better` or `worse_by_margin`, if the question was about a gap;
-      null if neither is shown
     - `wins`: number of items that each system won
     - `ties`: number of items without a preference
     - `gap`: the leader's share of wins minus the other system's, among the judged items
@@ -153,7 +155,6 @@ class Comparison(RunResult):
     drift: Halves | None = None
     groups_cut: StopKind | None = None
     groups_cut_sentence: Sentence = ""
-    risk_beyond: float | None = None
     gap_by_items: float | None = None
 
     @property
@@ -167,7 +168,7 @@ class Comparison(RunResult):
             return None
         if self.options.not_worse is not None:
             return "worse"
-        within = self.options.min_gap is not None and self.risk_beyond is None
+        within = self.options.min_gap is not None and not self._excludes(0.0)
         return "better_or_within" if within else "better"
 
     @property
@@ -196,12 +197,16 @@ class Comparison(RunResult):
     @property
     def better(self) -> bool:
         """Whether the winner, or the system that is not worse, is shown to be better."""
-        return self.claim == "better" or (self.claim == "not_worse" and self.risk_beyond is not None)
+        return self.claim == "better" or (self.claim == "not_worse" and self._second_leads and self._excludes(0.0))
 
     @property
     def worse_by_margin(self) -> bool:
         """Whether the second system is shown to be worse by more than `not_worse`."""
-        return self.claim == "worse" and self.risk_beyond is not None
+        return self.claim == "worse" and self._excludes(self.options.not_worse or 0.0)
+
+    def _excludes(self, gap: float) -> bool:
+        """Whether it is shown that the leader is ahead by more than this; of bounds that hold at every look."""
+        return self.bounds is not None and self.bounds[0] >= gap and not self.gap_weighted
 
     @property
     def ruled_out(self) -> float | None:
@@ -215,28 +220,30 @@ class Comparison(RunResult):
             return -margin
         return margin if self.worse_by_margin else 0.0
 
+    def not_worse_by(self, margin: float) -> Outcome:
+        """What the bounds say of "the second system is not worse by `margin` or more": whatever was asked of the run.
+
+        Raises:
+            InputError: the bounds of this run answer no question but its own.
+        """
+        bounds = self.of_second[1]
+        if self.setup.rule != BETS or bounds is None:
+            raise InputError(
+                f"the run {self.setup.run} was decided by rule={self.setup.rule}, and has no bounds off which another "
+                f"question is read; `compare` with `not_worse={margin:g}` asks it"
+            )
+        if bounds[0] >= -margin:
+            return Outcome.PASSED
+        return Outcome.FAILED if bounds[1] <= 0 and self.leader == self.setup.systems[0] else Outcome.UNDECIDED
+
     @property
     def gap_interval(self) -> tuple[float, float] | None:
         """Bounds of the gap over the items that `about` names, seen as `gap`; null if items were picked.
 
-        Each is wrong with at most the threshold's probability, at any time at which a run may end. A proved claim
-        cuts off what it rules out: the claim and the bounds may be wrong apart from each other. What the bounds
-        exclude by themselves is no answer: they reach all that the claim leaves open, such as 0, or the margin.
+        Each is wrong with at most the threshold's probability, at any time at which a run may end, whatever is read off
+        them.
         """
-        if self.bounds is None or self.setup.guarantee is None or self.whole:
-            return self.bounds
-        (low, high), out = self.bounds, self.ruled_out
-        if out is not None and self.claim == "not_worse" and not self.better:
-            low, high = (max(low, out), high) if self._second_leads else (low, min(high, out))
-            return min(low, 0.0), max(high, 0.0)
-        if out is not None:
-            return max(low, out), high
-        if self.claim is not None:
-            return self.bounds
-        margin = self.options.gap_asked or 0.0
-        worst = 0.0 if self.options.not_worse is not None and not self._second_leads else -margin
-        best = 0.0 if self.options.not_worse is not None and self._second_leads else margin
-        return min(low, worst), max(high, best)
+        return self.bounds
 
     @property
     def _second_leads(self) -> bool:
@@ -282,12 +289,6 @@ class Comparison(RunResult):
     def whole(self) -> bool:
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.judged == self.items and not self.setup.sampled
-
-    @property
-    def ended_early(self) -> bool:
-        """Whether a rule with a limit ended undecided before it, so that its risk takes for granted when."""
-        limited = rule_row("compare", self.setup.rule).limited
-        return limited and not self.answer.answered and self.judged + self.counts.abstentions < self.limit
 
     @property
     def used_up(self) -> bool:
@@ -456,7 +457,7 @@ class Comparison(RunResult):
             return (note(NoteCode.RAISE_LIMIT),)
         if self.setup.guarantee is None:
             return ()
-        within = not rule_row("compare", self.setup.rule).limited or self.asked + more <= self.limit
+        within = self.asked + more <= self.limit
         return (note(NoteCode.SAME_TEST if within else NoteCode.SECOND_TEST),)
 
     def to_claim_more(self) -> tuple[Note, ...]:
@@ -506,7 +507,7 @@ def result_of(
     more_judgments: int | None,
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
-    risk_beyond: float | None = None,
+    bounds_by_draw: NDArray[np.float64] | None = None,
     weights: Mapping[int, float] | None = None,
     before: Sequence[RunNote] = (),
     searched: int = 0,
@@ -516,10 +517,10 @@ def result_of(
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
-    `risk_beyond` is the stated risk of what a rule about a gap says beyond its answer. `findings` are what is
-    shown of each group, None if no group is tested; `by_criterion` are the same of criteria. `weights` say for how
-    many items of its family each position stands, None where items are drawn. `before` is what earlier comparisons
-    with the baseline noted, and `searched` is as in the result.
+    `bounds_by_draw` are the lower bounds of the gap, seen from each system, after each draw; None where items were
+    picked. `findings` are what is shown of each group, None if no group is tested; `by_criterion` are the same of
+    criteria. `weights` say for how many items of its family each position stands, None where items are drawn.
+    `before` is what earlier comparisons with the baseline noted, and `searched` is as in the result.
     """
     outcome, systems = finished.ending, setup.systems
     tally = outcome.estimate.tally
@@ -527,8 +528,10 @@ def result_of(
     labels = label_rows(every, systems, items, outcome.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
-    better = risk_beyond if options.min_gap is not None else None
-    bounds = gap_bounds(tally, UNLIMITED if setup.sampled else tally.items, setup.risk_threshold)
+    bounds = None
+    if bounds_by_draw is not None and tally.gap is not None:
+        low, high = float(bounds_by_draw[0, -1]), -float(bounds_by_draw[1, -1])
+        bounds = (tally.gap, tally.gap) if whole else with_seen((min(low, high), max(low, high)), tally.gap)
     return Comparison(
         setup=setup,
         options=options,
@@ -538,7 +541,7 @@ def result_of(
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=_risk(finished, setup, better, whole=whole),
+        risk=_risk(finished, setup, whole=whole),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
@@ -547,7 +550,7 @@ def result_of(
         gap=_for_the_leader(tally, weighted),
         gap_biased=tally.picked and tally.judged < tally.items,
         gap_weighted=weighted is not None,
-        bounds=_seen_from_the_leader(tally, weighted.interval if weighted else with_seen(bounds, tally.gap)),
+        bounds=_seen_from_the_leader(tally, weighted.interval if weighted else bounds),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
@@ -559,8 +562,8 @@ def result_of(
         groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
         drift=_drift(tally, options),
         recorded=None if scores is None else _figures(tally, setup, scores),
-        risk_beyond=risk_beyond,
         gap_by_items=None if weights is None else _by_items(outcome, weights),
+        course=_course(tally, bounds_by_draw),
     )
 
 
@@ -584,16 +587,33 @@ def _drift(tally: Tally, options: CompareOptions) -> Halves | None:
     return drift(verdicts, min(tally.items, options.max_judgments))
 
 
-def _risk(finished: Finished[Tally], setup: Setup, better: float | None, *, whole: bool) -> float | None:
-    """The stated risk: of the claim, of "better" where a rule about a gap says so, or of naming now."""
+def _risk(finished: Finished[Tally], setup: Setup, *, whole: bool) -> float | None:
+    """The stated risk of the claim; without one, of naming now, which the rule that bets does not state."""
     outcome = finished.ending
-    if whole and (outcome.winner is not None or outcome.stop.kind in ANSWERS):
+    answered = outcome.winner is not None or outcome.stop.kind in ANSWERS
+    if whole and answered:
         return 0.0
     if not rule_row("compare", setup.rule).states_risk:
         return None
     if outcome.stop.kind is StopKind.NO_DIFFERENCE:
         return setup.risk_threshold
-    return outcome.estimate.risk if better is None or outcome.winner is None else better
+    return outcome.estimate.risk if answered or setup.rule != BETS else None
+
+
+def _course(tally: Tally, bounds: NDArray[np.float64] | None) -> tuple[Curve, ...]:
+    """The gap so far, and its bounds, by judgment, in points, seen from the leader, or the second system if level."""
+    if bounds is None or bounds.shape[1] < FEWEST_LOOKS or len(tally.preferences) != bounds.shape[1]:
+        return ()
+    side = 1 if tally.leader is None else tally.leader
+    verdicts = np.array([np.nan if one is None else one for one in tally.preferences]) * (1, -1)[side]
+    known = np.cumsum(~np.isnan(verdicts))
+    gaps = np.cumsum(np.nan_to_num(verdicts)) / np.maximum(known, 1)
+    lines: list[tuple[Role, NDArray[np.float64]]] = [
+        ("lead", gaps),
+        ("bound", bounds[side]),
+        ("bound", 0.0 - bounds[1 - side]),
+    ]
+    return tuple(Curve("", role, tuple(enumerate((100 * values).tolist(), start=1))) for role, values in lines)
 
 
 def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> ScoreFigures:

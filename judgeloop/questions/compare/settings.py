@@ -10,10 +10,10 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Le, Lt
 
 from judgeloop.catalogue import (
+    REPLACED,
     default_rule,
     rule_names,
     rule_row,
-    rules_asked_by,
     rules_of,
     selector_names,
     selector_row,
@@ -32,7 +32,7 @@ from judgeloop.settings.values import share_or_none
 from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
-ASKED = rules_asked_by(QUESTION)
+ASKED = "min_gap", "not_worse"  # the settings that ask about a gap
 SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
 USUAL_FLIPS = 0.5  # of the verdicts of a gate; a judge with more contradicts itself more often than not
 ANY_SHARE = 1.0  # of verdicts may change with the order
@@ -55,7 +55,7 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
         f"{described(selectors_of(QUESTION))}.", fields.SELECTION
     ).field(SELECTORS[0])
-    rule: Annotated[str, one_of(RULES)] = fields.run_setting(
+    rule: Annotated[str, one_of(RULES, REPLACED)] = fields.run_setting(
         f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; tie-aware for a selector that picks items.",
         fields.STOPPING,
     ).field(RULES[0])
@@ -66,13 +66,13 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         fields.STOPPING,
     ).field(Population.ITEMS_LIKE_THESE.value)
     near_tie: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
-        'With the rule anytime: stop with "no practical difference" once the gap is within '
-        "this of zero, at the stated risk. Above 0 and below 1.",
+        'Stop with "no practical difference" once the gap is shown to be within this of zero, too. '
+        "Above 0 and below 1.",
         fields.STOPPING,
     ).field(None)
     family_members: Annotated[int, Ge(1)] = Setting(
         "Members of each family that are judged, where families are drawn; the mean of their verdicts counts. Takes the "
-        "rule anytime.",
+        "rule bets.",
         fields.SELECTION,
         Role.CONTENT,
         anybody,
@@ -124,8 +124,7 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         if rule is None and recorded:
             rule = next(row.name for row in rules_of(QUESTION) if row.recorded)
         proved = rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).guaranteed
-        asked = any(values.get(setting) is not None for setting in ASKED)
-        if rule is None and selector in SELECTORS and not asked:
+        if rule is None and selector in SELECTORS:
             suiting = default_rule(selector_row(QUESTION, str(selector)))
             rule, proved = suiting.name, suiting.guaranteed
         picked = selector in SELECTORS and not _is_even(str(selector))
@@ -165,18 +164,15 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         return selector_row(QUESTION, self.selector)
 
     @property
-    def gap_asked(self) -> tuple[RuleRow, float] | None:
-        """The rule whose question a setting asks, and the gap of that question; None without."""
-        for setting, row in ASKED.items():
-            gap = getattr(self, setting)
-            if gap is not None and not self.recorded:
-                return row, gap
-        return None
+    def gap_asked(self) -> tuple[str, float] | None:
+        """The setting that asks about a gap, and that gap; None without."""
+        found = ((name, getattr(self, name)) for name in ASKED)
+        return next(((name, gap) for name, gap in found if gap is not None and not self.recorded), None)
 
     @property
     def rule_row(self) -> RuleRow:
-        """The rule's row in the catalogue: that of the question asked, or the rule that is named."""
-        return self.gap_asked[0] if self.gap_asked else rule_row(QUESTION, self.rule)
+        """The rule's row in the catalogue."""
+        return rule_row(QUESTION, self.rule)
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:

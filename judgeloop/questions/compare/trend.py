@@ -11,7 +11,7 @@ from typing import NamedTuple
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
-from judgeloop.methods.stopping.anytime import gap_bounds
+from judgeloop.methods.stopping.rule import gap_bounds
 from judgeloop.questions.compare.result import Comparison
 from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 from judgeloop.report.pictures import IntervalRow, Scale

@@ -5,7 +5,7 @@ import pytest
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.stopping.anytime import Anytime
+from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import scores_for
 
 pytestmark = pytest.mark.smoke
@@ -53,10 +53,12 @@ def test_the_leader_has_the_higher_mean_and_not_more_families():
 
 def test_bets_on_means_follow_a_growing_tally_as_they_follow_it_at_once():
     families = ["aab", "aaa", "aa=", "a?a", "aab", "aaa"] * 4
-    rule = Anytime(0.1, 10**12)
+    rule, other = (Bets(0.1, 10**12, 100) for _ in (0, 1))
     grown = tally_of(families, at_once=False)
     whole = tally_of(families, at_once=True)
-    assert rule.risk(grown) == pytest.approx(Anytime(0.1, 10**12).risk(whole))
+    bounds = [rule.bounds_by_draw(tally, 10**12, 100) for tally in (grown, whole)]
+    assert (bounds[0] == bounds[1]).all()
     signs = tally_of([family[:1] for family in families], at_once=True)
-    assert rule.risk(grown) > Anytime(0.1, 10**12).risk(signs)
+    assert bounds[0][0, -1] < other.bounds_by_draw(signs, 10**12, 100)[0, -1]
     assert rule.is_met(grown)
+    assert other.is_met(whole)

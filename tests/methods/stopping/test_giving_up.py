@@ -14,7 +14,7 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.predictive import chance_of_lead
-from judgeloop.methods.stopping.anytime import Anytime
+from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
 from judgeloop.papers.diffuse.rules import TieAware
 
@@ -22,7 +22,7 @@ ITEMS, LIMIT = 400, 100
 LEVEL = Tally(ITEMS, (18, 17), ties=35)
 
 
-def giving_up(name="sequential", chance=0.2, limit=LIMIT, **changes):
+def giving_up(name="bets", chance=0.2, limit=LIMIT, **changes):
     return GivingUp(make_rule(name, risk=0.1, items=ITEMS, limit=limit, **changes), chance, limit)
 
 
@@ -41,14 +41,14 @@ def test_the_chance_is_that_of_the_least_lead_at_which_the_rule_is_met_at_the_li
     # 100, 50) = 0.1264.
     met = [TieAware(0.1).is_met(Tally(ITEMS, wins, ties=50)) for wins in ((29, 21), (30, 20))]
     assert met == [False, True]
-    assert giving_up("tie-aware").chance_to_decide(LEVEL) == pytest.approx(chance_of_lead(18, 17, 15, 10))
+    assert giving_up("tie-aware").rule.chance(LEVEL, LIMIT - 70) == pytest.approx(chance_of_lead(18, 17, 15, 10))
 
 
 def test_abstentions_are_no_ties_to_come():
     # A rule for which they count against the leader is met less often.
     rule = giving_up()
     tally = replace(LEVEL, ties=30, abstentions=5, wins=(22, 13))
-    assert 0 < rule.chance_to_decide(tally) < rule.chance_to_decide(replace(tally, ties=35, abstentions=0))
+    assert 0 < rule.rule.chance(tally, 30) < rule.rule.chance(replace(tally, ties=35, abstentions=0), 30)
 
 
 def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive():
@@ -56,7 +56,7 @@ def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive()
     # enough, sf(5, 32, 16, 8) = 0.1100,
     # and 7:1 is, sf(6, 32, 16, 8) = 0.0186. A lead of 6 or more comes of 0, 1, 7 or 8 wins, each
     # number with a chance of 1/9.
-    assert giving_up("tie-aware").chance_to_decide(tally_of([0] * 10, ITEMS)) == pytest.approx(4 / 9)
+    assert giving_up("tie-aware").rule.chance(tally_of([0] * 10, ITEMS), LIMIT - 10) == pytest.approx(4 / 9)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -85,15 +85,15 @@ def test_a_clear_lead_that_is_not_met_yet_is_not_given_up():
     rule = giving_up()
     assert not rule.rule.is_met(ahead)
     assert rule.reason_to_stop(ahead) is None
-    assert rule.chance_to_decide(ahead) > 0.5
+    assert rule.rule.chance(ahead, 90) > 0.5
 
 
 def test_a_pair_about_to_have_no_practical_difference_is_not_given_up():
     level = tally_of([1, 0, 0, -1, 0, 0] * 5, ITEMS)
-    without, near = (GivingUp(Anytime(0.1, ITEMS, within), 0.3, LIMIT) for within in (None, 0.2))
+    without, near = (GivingUp(Bets(0.1, ITEMS, LIMIT, near_tie=within), 0.3, LIMIT) for within in (None, 0.2))
     assert without.reason_to_stop(level).kind is StopKind.FUTILITY
     assert near.reason_to_stop(level) is None
-    assert near.chance_to_decide(level) > without.chance_to_decide(level) + 0.3
+    assert near.rule.chance(level, 70) > without.rule.chance(level, 70) + 0.3
 
 
 @pytest.mark.simulation
@@ -113,7 +113,7 @@ def test_giving_up_changes_no_winner_and_saves_judgments():
 
 def _run(chance, seed):
     """Systems that are level or nearly so, by the guaranteed rule."""
-    rule = make_rule("sequential", risk=0.2, items=ITEMS, limit=LIMIT)
+    rule = make_rule("bets", risk=0.2, items=ITEMS, limit=LIMIT)
     session = make_session(
         ITEMS,
         rule=rule,

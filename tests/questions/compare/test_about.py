@@ -30,16 +30,8 @@ def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_other
     assert done.exit_code == 3
     assert done.stdout.startswith("No winner yet on items like these 10: a is ahead on these 10 items,")
     said = " ".join(done.stdout.split())
-    assert "if a were named now" in said
+    assert "ahead. " in said, "what the bounds say"
     assert "the chance of a decision is even" in said
-
-
-def test_bets_say_how_many_more_items_would_decide(tmp_path, monkeypatch):
-    done = asked(tmp_path, monkeypatch, 7, "--rule", "anytime")
-    assert done.exit_code == 3
-    assert "a is ahead on these 10 items" in done.stdout
-    said = " ".join(done.stdout.split())
-    assert "more items like these would be enough. That is a second test" in said
 
 
 def test_a_gate_without_an_answer_says_who_is_ahead_on_all_items(tmp_path, monkeypatch):
@@ -69,11 +61,6 @@ def test_a_clear_lead_decides_about_items_like_these(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 10)
     assert done.exit_code == 0
     assert done.stdout.startswith("a is better than b on items like these 10.")
-    assert "It holds for these items, too." in " ".join(done.stdout.split())
-    for risk, holds in (("0.1", True), ("0.4", False)):
-        bets = asked(tmp_path, monkeypatch, 10, "--rule", "anytime", "--risk", risk)
-        said = "It holds for these items, too." in " ".join(bets.stdout.split())
-        assert (bets.exit_code, said) == (0, holds), "proved up to a risk of 1/e"
 
 
 def test_a_program_reads_the_population_and_how_many_items_would_decide(tmp_path, monkeypatch):
@@ -81,7 +68,7 @@ def test_a_program_reads_the_population_and_how_many_items_would_decide(tmp_path
     assert (values["about"], values["winner"], values["leader"]) == ("like-these", None, "a")
     assert values["more_items"] > 0
     assert values["more_items_likely"] is None or values["more_items_likely"] > values["more_items"]
-    assert 0.1 < values["risk"] < 0.5
+    assert values["risk"] is None
 
 
 def test_level_systems_are_promised_nothing(tmp_path, monkeypatch):

@@ -51,7 +51,7 @@ def test_the_first_asking_says_nothing(pair):
 WAYS = {
     "another risk": ("--risk", "0.2"),
     "another limit": ("--max-judgments", "60"),
-    "another rule": ("--rule", "anytime"),
+    "another answer": ("--near-tie", "0.05"),
     "a gap": ("--min-gap", "0.3"),
     "a gate": ("--not-worse", "0.3"),
     "another population": ("--about", "items"),
@@ -106,7 +106,7 @@ def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_othe
     """All 120 verdicts are known, 66 of them for a; a later run of few judgments names b."""
     commandline.result_of(*command(pair, "--risk", "0.001"))
     for seed in range(40):
-        found = commandline.result_of(*command(pair, "--rule", "anytime", "--risk", "0.3", "--seed", seed))
+        found = commandline.result_of(*command(pair, "--risk", "0.3", "--seed", seed))
         told = [one["message"] for one in found["warnings"] if one["code"] == "known_otherwise"]
         assert bool(told) is (found["winner"] == "b")
         if told:

@@ -97,14 +97,13 @@ def test_worse_by_more_than_the_margin_is_said_where_it_is_shown(old, new):
 
 @pytest.mark.parametrize("new", [0], indirect=True)
 @pytest.mark.parametrize("items", [20, 100])
-def test_without_an_answer_the_risk_of_passing_now_is_said(old, new, items):
+def test_without_an_answer_what_the_bounds_say_is_said(old, new, items):
     done = asked(old, new, "--max-judgments", items, "--risk", "0.0001", "--about", "items")
     assert done.exit_code == (0 if items == ITEMS else 3)
     if items < ITEMS:
         said = "No answer yet: it is not shown that new is worse than old on these 100 items, nor"
         assert words(done).startswith(said)
-        assert "passing new now would be wrong with a chance of at most 0." in words(done)
-        assert ", if it is worse by 20 points or more" in words(done)
+        assert "points behind old, and at most" in words(done)
         assert "A higher --max-judgments, or more items, make another run" in words(done)
         assert "An equal system passes in 80 % of the runs with a limit of about" in words(done)
 
@@ -113,16 +112,16 @@ def test_without_an_answer_the_risk_of_passing_now_is_said(old, new, items):
 def test_a_program_reads_the_answer(old, new):
     values = json.loads(asked(old, new, "--json").stdout)
     expected = {"stop_reason": "not_worse", "winner": None, "not_worse": 0.2, "exit_code": 0}
-    expected |= {"rule": "not-worse", "more_judgments": None, "worse_by_margin": False}
+    expected |= {"rule": "bets", "more_judgments": None, "worse_by_margin": False}
     assert {name: values[name] for name in expected} == expected
-    assert values["risk"] <= 0.1
+    assert values["risk"] == 0.1
     result = judgeloop.compare(old, new, judge="metric:exact", not_worse=0.2)
     assert (result.exit_code, result.stop_reason, result.claim) == (0, "not_worse", "not_worse")
     assert str(result).startswith("PASSED: new is not worse than old")
 
 
 @pytest.mark.parametrize("new", [40], indirect=True)
-def test_a_dry_run_says_exactly_what_becomes_of_an_equal_system(old, new):
+def test_a_dry_run_says_what_becomes_of_an_equal_system(old, new):
     done = asked(old, new, "--max-judgments", "60", "--dry-run")
     assert done.exit_code == 0
     assert "The expected case assumes 35 % wins each and 30 % ties." in words(done)
@@ -131,7 +130,7 @@ def test_a_dry_run_says_exactly_what_becomes_of_an_equal_system(old, new):
     assert [one["ties"] for one in values["equal_system"]] == [0.0, 0.3, 0.7]
     for one in values["equal_system"]:
         assert one["passes"] + one["fails"] + one["none"] == pytest.approx(1)
-        assert one["fails"] <= 0.1
+        assert one["fails"] <= 0.13
         assert one["judgments"] <= 60
     asked(old, new, "--max-judgments", "60")
     known = asked(old, new, "--max-judgments", "60", "--dry-run").stdout
@@ -182,6 +181,7 @@ def test_other_candidates_verdicts_say_which_share_is_tied(tmp_path, monkeypatch
         ({"not_worse": 0.15, "risk": 0.05}, 256),
         ({"not_worse": 0.1, "max_judgments": 90}, 90),
         ({"min_gap": 0.1}, 200),
+        ({"not_worse": 0.3}, 200),
         ({}, 200),
     ],
 )
@@ -234,12 +234,11 @@ def test_where_it_is_shown_a_system_is_called_better_and_the_gate_passes(old, ne
 
 
 @pytest.mark.parametrize("new", [8], indirect=True)
-def test_at_the_limit_the_risk_of_naming_the_leader_is_said(old, new):
+def test_at_the_limit_what_the_bounds_say_is_said(old, new):
     done = asked(old, new, "--max-judgments", "30", about=("--min-gap", "0.02"))
     assert done.exit_code == 3
     assert words(done).startswith("No winner yet between old and new on items like these 100")
-    assert "naming old now would be wrong with a chance of at most 0." in words(done)
-    assert ", if new is better by 2 points or more" in words(done)
+    assert "points behind old, and at most" in words(done)
     assert "A higher --max-judgments, or more items, make another run" in words(done)
 
 
@@ -247,15 +246,14 @@ def test_at_the_limit_the_risk_of_naming_the_leader_is_said(old, new):
 @pytest.mark.parametrize(
     ("about", "other", "said"),
     [
-        (NOT_WORSE, ["--near-tie", "0.1"], "--near-tie 0.1 has no effect with"),
-        (NOT_WORSE, ["--give-up", "0.1"], "--give-up 0.1 does not go with --not-worse 0.2"),
+        (NOT_WORSE, ["--near-tie", "0.1"], "--near-tie 0.1 does not go with --not-worse 0.2"),
         (NOT_WORSE, ["--require-winner", "new"], "--require-winner new does not go with --not-worse 0.2"),
         (NOT_WORSE, MIN_GAP, "--not-worse 0.2 does not go with --min-gap 0.2"),
-        (NOT_WORSE, ["--rule", "anytime"], "--rule anytime does not go with --not-worse 0.2"),
-        (MIN_GAP, ["--rule", "tie-aware"], "--rule tie-aware does not go with --min-gap 0.2"),
-        (MIN_GAP, ["--near-tie", "0.1"], "--near-tie 0.1 has no effect with"),
+        (NOT_WORSE, ["--rule", "not-worse"], "not-worse is now"),
+        (MIN_GAP, ["--rule", "tie-aware"], "--min-gap 0.2 has no effect with"),
+        (MIN_GAP, ["--near-tie", "0.1"], "--near-tie 0.1 does not go with --min-gap 0.2"),
         (MIN_GAP, ["--risk", "0.5"], "--risk 0.5: --min-gap 0.2 needs a risk below 0.4"),
-        (MIN_GAP, ["--selector", "max-norm"], "valid only for uniform random draws"),
+        (MIN_GAP, ["--selector", "max-norm"], "it applies to --rule bets"),
     ],
 )  # fmt: skip
 def test_settings_of_another_question_are_refused(old, new, about, other, said):

@@ -104,8 +104,8 @@ def test_pace_and_money_may_be_set_as_they_change_nothing(here):
 
 def test_recorded_scores_and_the_rule_once_go_with_each_other_alone(here):
     assert compared(rule="once").winner == "a"
-    with pytest.raises(InputError, match='`rule="sequential"`: recorded scores are all known'):
-        compared(rule="sequential")
+    with pytest.raises(InputError, match='`rule="bets"`: recorded scores are all known'):
+        compared(rule="bets")
     with pytest.raises(InputError, match='`rule="once"` tests recorded scores; it applies to `judge="r'):
         compared(judge="metric:exact", rule="once")
     with pytest.raises(InputError, match="expected recorded:NAME alone, found 2 judges"):

@@ -55,7 +55,7 @@ def codes(notes):
         ),
         (make_result(required_winner="large"), "PASSED: large is better than small on these 100 items."),
         (
-            make_result(not_worse=0.05, winner=0, risk_beyond=0.03),
+            make_result(not_worse=0.05, winner=0, tally=Tally(items=100, wins=(30, 2), ties=1)),
             "FAILED: large is worse than small by more than 5 points on these 100 items.",
         ),
         (
@@ -103,78 +103,69 @@ def test_the_kind_of_the_stated_risk_is_said(result, risk):
     assert detail(result, "risk").startswith(risk)
 
 
+CLOSE, CLEAR = Tally(items=100, wins=(4, 8), ties=1), Tally(items=100, wins=(2, 30), ties=1)
 PASSED = StopReason(StopKind.NOT_WORSE, "met")
 PROVED = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "risk_threshold": 0.1}
 
 
 @pytest.mark.parametrize(
-    ("result", "stated", "means", "claim", "risks"),
+    ("result", "stated", "claim", "risk"),
     [
         (
-            make_result(min_gap=0.1, **PROVED),
+            make_result(min_gap=0.1, tally=CLOSE, **PROVED),
             "0.042, guaranteed: the chance of naming large where small is better by 10 points or more is",
-            "Guaranteed: a bound.",
             "better_or_within",
-            (0.0423, None),
+            0.0423,
         ),
+        (make_result(min_gap=0.1, tally=CLEAR, **PROVED), "0.042, guaranteed: ", "better", 0.0423),
         (
-            make_result(min_gap=0.1, risk_beyond=0.03, **PROVED),
-            "0.030, guaranteed: ",
-            "a bound; a system that is not better is called so with a chance of at most 10 %.",
-            "better",
-            (0.03, 0.03),
-        ),
-        (
-            make_result(not_worse=0.1, winner=None, stop=PASSED, risk_beyond=0.03, **PROVED),
-            "0.030, of calling it better where it is not",
-            "a bound; a system that is not better is called so with a chance of at most 10 %.",
+            make_result(not_worse=0.1, winner=None, stop=PASSED, tally=CLEAR, **PROVED),
+            "passing large",
             "not_worse",
-            (0.0423, 0.03),
+            0.0423,
         ),
         (
-            make_result(not_worse=0.1, winner=0, risk_beyond=0.03, **PROVED),
-            "0.030, of calling it worse by more than 10 points where it is not",
-            "a system that is not worse by more than 10 points is ever said to be so with a chance of at most 10 %.",
+            make_result(not_worse=0.1, winner=0, tally=replace(CLEAR, wins=(30, 2)), **PROVED),
+            "failing",
             "worse",
-            (0.0423, 0.03),
+            0.0423,
         ),
     ],
 )
-def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(result, stated, means, claim, risks):
-    assert detail(result, "risk").count(stated) == 1
-    assert means in detail(result, "means")
+def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(result, stated, claim, risk):
+    assert "read off the bounds" in detail(result, "means")
     values = result.to_dict()
-    assert (values["claim"], values["risk"], values["risk_beyond"]) == (claim, *risks)
-    assert stated.partition(".")[0] in result.to_html()
+    assert (values["claim"], values["risk"]) == (claim, risk)
+    assert result.better == (claim in {"better", "not_worse"})
+    if not result.better or claim == "better":
+        assert detail(result, "risk").count(stated) == 1
 
 
-def test_bounds_of_a_gap_leave_0_out_where_better_is_shown_beside_not_worse():
-    passed = make_result(not_worse=0.1, winner=None, stop=PASSED, risk_beyond=0.03, **PROVED)
-    passed = replace(passed, bounds=(0.09, 0.7))
-    assert passed.gap_interval == (0.09, 0.7)
-    assert replace(passed, risk_beyond=None).gap_interval == (0.0, 0.7)
-    assert replace(passed, bounds=(-0.05, 0.7)).gap_interval == (0.0, 0.7)
-    found = {one.key: one.value for one in facts(replace(passed, bounds=(-0.05, 0.7)))}
-    assert found["gap"]["bounds"].startswith("above 0 to ")
+def test_an_end_that_the_answer_rules_out_is_no_part_of_the_interval():
+    passed = make_result(not_worse=0.1, winner=None, stop=PASSED, tally=CLEAR, **PROVED)
+    found = [
+        {one.key: one.value for one in facts(replace(passed, bounds=(low, 0.7)))}["gap"]["bounds"]
+        for low in (0.0, 0.09)
+    ]
+    assert found[0].startswith("above 0 to ")
+    assert found[1].startswith("+0.09 to ")
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (
-            {"rule": "sequential"},
-            "0.042 if small were named now (for a plan of up to 100 judgments; for one of 10 it would be less)",
-        ),
-        ({"rule": "sequential", "max_judgments": 10}, "0.042 if small were named now"),
-        ({"rule": "anytime"}, "0.042 if small were named now"),
-        (
-            {"rule": "within-gap", "min_gap": 0.1},
-            "if large is better by 10 points or more (for a plan of up to 100 judgments; for one of 10 it would be",
-        ),
-    ],
-)
-def test_a_risk_before_the_limit_says_what_it_takes_for_granted(settings, said):
-    assert said in detail(undecided(guarantee="a bound", **settings), "risk")
+def test_the_rule_that_bets_states_a_risk_of_an_answer_alone():
+    open_one = undecided(guarantee="a bound", rule="bets", about=Population.ITEMS_LIKE_THESE)
+    assert open_one.risk is open_one.to_dict()["risk"] is None
+    assert not detail(open_one, "risk")
+    assert detail(undecided(guarantee="a bound"), "risk") == "0.042 if small were named now"
+
+
+def test_what_the_bounds_say_is_said_where_the_question_is_open():
+    tally = Tally(items=300, wins=(50, 46), ties=4)
+    result = undecided(tally=tally, guarantee="a bound", rule="bets", about=Population.ITEMS_LIKE_THESE)
+    low, high = result.of_second[1]
+    assert (
+        f"at most {-100 * low:.0f} points behind small, and at most {100 * high:.0f} points ahead"
+        in result.page.headline
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,9 +217,8 @@ LIKE = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "order": "
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
-        ({"rule": "sequential", "max_judgments": 40}, NoteCode.SAME_TEST),  # 10 and 30 more
-        ({"rule": "sequential", "max_judgments": 39}, NoteCode.SECOND_TEST),
-        ({"rule": "anytime", "max_judgments": 39}, NoteCode.SAME_TEST),
+        ({"rule": "bets", "max_judgments": 40}, NoteCode.SAME_TEST),  # 10 and 30 more
+        ({"rule": "bets", "max_judgments": 39}, NoteCode.SECOND_TEST),
     ],
 )
 def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, code):
@@ -238,14 +228,13 @@ def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, 
 @pytest.mark.parametrize(
     ("wins", "more", "said"),
     [
-        ((5, 4), 30, "If it goes on like this, about 30 more items like these would be enough. That is a second test"),
         ((5, 4), None, "No number of items promises a decision."),
         ((5, 5), None, "No number of items promises a decision."),
     ],
 )
-def test_items_that_are_used_up_say_how_many_more_or_that_no_number_helps(wins, more, said):
+def test_items_that_are_used_up_say_that_no_number_helps(wins, more, said):
     tally = Tally(items=10, wins=wins, ties=10 - sum(wins))
-    result = undecided(tally=tally, more_judgments=more, rule="anytime", **LIKE)
+    result = undecided(tally=tally, more_judgments=more, rule="bets", **LIKE)
     assert said in detail(result, "next")
 
 
@@ -351,7 +340,7 @@ def test_the_votes_are_counted_with_what_is_no_vote():
 @pytest.mark.parametrize(
     ("result", "plain", "said"),
     [
-        (make_result(winner=None), False, "; over all items 0.09 to 0.95 (each bound is wrong with"),
+        (make_result(winner=None), False, "; over all items 0.03 to 0.97 (each bound is wrong with"),
         (make_result(winner=None, tally=Tally(items=100)), True, ""),
         (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), True, "0.70 for large"),
         (make_result(tally=Tally(items=100, wins=(1, 8), ties=1, picked=True)), False, "not drawn at random"),
@@ -363,40 +352,26 @@ def test_a_gap_that_the_sampling_biases_is_never_shown_as_plain(result, plain, s
     assert plain == (";" not in gap)
 
 
-CLOSE = Tally(items=100, wins=(6, 8), ties=1)
-
-
 @pytest.mark.parametrize(
-    ("options", "low", "shown"),
+    ("options", "bounds", "shown"),
     [
-        ({"guarantee": "proved"}, 0.0, "above 0, at most 0.61 ("),
-        ({"guarantee": "proved", "min_gap": 0.1}, -0.1, "above -0.10, at most 0.61 ("),
-        ({"guarantee": "proved", "not_worse": 0.2, "winner": None,
-          "stop": StopReason(StopKind.NOT_WORSE, "met")}, -0.2, ""),
-        ({"guarantee": "proved", "not_worse": 0.5, "winner": None,
-          "stop": StopReason(StopKind.BUDGET, "spent")}, -0.5, ""),
-        ({"guarantee": None}, -0.41, "-0.41 to 0.61 ("),
-    ],
-)  # fmt: skip
-def test_a_proved_claim_cuts_the_bounds_of_the_gap_at_what_it_rules_out(options, low, shown):
-    result = make_result(tally=CLOSE, **options)
-    assert result.gap_interval == pytest.approx((low, 0.61), abs=0.01)
-    assert shown in detail(result, "gap")
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "said"),
-    [
-        ([1, -1] * 30 + [-1] * 60, "0.26 to the 0.50 of these verdicts, as the earlier of them spoke for less"),
-        ([-1] * 60 + [1] * 30, "the 0.33 of these verdicts to 0.89, as the earlier of them spoke for more"),
-        ([-1] * 30, "0.79 to 1.00 ("),
+        ({}, (0.0, 0.61), "above 0.00, at most 0.61 ("),
+        ({"min_gap": 0.1}, (-0.1, 0.61), "above -0.10, at most 0.61 ("),
+        ({"min_gap": 0.1}, (-0.04, 0.61), "-0.04 to 0.61 ("),
+        ({"guarantee": None}, (-0.41, 0.61), "-0.41 to 0.61 ("),
     ],
 )
-def test_a_bound_that_excludes_the_gap_of_the_verdicts_is_said_to_be_that(verdicts, said):
-    wins = verdicts.count(1), verdicts.count(-1)
-    tally = Tally(1000, wins=wins, preferences=tuple(verdicts))
+def test_an_end_of_the_bounds_that_the_answer_rules_out_is_left_out(options, bounds, shown):
+    result = replace(make_result(**{"guarantee": "proved", **options}), bounds=bounds)
+    assert result.gap_interval == bounds
+    assert shown in next(one.text for one in facts(result) if one.key == "gap")
+
+
+def test_bounds_reach_the_gap_of_the_verdicts_where_the_earlier_of_them_had_excluded_it():
+    verdicts = [-1] * 60 + [1] * 30
+    tally = Tally(1000, wins=(30, 60), preferences=tuple(verdicts))
     result = make_result(tally=tally, guarantee="proved", labels=())
-    assert said in detail(result, "gap")
+    assert result.gap_interval[0] == result.gap == pytest.approx(1 / 3)
 
 
 PANEL = {"judge": "openai/m + anthropic/n", "vote": "majority", "order": "fixed"}

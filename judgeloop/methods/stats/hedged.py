@@ -23,17 +23,32 @@ their variance and their skewness.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Numbers = float | Floats
 
 MOST_COINS = 400
 SHARES = np.exp(np.linspace(0.0, math.log(0.03), 16))  # of draws that are no ties, for which there are tables
+COARSE = 3  # of these shares, each third serves the grid of nulls
+_RATES = 0.5 * 1.25 ** -np.arange(22.0)
+MEANS = tuple((2 * np.concatenate([_RATES[::-1], 1 - _RATES[1:]]) - 1).tolist())  # of a draw that moves
+FEWER_COINS = 200  # of the tables for the grid
+_BETWEEN_MEANS = np.tanh((np.arctanh(MEANS)[1:] + np.arctanh(MEANS)[:-1]) / 2)
+_BETWEEN = -np.sqrt(SHARES[1:] * SHARES[:-1])  # ascending: where the next share is the nearer one
+PRIOR, PRIOR_SHARE = 4.0, 0.7  # draws as which the first guess of the share counts
+HOPELESS = (
+    0.003  # the wealth at which bets end: under the null it comes back to 1/risk with at most this times the risk
+)
+VERSION = 1  # of the stakes: with others, the same verdicts may end a run elsewhere
+RARELY = -0.3  # the mean of a draw that moves, under the null, below which ties count as evidence
+SURE, LEAST = 1e-9, 1e-12
 SLACK = 1e-6  # of the wealth: a perfect copy ends at 1/risk but for rounding, which must not cost the answer
 BOLDEST = 0.98  # of the stake that could lose everything
 ROUNDS = 10  # of the bisection for the scale of a zone's boundary
@@ -60,7 +75,7 @@ class Stakes:
         coins = self.coins[table]
         at = time * coins
         row = np.minimum(at.astype(np.int64), coins - 1)
-        share = np.clip(at - row, 0.0, 1.0)
+        share = np.minimum(at - row, 1.0)
         here = self._slope(self.first[table] + row, chance)
         following = self._slope(self.first[table] + np.minimum(row + 1, coins - 1), chance)
         stake: Floats = here * (1 - share) + following * share
@@ -68,7 +83,7 @@ class Stakes:
 
     def _slope(self, row: NDArray[np.int64], chance: Floats) -> Floats:
         key = row + chance
-        above = np.clip(np.searchsorted(self.keys, key), 1, len(self.keys) - 1)
+        above = np.minimum(np.maximum(np.searchsorted(self.keys, key), 1), len(self.keys) - 1)
         low, high = self.keys[above - 1], self.keys[above]
         share = np.where(high > low, (key - low) / np.where(high > low, high - low, 1.0), 0.5)
         slope: Floats = self.slopes[above - 1] * (1 - share) + self.slopes[above] * share
@@ -76,29 +91,48 @@ class Stakes:
 
 
 @lru_cache(maxsize=64)
-def stakes_of_shares(risk: float, limit: int, drawn: float, zone: float) -> Stakes:
-    """One table for each of `SHARES`, for a null about the lead (`zone` = 0) or about a zone of this half-width.
-
-    `drawn` is limit / items, 0 for items like these.
-    """
+def stakes_of_a_zone(risk: float, limit: int, drawn: float, zone: float) -> Stakes:
+    """One table for each of `SHARES`, for a null about a zone of this half-width; `drawn` is limit / items."""
     moves = np.maximum(4.0, np.round(limit * SHARES))
     coins = np.minimum(moves, MOST_COINS).astype(np.int64)
     scale = np.sqrt(moves / coins)
-    if not zone:
-        return _tables(risk, coins, scale, drawn, np.zeros(len(coins)))
     half = np.minimum(zone / SHARES * scale, 0.95)
     return _tables(risk, coins, scale, drawn, -half, size=zone**2 * limit)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def stakes_of_means(risk: float, limit: int, drawn: float, means: tuple[float, ...], most: int) -> Stakes:
-    """One table of at most `most` coins for each mean of a draw under the null, all draws moving."""
-    coins = np.full(len(means), min(limit, most), dtype=np.int64)
-    each = limit / coins  # draws a coin
-    skewed = np.array(means) / np.sqrt(1 - np.square(means)) / np.sqrt(each)
-    of_coin = skewed / np.sqrt(1 + skewed**2)
-    scale = np.sqrt(each * (1 - np.square(means)) / (1 - of_coin**2))
-    return _tables(risk, coins, scale, drawn, of_coin)
+    """One table of at most `most` coins for each of `SHARES`, and in it for each mean of a draw that moves."""
+    given = np.array(means)
+    tables = []
+    for share in SHARES[:: 1 if len(means) == 1 else COARSE]:
+        moves = max(4.0, round(limit * share))
+        coins = np.full(len(given), min(int(moves), most), dtype=np.int64)
+        each = moves / coins
+        skewed = given / np.sqrt(1 - given**2) / np.sqrt(each)
+        of_coin = skewed / np.sqrt(1 + skewed**2)
+        tables.append(_tables(risk, coins, np.sqrt(each * (1 - given**2) / (1 - of_coin**2)), drawn, of_coin))
+    return _together(tables)
+
+
+@lru_cache(maxsize=64)
+def boundary_at_the_end(risk: float) -> float:
+    """The lead that the stakes aim at, in standard deviations, when the last draw of a plan is made."""
+    coins = np.array([FEWER_COINS])
+    bars, _ = _one_sided(risk, _Walk(coins, np.zeros(1), None, FEWER_COINS))
+    return float(2 * bars[0, -1] - FEWER_COINS) / math.sqrt(FEWER_COINS)
+
+
+def _together(tables: Sequence[Stakes]) -> Stakes:
+    """Several families of tables as one."""
+    rows = np.cumsum([0, *(int(one.coins.sum()) for one in tables)])
+    return Stakes(
+        np.concatenate([one.keys + before for one, before in zip(tables, rows, strict=False)]),
+        np.concatenate([one.slopes for one in tables]),
+        np.concatenate([one.first + before for one, before in zip(tables, rows, strict=False)]),
+        np.concatenate([one.coins for one in tables]),
+        np.concatenate([one.scale for one in tables]),
+    )
 
 
 def _tables(  # noqa: PLR0917 - what a family of tables is made of
@@ -128,7 +162,7 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
                 after[:, 1:] - after[:, :-1],
                 2 * mean[:, :-1],
                 out=np.zeros((len(coins), most + 1)),
-                where=mean[:, :-1] > 1e-12,
+                where=mean[:, :-1] > LEAST,
             )
         after = now
     rows = np.arange(most)
@@ -230,76 +264,100 @@ def _zone(risk: float, walk: _Walk, drawn: float, size: float) -> tuple[NDArray[
 class HedgedBets:
     """The wealth of bets against "the mean of the scores is at most `null`", after some draws.
 
-    All figures may be arrays of any common shape: both sides of a comparison, or thousands of replays.
+    All figures may be arrays of one common shape: both sides of a comparison, or thousands of replays.
 
-    - `null`: in [-1, 1]; `limit`: planned draws; `items`: inf for items like these
+    - `risk`: of ruling out a null that is true. `limit`: the planned draws
+    - `null`: in [-1, 1]. `items`: of the population, inf for items like these
     - `zone`: half-width of the zone where the question has two answers, else 0
+    - `of_grid`: whether the null is one of many, with any mean; else it is 0, or the far end of the zone
     - `total`, `square`, `fourth`: sums of the scores, and of powers of what moved the wealth
     """
 
     risk: float
-    null: float
+    null: Numbers
     limit: int
     items: float = math.inf
     zone: float = 0.0
+    of_grid: bool = False
     drawn: int = 0
-    wealth: ArrayLike = 1.0
-    total: ArrayLike = 0.0
-    square: ArrayLike = 0.0
-    fourth: ArrayLike = 0.0
-    peak: ArrayLike = 1.0
+    wealth: Numbers = 1.0
+    total: Numbers = 0.0
+    square: Numbers = 0.0
+    fourth: Numbers = 0.0
+    ruled_out: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((), dtype=np.bool_))
 
     @property
     def remaining(self) -> Floats:
         """The largest mean of the next score under the null; below -1 the null is refuted for certain."""
         if math.isinf(self.items):
             return np.asarray(self.null)
-        mean: Floats = (self.items * self.null - np.asarray(self.total)) / max(self.items - self.drawn, 1e-9)
+        mean: Floats = (self.items * np.asarray(self.null) - self.total) / max(self.items - self.drawn, 1e-9)
         return mean
+
+    @property
+    def hopeless(self) -> NDArray[np.bool_]:
+        """Where the wealth is so low that the bets have ended: only certainty can rule the null out."""
+        return np.asarray(self.wealth) < HOPELESS
 
     def stake(self, most: float = 0.0) -> Floats:
         """The stake per unit of score above `remaining`, fixed before the draw. `most`: the largest control."""
-        mean = np.clip(self.remaining, -1.0, 1.0)
-        square, fourth = np.asarray(self.square), np.asarray(self.fourth)
+        mean = np.minimum(np.maximum(self.remaining, -1.0), 1.0)
+        square, wealth = np.asarray(self.square), np.asarray(self.wealth)
         # Zones are ruined by a share of ties that is guessed too large: the prior there is none.
-        prior, weight = (1.0, 4.0) if self.zone else (0.7, 4.0)
-        second = (square + prior * weight) / (self.drawn + weight)
-        size = np.sqrt((fourth + 0.5) / (square + 0.5))  # of the scores that count: 1 for signs whatever the ties
-        share = np.minimum(1.0, second / size**2)
+        second = (square + (PRIOR if self.zone else PRIOR_SHARE * PRIOR)) / (self.drawn + PRIOR)
+        size = np.sqrt((self.fourth + 0.5) / (square + 0.5))  # of the scores that count: 1 for signs whatever the ties
+        share = np.minimum(1.0, second / (size * size))
         left = second * max(0, self.limit - self.drawn)
-        chance = np.clip(self.risk * np.asarray(self.wealth), 1e-12, 1 - 1e-9)
+        chance = np.minimum(np.maximum(self.risk * wealth, 1e-12), 1 - 1e-9)
         time = square / np.maximum(square + left, 1e-12)
-        table = np.rint(np.log(share) / math.log(0.03) * (len(SHARES) - 1)).astype(np.int64)
-        table = np.clip(table, 0, len(SHARES) - 1)
+        table = np.searchsorted(_BETWEEN, -share)
+        half = np.minimum(np.maximum(mean / size / share, -0.98), 0.98)  # the mean of a draw that moves
         if self.zone:  # the boundaries stay as they are once they are close
             time = np.minimum(time, 1.2 * math.log(1 / self.risk - 1) * SHARES[table] / (self.zone**2 * self.limit))
         drawn = 0.0 if math.isinf(self.items) else self.limit / self.items
-        stakes = stakes_of_shares(self.risk, self.limit, drawn, self.zone)
-        stake = stakes.on_a_coin(table, *np.broadcast_arrays(time, chance)) / size / stakes.scale[table]
         if self.zone:
-            half = np.clip(mean / size / share, -0.98, 0.98)
-            stake = stake * (1 - half**2) / (1 - half * mean / size)
-        stake = np.where((chance < 1 - 2e-9) & (left > 0), stake, 0.0)
-        return np.clip(stake, 0.0, BOLDEST / np.maximum(1 + mean + most, 1e-9))
+            stakes = stakes_of_a_zone(self.risk, self.limit, drawn, self.zone)
+        elif self.of_grid:
+            stakes = stakes_of_means(self.risk, self.limit, drawn, MEANS, FEWER_COINS)
+            table = table // COARSE * len(MEANS) + np.searchsorted(_BETWEEN_MEANS, half)
+        else:
+            stakes = stakes_of_means(self.risk, self.limit, drawn, (0.0,), MOST_COINS)
+        stake = stakes.on_a_coin(table, time, chance) / (size * stakes.scale[table])
+        stake = stake * (1 - half * half) / (1 - half * mean / size)  # as a draw that does not move is no coin
+        if self.zone:
+            # Where few draws move, a coin that keeps the null hardly ever does: each tie speaks against the null. The
+            # stake that lets wealth grow the fastest is then the larger one, to the second order in the score.
+            growing = -mean / (second + mean * mean)
+            stake = np.where(half < RARELY, np.maximum(stake, growing), stake)
+        stake = np.where((chance < 1 - 2e-9) & (left > 0) & (wealth >= HOPELESS), stake, 0.0)
+        return np.minimum(np.maximum(stake, 0.0), BOLDEST / np.maximum(1 + mean + most, 1e-9))
 
-    def after(self, score: ArrayLike, control: ArrayLike = 0.0, most: float = 0.0) -> Self:
-        """The bets after one more draw; `control` has a mean of 0 given what was known, and is at most `most`."""
+    def after(self, score: Numbers, control: Numbers = 0.0, most: float = 0.0, stake: Floats | None = None) -> Self:
+        """The bets after one more draw; `control` has a mean of 0 given what was known, and is at most `most`.
+
+        Another `stake` than the own one must be fixed before the draw, too.
+        """
         score = np.asarray(score, dtype=np.float64)
-        mean = self.remaining
-        moved = score - control
-        gain = 1 + self.stake(most) * (moved - np.minimum(mean, 1.0))
-        wealth = np.where(mean < -1 - 1e-12, np.inf, np.maximum(0.0, self.wealth * gain))
-        return replace(
-            self,
-            drawn=self.drawn + 1,
-            wealth=wealth,
-            total=self.total + score,
-            square=self.square + moved**2,
-            fourth=self.fourth + moved**4,
-            peak=np.maximum(self.peak, wealth),
+        moved, mean = score - control, self.remaining
+        stake = self.stake(most) if stake is None else stake
+        wealth = np.maximum(0.0, self.wealth * (1 + stake * (moved - np.minimum(mean, 1.0))))
+        wealth = np.where(self.ruled_out, self.wealth, wealth)  # against what is ruled out nobody bets
+        total, square = self.total + score, moved * moved
+        # Certain: the null leaves less than -1 for a score, before this draw or after it.
+        left = self.items - self.drawn - 1
+        finite = not math.isinf(self.items)
+        sure = finite and (mean < -1 - SURE) | (self.items * np.asarray(self.null) - total < -left - SURE)
+        return type(self)(
+            self.risk,
+            self.null,
+            self.limit,
+            self.items,
+            self.zone,
+            self.of_grid,
+            self.drawn + 1,
+            wealth,
+            total,
+            self.square + square,
+            self.fourth + square * square,
+            self.ruled_out | sure | (wealth >= (1 - SLACK) / self.risk),
         )
-
-    @property
-    def ruled_out(self) -> NDArray[np.bool_]:
-        """Whether the null was ever ruled out."""
-        return np.asarray(self.peak >= (1 - SLACK) / self.risk)

@@ -1,0 +1,337 @@
+"""The guaranteed rule for two systems: bets that narrow an interval of the gap, off which every answer is read.
+
+It reads a tally of verdicts. `methods/stats/hedged.py` has the bets and their theorem; that all answers read off one
+interval hold at its risk is the theorem of `methods/stats/confidence_sequence.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import chain
+from typing import ClassVar, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.memory import Growing, IncrementalState
+from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, scores_of
+from judgeloop.core.records import UNLIMITED
+from judgeloop.methods.stats.confidence_sequence import lower_bounds
+from judgeloop.methods.stats.hedged import HedgedBets, boundary_at_the_end
+from judgeloop.methods.stats.predictive import ItemsToDecide, chance_to_reach, items_to_decide
+from judgeloop.methods.stopping.rule import Rule, asked, at_most, in_order, levelled, points, scores_for, verdicts_of
+
+NEAR = 2  # in the place of a system: both are nearly equal
+REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
+
+
+class Outlook(NamedTuple):
+    """What a run is likely to do: the mean number of judgments, and the shares that end with each answer."""
+
+    judgments: float
+    first: float
+    second: float
+    near: float = 0.0
+
+    @property
+    def none(self) -> float:
+        """The share without an answer."""
+        return max(0.0, 1 - self.first - self.second - self.near)
+
+
+@final
+@dataclass(frozen=True)
+class Bets(Rule):
+    """Names a system, or another answer, once bets have ruled out what speaks against it; guaranteed for random draws.
+
+    The gap is the mean score of a system: 1 for an item that it wins, -1 for one that it loses. Bets against "the gap
+    of this system is at most m" reach 1/`threshold` with a chance of at most the threshold if that is true. What is
+    asked says which m, the *nulls*, end the run:
+
+    - a winner: 0, for both systems.
+    - `min_gap` g: -g, for both. A system that is named is at worst less than g behind.
+    - `not_worse` M: -M for the second system, which then passes; 0 for the first, and the second fails. If the second
+      is worse by less than M both answers are true, and either may be given.
+    - `near_tie` m, beside a winner: -m, for both. If both fall, the gap is within m of zero.
+
+    An abstention scores -1 for both systems. `items` is the number of items of the population,
+    `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They are fixed
+    before each draw, and the risk does not depend on them, so it holds at every look.
+    """
+
+    items: int
+    limit: int
+    min_gap: float | None = None
+    not_worse: float | None = None
+    near_tie: float | None = None
+    takes_means: ClassVar[bool] = True
+    name: str = "bets"
+    needs_draws: bool = True
+
+    @property
+    def gap_asked(self) -> float | None:
+        """The gap that the question is about; None for a winner."""
+        return self.min_gap if self.not_worse is None else self.not_worse
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more judgments than the limit can decide, by another test."""
+        return self.gap_asked is None
+
+    @property
+    def expects_lead(self) -> bool:
+        """Whether who asks expects a system to be ahead."""
+        return self.not_worse is None
+
+    @property
+    def guarantee(self) -> str:
+        """What the risk asked for promises."""
+        chance, most = at_most(self.threshold), f"with random draws and at most {self.most} judgments"
+        if self.not_worse is not None:
+            return (
+                f"{most}, a system that is worse by {points(self.not_worse)} or more ever passes, and one that is not "
+                f"worse ever fails, with a chance of {chance} each, however often results are checked"
+            )
+        worse = "the worse system"
+        if self.min_gap is not None:
+            worse = f"a system that is behind by {points(self.min_gap)} or more"
+        return f"{most}, the chance of ever naming {worse} is {chance}, however often results are checked"
+
+    @property
+    def most(self) -> int:
+        """The most judgments: the limit, or all items."""
+        return min(self.limit, self.items)
+
+    @cached_property
+    def begin(self) -> tuple[HedgedBets, ...]:
+        """The bets before the first draw, in ascending order of the nulls; in each both systems, in their order."""
+        asked_for: list[tuple[Sequence[float], float]]
+        if self.not_worse is not None:
+            asked_for = [((0.0, -self.not_worse), self.not_worse / 2)]
+        elif self.min_gap is not None:
+            asked_for = [((-self.min_gap, -self.min_gap), self.min_gap)]
+        else:
+            near = [((-self.near_tie, -self.near_tie), self.near_tie / 2)] if self.near_tie else []
+            asked_for = [*near, ((0.0, 0.0), 0.0)]
+        return tuple(
+            HedgedBets(self.threshold, np.array(nulls), self.most, self._items, zone=zone) for nulls, zone in asked_for
+        )
+
+    @property
+    def _items(self) -> float:
+        return math.inf if self.items >= UNLIMITED else float(self.items)
+
+    def is_met(self, tally: Tally) -> bool:
+        """Whether the leader of `tally` is named; of "not worse" only the first, and then the second is worse."""
+        if tally.leader is None or (self.not_worse is not None and tally.leader == 1):
+            return False
+        return bool(_shown(self._bets(tally))[-1, tally.leader])
+
+    def no_difference(self, tally: Tally) -> bool:
+        """Whether the gap is shown to be within `near_tie` of zero."""
+        return self.near_tie is not None and bool(_shown(self._bets(tally))[0].all())
+
+    def risk(self, tally: Tally) -> float:
+        """The risk of an answer that is given: the threshold; 1 without one."""
+        answered = self.is_met(tally) or self._passes(tally) or self.no_difference(tally)
+        return self.threshold if answered else 1.0
+
+    def reason_to_stop(self, tally: Tally) -> StopReason | None:
+        """Why to stop: what was asked is shown, or no verdicts within the limit can show it any more."""
+        bounds = f"at a risk of {self.threshold:g} the bounds of the gap exclude"
+        if self.is_met(tally):
+            out = "0" if self.min_gap is None else f"that the other one is better by {points(self.min_gap)} or more"
+            return StopReason(StopKind.RISK_MET, f"{bounds} {out}")
+        if self._passes(tally):
+            out = f"that it is worse by {points(self.not_worse or 0.0)} or more"
+            return StopReason(StopKind.NOT_WORSE, f"{bounds} {out}")
+        return super().reason_to_stop(tally)
+
+    def _passes(self, tally: Tally) -> bool:
+        return self.not_worse is not None and bool(_shown(self._bets(tally))[-1, 1])
+
+    def can_be_met(self, tally: Tally, unknown: int) -> bool:
+        """As `Rule.can_be_met`: nothing is better for an answer than wins of its side, or for "nearly equal" ties."""
+        following = self._followed_by(tally)
+        ends = (after for winner in (1, -1) for after in following.ahead(winner, unknown))
+        if any(_shown(after)[-1].any() for after in chain([following.bets], ends)):
+            return True
+        return self.near_tie is not None and self.no_difference(levelled(tally, unknown))
+
+    def chance(self, tally: Tally, more: int) -> float:
+        """As `Rule.chance`: that a lead grows to what wins alone would take; about a gap, ties help, too."""
+        if self.gap_asked is not None or self.near_tie is not None:
+            return super().chance(tally, more)
+        following, lead, found = self._followed_by(tally), tally.wins[0] - tally.wins[1], 0.0
+        for side, winner in enumerate((1, -1)):
+            wins = next(
+                (n for n, after in enumerate(following.ahead(winner, more), 1) if _shown(after)[-1, side]), None
+            )
+            if wins is not None:
+                found += chance_to_reach(
+                    tally.wins[side], tally.wins[1 - side], tally.judged, more, winner * lead + wins
+                )
+        return min(1.0, found)
+
+    def chance_at_the_end(self, tally: Tally, within: int) -> float:
+        """As `Rule.chance_at_the_end`, by simulation from the wealth and the shares so far."""
+        first, second = tally.wins
+        found = self._simulated(self._bets(tally), (first, tally.ties, second), within, asked(tally), spread=True)
+        return 1 - found.none
+
+    def outlook(self, gap: float, ties: float) -> Outlook:
+        """What a run does whose verdicts have this gap, first minus second, and this share of ties: by simulation."""
+        return _outlook(self, round(gap, 4), round(ties, 4))
+
+    def _simulated(
+        self, begin: Sequence[HedgedBets], shares: tuple[float, float, float], within: int, drawn: int, *, spread: bool
+    ) -> Outlook:
+        """Follow `REPLAYS` runs for at most `within` draws of these `shares`; `spread` by what is not known of them."""
+        rng = np.random.default_rng(SEED)
+        within = max(0, min(within, self.most - drawn))
+        chances = rng.dirichlet(np.array(shares) + (1.0 if spread else 0.0) + 1e-9, REPLAYS)
+        if not spread:
+            chances = np.tile(np.array(shares) / sum(shares), (REPLAYS, 1))
+        left = self.items - drawn if self.items < UNLIMITED else within
+        if spread:
+            counts = np.array([rng.multinomial(left, chance) for chance in chances])
+        else:  # the whole pool has these shares
+            counts = np.tile(_whole(np.array(shares) / sum(shares) * left), (REPLAYS, 1))
+            counts = np.array([rng.multinomial(left, one) for one in chances]) if self.items >= UNLIMITED else counts
+        draws = np.array([rng.permutation(np.repeat([1, 0, -1], one))[:within] for one in counts])
+        when, which = answers(begin, draws)
+        return Outlook(float(when.mean()), *(float((which == answer).mean()) for answer in (0, 1, NEAR)))
+
+    def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
+        """As `Rule.first_met`."""
+        most = min(most, self.most - asked(tally))
+        scaled = np.array([shares.wins[0], shares.ties, shares.wins[1]]) / shares.judged
+        given = np.arange(1, most + 1)[:, None] * scaled
+        taken, bets = np.zeros(3), self._bets(tally)
+        for number, due in enumerate(given, start=1):
+            score = int(np.argmax(due - taken))
+            taken[score] += 1
+            bets = _after(bets, 1 - score)
+            if _shown(bets)[-1].any() or (len(bets) > 1 and _shown(bets)[0].all()):
+                return number
+        return None
+
+    @property
+    def stronger(self) -> Bets | None:
+        """As `Rule.stronger`: where a system is named that may be behind."""
+        return None if self.min_gap is None else replace(self, min_gap=None)
+
+    def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
+        """As `Rule.items_to_decide`, by the boundary of bets at their end, in standard deviations."""
+        decisive = sum(tally.wins)
+        if tally.leader is None or not decisive:
+            return None
+        lead = abs(tally.wins[0] - tally.wins[1]) - tally.abstentions
+        return items_to_decide(tally.items, lead / decisive**0.5, boundary_at_the_end(self.threshold))
+
+    def bounds_by_draw(self, tally: Tally, items: float, limit: int) -> NDArray[np.float64]:
+        """As `Rule.bounds_by_draw`, with the nulls that were asked; population and limit are the rule's own."""
+        del items, limit
+        sides = [[replace(bets, null=float(np.asarray(bets.null)[side])) for bets in self.begin] for side in (0, 1)]
+        scores = np.array([scores_for(tally, side) for side in (0, 1)])
+        return lower_bounds(scores, self.threshold, self.most, self._items, sides)
+
+    def met_along_each(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """As `Rule.met_along_each`: while the system that was ruled better leads."""
+        del items  # the bets are for the pool that they were made for
+        met = np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
+        leads = np.cumsum(preferences, axis=1, dtype=np.int64)
+        for at, threshold in enumerate(thresholds.tolist()):
+            bets: tuple[HedgedBets, ...] = replace(self, threshold=threshold).begin
+            for look, scores in enumerate(preferences.T):
+                bets = tuple(one.after(np.stack([scores, -scores], axis=-1)) for one in bets)
+                shown = _shown(bets)[-1]
+                met[at, :, look] = (shown[:, 0] & (leads[:, look] > 0)) | (shown[:, 1] & (leads[:, look] < 0))
+        return met
+
+    def _bets(self, tally: Tally) -> tuple[HedgedBets, ...]:
+        return self._followed_by(tally).bets
+
+    def _followed_by(self, tally: Tally) -> _Following:
+        """The bets after the verdicts of a tally; of one that grows each verdict is looked at once."""
+        if isinstance(tally.preferences, Growing) and in_order(tally):
+            return self._following.after(tally.preferences)
+        found = _Following(self.begin)
+        for observed in verdicts_of(tally):
+            found.follow(observed)
+        return found
+
+    @cached_property
+    def _following(self) -> IncrementalState[Observed, _Following]:
+        return IncrementalState(lambda: _Following(self.begin), _Following.follow)
+
+
+@dataclass(slots=True)
+class _Following:
+    """Bets after some draws, and how they would go on if one system won every further item."""
+
+    bets: tuple[HedgedBets, ...]
+    _ahead: dict[int, list[tuple[HedgedBets, ...]]] = field(default_factory=dict)
+
+    def follow(self, observed: Observed) -> None:
+        """Go on by one draw."""
+        known = self._ahead.get(observed, []) if isinstance(observed, int) else []
+        self.bets = known[0] if known else _after(self.bets, observed)
+        self._ahead = {observed: known[1:]} if known and isinstance(observed, int) else {}
+
+    def ahead(self, winner: int, most: int) -> Iterator[tuple[HedgedBets, ...]]:
+        """Yield the bets after 1, 2, … `most` further wins of the same system."""
+        known = self._ahead.setdefault(winner, [])
+        for number in range(most):
+            if number == len(known):
+                known.append(_after(known[-1] if known else self.bets, winner))
+            yield known[number]
+
+
+def _after(bets: Sequence[HedgedBets], observed: Observed) -> tuple[HedgedBets, ...]:
+    scores = np.array(scores_of(observed), dtype=np.float64)
+    return tuple(one.after(scores) for one in bets)
+
+
+def _shown(bets: Sequence[HedgedBets]) -> NDArray[np.bool_]:
+    """Which nulls are ruled out with all before them, shape (nulls, …, systems)."""
+    shape = np.asarray(bets[-1].wealth + np.zeros(2)).shape
+    return np.logical_and.accumulate([np.broadcast_to(one.ruled_out, shape) for one in bets], axis=0)
+
+
+@lru_cache(maxsize=64)
+def _outlook(rule: Bets, gap: float, ties: float) -> Outlook:
+    shares = (1 - ties + gap) / 2, ties, (1 - ties - gap) / 2
+    return rule._simulated(rule.begin, shares, rule.most, 0, spread=False)  # noqa: SLF001 - the rule's own
+
+
+def _whole(parts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Parts as whole numbers with their sum: the largest remainders are rounded up."""
+    found = np.floor(parts).astype(np.int64)
+    found[np.argsort(found - parts, kind="stable")[: round(parts.sum()) - found.sum()]] += 1
+    return found
+
+
+def answers(begin: Sequence[HedgedBets], draws: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Follow runs of bets through `draws`, shape (runs, draws), of the first system's scores.
+
+    The number of draws of each run until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
+    """
+    runs, most = draws.shape
+    when, which = np.full(runs, most), np.full(runs, -1)
+    bets = tuple(begin)
+    for t in range(most):
+        scores = np.stack([draws[:, t], -draws[:, t]], axis=-1).astype(np.float64)
+        bets = tuple(one.after(scores) for one in bets)
+        shown = _shown(bets)
+        near = shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(runs, dtype=np.bool_)
+        new = (which < 0) & (near | shown[-1].any(axis=-1))
+        when[new], which[new] = t + 1, np.where(near, NEAR, shown[-1].argmax(axis=-1))[new]
+        if (which >= 0).all():
+            break
+    return when, which

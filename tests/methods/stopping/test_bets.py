@@ -1,0 +1,146 @@
+"""The rule that bets: which answers it gives, and what it foretells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.pools import make_session
+from support.tallies import grown_and_plain, tally_of
+
+from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.records import UNLIMITED, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits
+from judgeloop.methods.stopping.bets import Bets
+
+WINNER = Bets(0.1, UNLIMITED, 200)
+WITHIN, NOT_WORSE, NEAR = (replace(WINNER, **{name: 0.1}) for name in ("min_gap", "not_worse", "near_tie"))
+ASKED = {"winner": WINNER, "within": WITHIN, "not worse": NOT_WORSE, "near": NEAR}
+
+
+def first(rule, verdict, most=200):
+    """After how many equal verdicts the rule stops, and how."""
+    for number in range(1, most + 1):
+        if (reason := rule.reason_to_stop(tally_of([verdict] * number, 1000))) is not None:
+            return number, reason.kind
+    return None
+
+
+def test_a_system_that_wins_all_is_named_soon():
+    assert first(WINNER, 1) == (7, StopKind.RISK_MET)
+    assert first(WITHIN, 1) == (9, StopKind.RISK_MET)
+    assert first(NOT_WORSE, 1)[1] is StopKind.RISK_MET
+    assert first(NOT_WORSE, -1)[1] is StopKind.NOT_WORSE
+
+
+def test_ties_alone_name_nobody_and_pass():
+    assert first(WINNER, 0) is None
+    assert first(NOT_WORSE, 0)[1] is StopKind.NOT_WORSE
+    assert first(NOT_WORSE, 0)[0] < 45, "each tie speaks against a gap of 10 points"
+    assert first(NEAR, 0)[1] is StopKind.NO_DIFFERENCE
+    assert first(WITHIN, 0) is None, "nobody leads"
+
+
+@pytest.mark.parametrize("lead", [-3, 0, 3])
+def test_a_session_that_judges_all_items_answers_for_certain(lead):
+    verdicts = [1] * (20 + max(lead, 0)) + [-1] * (20 + max(-lead, 0)) + [0] * 10
+    rule = Bets(1e-6, len(verdicts), len(verdicts), not_worse=0.05)
+    session = make_session(len(verdicts), rule=rule, limits=Limits(1, len(verdicts)))
+    ending = replay(session, lambda choice: Verdict((1 + verdicts[choice.position]) / 2))
+    assert ending.stop.kind is (StopKind.RISK_MET if lead > 0 else StopKind.NOT_WORSE)
+    assert ending.asked >= 40
+
+
+@pytest.mark.parametrize("name", ASKED)
+@settings(max_examples=20)
+@given(
+    history=st.lists(st.sampled_from([1, 1, 0, -1, None]), max_size=30), further=st.lists(st.sampled_from([1, 0, -1]))
+)
+def test_what_can_happen_within_some_verdicts_was_foreseen(name, history, further):
+    rule = replace(ASKED[name], threshold=0.2)
+    before, after = tally_of(history, 1000), tally_of([*history, *further], 1000)
+    if further and rule.reason_to_stop(after) is not None:
+        assert rule.can_be_met(before, len(further))
+
+
+@pytest.mark.parametrize("name", ASKED)
+@settings(max_examples=6)
+@given(history=st.lists(st.sampled_from([1, 1, 1, 0, -1, -1, None]), min_size=1, max_size=40))
+def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(name, history):
+    growing, anew = (replace(ASKED[name], threshold=0.3) for _ in (0, 1))
+    for tally, plain in grown_and_plain(history, 80):
+        assert growing.reason_to_stop(tally) == anew.reason_to_stop(plain)
+        for unknown in (1, 5):
+            assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)
+
+
+@settings(max_examples=20)
+@given(history=st.lists(st.sampled_from([1, 1, 0, -1]), min_size=1, max_size=40), at=st.integers(0, 39))
+def test_an_abstention_never_helps_an_answer_more_than_a_verdict_for_it(history, at):
+    at %= len(history)
+    silent = [*history[:at], None, *history[at + 1 :]]
+    for sign in (1, -1):
+        with_verdict = [*history[:at], sign, *history[at + 1 :]]
+        side = 0 if sign == 1 else 1
+        both = [WINNER.bounds_by_draw(tally_of(one, 1000), 1000, 200)[side, -1] for one in (silent, with_verdict)]
+        assert both[0] <= both[1]
+
+
+def test_a_question_about_more_takes_the_verdicts_of_the_one_before():
+    assert WITHIN.stronger == WINNER
+    assert WINNER.stronger is NOT_WORSE.stronger is None
+    assert [rule.goes_on for rule in ASKED.values()] == [True, False, False, True]
+    assert [rule.expects_lead for rule in ASKED.values()] == [True, True, False, True]
+
+
+def test_the_outlook_tells_what_runs_do():
+    level, apart = NOT_WORSE.outlook(0.0, 0.3), NOT_WORSE.outlook(-0.4, 0.3)
+    assert 0.5 < level.second < 0.62, "an equal system passes in 56 % of the runs, by an independent computation"
+    assert 0.05 < level.first < 0.12
+    assert apart.second == 1
+    assert apart.judgments < 25 < level.judgments
+    assert sum(level[1:]) + level.none == pytest.approx(1)
+
+
+def test_of_these_items_the_last_judgment_decides():
+    whole = Bets(0.1, 60, 60).outlook(0.1, 0.3)
+    assert whole.none == 0
+    assert whole.first > 0.9
+
+
+def test_a_decision_is_the_likelier_the_larger_the_lead():
+    chances = [WINNER.chance(Tally(1000, (20 + lead, 20), 20), 100) for lead in (0, 4, 8, 14)]
+    assert chances == sorted(chances)
+    assert chances[0] < 0.4
+    assert chances[-1] > 0.9
+
+
+def test_the_projection_goes_on_from_the_wealth_that_there_is():
+    tally = tally_of([1, 1, 0, -1, 1, 0] * 4, 1000)
+    found = WINNER.first_met(tally, tally, 176)
+    assert 5 < found < 100
+    assert WINNER.first_met(tally, tally, 3) is None
+    level = Tally(1000, (10, 10), 4)
+    assert WINNER.first_met(level, level, 150) is None
+
+
+def test_more_items_are_foretold_of_a_lead():
+    even, likely = WINNER.items_to_decide(Tally(300, (80, 60), 60))
+    assert 20 < even < likely
+
+
+def test_what_counts_along_many_sequences_is_what_a_session_sees():
+    rng = np.random.default_rng(2)
+    walks = rng.choice([1, 0, -1], size=(3, 30), p=[0.7, 0.2, 0.1]).astype(np.int8)
+    risks = np.array([0.05, 0.2])
+    met = WINNER.met_along_each(walks, UNLIMITED, risks)
+    for at, risk in enumerate(risks):
+        for walk, row in zip(walks.tolist(), met[at], strict=True):
+            rule = replace(WINNER, threshold=float(risk))
+            assert [rule.is_met(tally_of(walk[: n + 1], 1000)) for n in range(30)] == row.tolist()
+    assert met.any()
+    assert not met.all()

@@ -1,0 +1,176 @@
+"""Every answer is read off one sequence of bounds: of a kept run, whatever it was asked, however it was worked on."""
+
+from __future__ import annotations
+
+import importlib
+import json
+
+import pytest
+from support import commandline
+from support.outputs import write_outputs
+
+import judgeloop
+from judgeloop.core.errors import InputError
+from judgeloop.methods.stopping.bets import Bets
+from judgeloop.methods.stopping.rule import asked
+
+ITEMS = 100
+
+
+def command(*arguments):
+    return commandline.judgeloop(*arguments)
+
+
+@pytest.fixture
+def outputs(tmp_path, monkeypatch):
+    """Write a system's outputs, of which the first so many are right after `skipped` wrong ones."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, right, skipped=0):
+        texts = ["no"] * skipped + ["yes"] * right + ["no"] * ITEMS
+        return write_outputs(tmp_path / f"{name}.jsonl", texts[:ITEMS], reference="yes")
+
+    return write
+
+
+def compared(outputs, right, *more, skipped=0):
+    files = outputs("old", 50), outputs("new", right, skipped)
+    return json.loads(command("compare", *files, "--judge", "metric:exact", "--json", *more).stdout)
+
+
+@pytest.mark.parametrize(
+    ("right", "skipped", "margin", "code", "word"),
+    [
+        (50, 10, "0.3", 0, "PASSED: new is not worse than old by 30 points or more on items like these 100."),
+        (5, 0, "0.3", 5, "FAILED: new is worse than old on items like these 100."),
+        (50, 10, "0.02", 3, "No answer: it is not shown that new is worse than old on items like these 100, nor"),
+    ],
+)
+def test_another_question_is_read_off_a_kept_run_at_no_cost(outputs, right, skipped, margin, code, word):
+    run = compared(outputs, right, skipped=skipped)
+    kept = command("runs", "--json").stdout
+    done = command("runs", "show", run["run"], "--not-worse", margin)
+    said = " ".join(done.stdout.split())
+    assert (done.exit_code, said.startswith(word)) == (code, True), done.output
+    assert "each wrong with a chance of at most 0.1, whatever is read off them" in said
+    assert command("runs", "--json").stdout == kept, "nothing is stored"
+    again = command("runs", "show", run["run"])
+    assert "not worse" not in again.stdout, "the run keeps its own answer"
+
+
+def test_what_is_read_off_a_run_is_what_it_was_asked(outputs):
+    run = compared(outputs, 50, "--not-worse", "0.2", skipped=10)
+    assert (run["claim"], run["exit_code"]) == ("not_worse", 0)
+    assert command("runs", "show", run["run"], "--not-worse", "0.2").exit_code == 0
+
+
+def refused(run, word):
+    done = command("runs", "show", run, "--not-worse", "0.1")
+    assert done.exit_code == 2, done.output
+    assert word in done.stderr
+
+
+def test_a_run_without_such_bounds_is_refused_by_name(outputs):
+    refused(compared(outputs, 40, "--rule", "tie-aware")["run"], "rule=tie-aware")
+    files = outputs("old", 50), outputs("new", 40), outputs("third", 30)
+    chosen = json.loads(command("select", *files, "--judge", "metric:exact", "--json").stdout)
+    refused(chosen["run"], "no comparison of two systems")
+
+
+def test_recorded_scores_answer_their_own_question_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, score in (("a", 1), ("b", 0)):
+        rows = [json.dumps({"id": n, "prompt": f"q{n}", "score": score}) for n in range(20)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    compared = judgeloop.compare("a.jsonl", "b.jsonl", judge="recorded:score")
+    with pytest.raises(InputError, match="rule=once"):
+        compared.not_worse_by(0.1)
+
+
+@pytest.mark.parametrize("margin", ["0", "1", "-0.1", "much"])
+def test_a_margin_that_is_none_is_refused(outputs, margin):
+    run = compared(outputs, 5)["run"]
+    assert command("runs", "show", run, "--not-worse", margin).exit_code == 2
+
+
+JUDGE = """
+from pathlib import Path
+
+def judge(*, first, second):
+    if Path("broken").exists() and len(list(Path("asked").iterdir())) >= 15:
+        raise RuntimeError("down")
+    Path("asked", str(abs(hash((first, second))))).touch()
+    one, other = (int(text.split()[1]) for text in (first, second))
+    return "tie" if one == other else "A" if one > other else "B"
+"""
+
+
+@pytest.fixture
+def followed(monkeypatch):
+    """The wealth of all bets after each number of draws, as a session comes to know it."""
+    seen = {}
+    reason = Bets.reason_to_stop
+
+    def watched(rule, tally):
+        seen[asked(tally)] = [(one.wealth.tolist(), one.ruled_out.tolist()) for one in rule._bets(tally)]
+        return reason(rule, tally)
+
+    monkeypatch.setattr(Bets, "reason_to_stop", watched)
+    return seen
+
+
+@pytest.mark.parametrize("question", [{}, {"not_worse": 0.1, "controls": "off"}, {"near_tie": 0.3}])
+def test_a_run_has_the_same_bets_to_the_last_bit_resumed_and_at_any_concurrency(
+    question, followed, own_modules, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "asked").mkdir()
+    (tmp_path / "own_judge.py").write_text(JUDGE, encoding="utf-8")
+    judge = importlib.import_module("own_judge").judge
+    first, second = ([f"{n} {(n * factor) % 7}" for n in range(80)] for factor in (1, 4))
+    items = [{"id": str(n), "prompt": f"q{n}"} for n in range(80)]
+    outputs = [[row | {"output": text} for row, text in zip(items, texts, strict=True)] for texts in (first, second)]
+
+    def run(name, concurrency):
+        followed.clear()
+        result = judgeloop.compare(
+            *outputs, judge=judge, names=("a", "b"), ledger=tmp_path / name, concurrency=concurrency, **question
+        )
+        return result, dict(followed)
+
+    (one, alone), (many, ahead) = run("one.sqlite", 1), run("many.sqlite", 64)
+    for path in (tmp_path / "asked").iterdir():
+        path.unlink()
+    (tmp_path / "broken").touch()
+    cut, before = run("cut.sqlite", 1)
+    (tmp_path / "broken").unlink()
+    resumed, after = run("cut.sqlite", 64)
+    assert 0 < cut.judged < one.judged, cut.stop_sentence
+    assert cut.setup.run == resumed.setup.run
+    for other, bets in ((many, ahead), (resumed, after)):
+        assert (other.winner, other.claim, other.judged, other.course) == (
+            one.winner,
+            one.claim,
+            one.judged,
+            one.course,
+        )
+        assert bets[one.judged] == alone[one.judged]
+        assert all(bets[drawn] == alone[drawn] for drawn in bets.keys() & alone.keys())
+    assert all(before[drawn] == alone[drawn] for drawn in before.keys() & alone.keys())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [("--max-judgments", "90"), ("--risk", "0.05"), ("--min-gap", "0.1"), ("--not-worse", "0.1"), ("--near-tie", "0.1"),
+     ("--about", "items")],
+)  # fmt: skip
+def test_what_the_stakes_depend_on_makes_another_run(outputs, more):
+    """So no stake of a draw that was seen can change."""
+    assert compared(outputs, 5)["run"] != compared(outputs, 5, *more)["run"]
+
+
+def test_what_may_change_within_a_run_changes_no_stake(outputs):
+    first = compared(outputs, 50, "--budget", "1", skipped=10)
+    again = compared(outputs, 50, "--budget", "2", "--concurrency", "3", skipped=10)
+    assert (first["run"], first["gap_interval"]) == (again["run"], again["gap_interval"])
