@@ -121,7 +121,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
     def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
-        """The stakes of the bets, as other ones may end a run elsewhere; groups that are tested, and recorded vectors."""
+        """The stakes of the bets, as others may end a run elsewhere; groups that are tested, and recorded vectors."""
         stakes = {"stakes": VERSION} if config.rule_row.guaranteed and not config.recorded else {}
         groups = {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
         return stakes | groups | config.vectors_digest
