@@ -139,7 +139,10 @@ def without(field):
         (SOURCE.replace('[schema]\ntype = "object"\n', ""), NEEDS),
         (SOURCE.replace("left = 1", 'left = "best"'), NEEDS),
         (re.sub("labels = .*", 'labels = "A, B"', SOURCE), NEEDS),
-        (SOURCE.replace("{{prompt}}", "{{question}}"), "unknown field 'question'; known: criteria, first, output, prompt,"),
+        (
+            SOURCE.replace("{{prompt}}", "{{question}}"),
+            "unknown field 'question'; known: criteria, first, output, prompt,",
+        ),
         (SOURCE.replace("left = 1", "left = 2.0"), "the label 'left' needs a score from 0 to 1, found 2.0"),
         (SOURCE.replace("left = 1", "left = nan"), "the label 'left' needs a score from 0 to 1, found nan"),
         (SOURCE.replace("left = 1, ", ""), "expected at least two labels, found 1"),

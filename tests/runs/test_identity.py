@@ -37,6 +37,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge_name": {"judge_name": ("gateway",)},
     "judge_model": {"judge_model": ("gpt-4.1-2025-04-14",)},
     "judge_price": {"judge_price": "1,1"},
+    "key_command": {"key_command": "echo key"},
     "tier": {"tier": "flex"},
     "charge_to": {"charge_to": ("nightly",)},
     "judge_max_tokens": {"judge_max_tokens": 99},
@@ -114,7 +115,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
 }
 # Parts of the keys of outputs, of the proxy's verdicts, and of what another model had answered.
 OF_OTHERS = {"system", "proxy", "judge_model"}
-NOT_BY_VALUE = {"allow_partial", "map", "epoch", "family_members"}  # each tested by itself
+NOT_BY_VALUE = {"allow_partial", "map", "epoch", "family_members", "strip_thoughts"}  # each tested by itself
 # To look at vectors or layers.
 TAKES_A_MODEL = {CompareSettings: {"represent"}, EstimateSettings: {"represent", "layer"}}
 

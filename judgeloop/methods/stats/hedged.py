@@ -43,6 +43,7 @@ FEWER_COINS = 200  # of the tables for the grid
 _BETWEEN_MEANS = np.tanh((np.arctanh(MEANS)[1:] + np.arctanh(MEANS)[:-1]) / 2)
 _BETWEEN = -np.sqrt(SHARES[1:] * SHARES[:-1])  # ascending: where the next share is the nearer one
 PRIOR, PRIOR_SHARE = 4.0, 0.7  # draws as which the first guess of the share counts
+FEW = 20  # planned draws, of which none are taken to be ties: of five, all five are needed
 HOPELESS = (
     0.003  # the wealth at which bets end: under the null it comes back to 1/risk with at most this times the risk
 )
@@ -304,7 +305,8 @@ class HedgedBets:
         mean = np.minimum(np.maximum(self.remaining, -1.0), 1.0)
         square, wealth = np.asarray(self.square), np.asarray(self.wealth)
         # Zones are ruined by a share of ties that is guessed too large: the prior there is none.
-        second = (square + (PRIOR if self.zone else PRIOR_SHARE * PRIOR)) / (self.drawn + PRIOR)
+        prior = PRIOR if self.zone or self.limit <= FEW else PRIOR_SHARE * PRIOR
+        second = (square + prior) / (self.drawn + PRIOR)
         size = np.sqrt((self.fourth + 0.5) / (square + 0.5))  # of the scores that count: 1 for signs whatever the ties
         share = np.minimum(1.0, second / (size * size))
         left = second * max(0, self.limit - self.drawn)

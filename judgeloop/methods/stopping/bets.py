@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import ClassVar, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,6 @@ class Bets(Rule):
     min_gap: float | None = None
     not_worse: float | None = None
     near_tie: float | None = None
-    takes_means: ClassVar[bool] = True
     name: str = "bets"
     needs_draws: bool = True
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,10 @@ NO_DIFFERENCE = StopReason(StopKind.NO_DIFFERENCE, "the gap is close enough to z
 class Rule(ABC):
     """A rule for two systems that stops once its stated risk is at most its threshold.
 
-    A subclass computes the risk. By default a rule claims no near-ties. `takes_means` says whether a draw may score
-    between -1 and 1, as the mean of a family does.
+    A subclass computes the risk. By default a rule claims no near-ties.
     """
 
     threshold: float
-    takes_means: ClassVar[bool] = False
 
     @property
     @abstractmethod

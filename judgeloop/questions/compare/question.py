@@ -142,11 +142,6 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             members=members,
         )
         rule: Rule = config.rule_row.make(draft)
-        if several and not rule.takes_means:
-            raise InputError(
-                f"`family_members={config.family_members}` takes a rule that bets on a mean, and `{rule.name}` counts "
-                "wins; use `rule=bets`, or leave `family_members` out"
-            )
         family_of = {place: at for at, family in enumerate(members) for place in family} if several else {}
         places = list(chain(*members)) or range(len(inputs.pool))
         return Parts(

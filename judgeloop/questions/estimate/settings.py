@@ -90,7 +90,7 @@ class EstimateSettings(AcTracerSettings, RunSettings):
         return None if self.proxy == BY_CONFIDENCE else self.proxy
 
     @property
-    def asked(self) -> tuple[str | Judge, ...]:
+    def every_judge(self) -> tuple[str | Judge, ...]:
         """Every judge that is asked, with the proxy if it is a judge."""
         return self.judge if self.proxy_judge is None else (*self.judge, self.proxy_judge)
 

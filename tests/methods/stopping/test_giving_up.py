@@ -41,14 +41,20 @@ def test_the_chance_is_that_of_the_least_lead_at_which_the_rule_is_met_at_the_li
     # 100, 50) = 0.1264.
     met = [TieAware(0.1).is_met(Tally(ITEMS, wins, ties=50)) for wins in ((29, 21), (30, 20))]
     assert met == [False, True]
-    assert giving_up("tie-aware").rule.chance_at_the_end(LEVEL, LIMIT - 70) == pytest.approx(chance_of_lead(18, 17, 15, 10))
+    assert giving_up("tie-aware").rule.chance_at_the_end(LEVEL, LIMIT - 70) == pytest.approx(
+        chance_of_lead(18, 17, 15, 10)
+    )
 
 
 def test_abstentions_are_no_ties_to_come():
     # A rule for which they count against the leader is met less often.
     rule = giving_up()
     tally = replace(LEVEL, ties=30, abstentions=5, wins=(22, 13))
-    assert 0 < rule.rule.chance_at_the_end(tally, 30) < rule.rule.chance_at_the_end(replace(tally, ties=35, abstentions=0), 30)
+    assert (
+        0
+        < rule.rule.chance_at_the_end(tally, 30)
+        < rule.rule.chance_at_the_end(replace(tally, ties=35, abstentions=0), 30)
+    )
 
 
 def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive():
