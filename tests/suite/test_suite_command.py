@@ -256,7 +256,7 @@ def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
 def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     at = ["--not-worse", "0.3", "--max-judgments"]
     shown = " ".join(suite(*at, "3").stdout.split())
-    assert "What to do next all " in shown
+    assert "What to do next " in shown
     assert "A higher `max_judgments`, or more items, make another run" in shown
     assert "What to do next" not in suite(*at, "60", "--budget", "$2").stdout
 
