@@ -97,16 +97,15 @@ class Provider(ChatServer):
     """Bills every request for what it uses, and answers it as `fault` says."""
 
     def __init__(self, fault: str, size: Size) -> None:
-        super().__init__()
+        super().__init__(self.billed)
         self.fault, self.size = fault, size
         self.timeout_s = size.short_s if fault == TIMEOUTS else size.timeout_s
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a killed client is no news
         self.books: list[Charge] = []
         self.half, self.over = threading.Event(), threading.Event()
 
-    def answer(self, request: dict[str, Any], headers: dict[str, str]) -> Response:
+    def billed(self, request: dict[str, Any], _: int) -> Response:
         """Bill it, and answer it as the fault says."""
-        del headers
         number = int(re.findall(r"item-(\d+)", request["messages"][-1]["content"])[0])
         sent, received = USED[0], USED[1][number % len(USED[1])]
         charge = Charge(f"item-{number}", (sent * IN_USD + received * OUT_USD) / MILLION)

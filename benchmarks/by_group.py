@@ -89,7 +89,7 @@ def in_batches(
 ) -> Iterator[tuple[int, ByGroup[int]]]:
     """Yield the number of judgments and the tests after each batch: a third of all items, then as asked."""
     order = [Choice(int(position), None) for position in rng.permutation(len(every))]
-    tests = ByGroup(np.repeat(np.arange(GROUPS), items).tolist(), RISK, sampled=sampled)
+    tests = ByGroup(dict(enumerate(np.repeat(np.arange(GROUPS), items).tolist())), RISK, sampled=sampled)
     labels: list[Label] = []
     asked: tuple[Choice, ...] = tuple(order[: min(FIRST, len(every) // GROUPS)])
     while asked:

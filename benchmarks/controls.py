@@ -6,8 +6,8 @@ DATA holds `alpacaeval` (items and outputs of models) and `llmbar` (verdicts of 
 both orders, and people's labels). No judge is asked.
 
 The first table has judges that are functions of the texts shown. Controls are drawn from a model's
-outputs as `judgeloop compare` draws them, for so many judges of each kind. The second has the
-recorded judges: how often each prefers the output that people prefer, in an order by coin, and the
+outputs as `judgeloop compare` draws them, in both orders of presentation, for so many judges of each kind. The
+second has the recorded judges: how often each prefers the output that people prefer, in an order by coin, and the
 exact chance of passing the test with this share; the least and the most of its prompts. Both outputs
 answer the question there, so this is agreement with people, and no control. A call without a verdict
 counts against the judge.
@@ -25,6 +25,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from judgeloop.core.outcomes import Control, ControlTally
@@ -86,8 +87,13 @@ def broken(prompts: list[str]) -> dict[str, Blind]:
 
 
 def results(queries: tuple[Query, ...], judge: Blind) -> list[int]:
-    """Return what a judge makes of controls: 1 for the question's own answer, -1, or 0."""
-    return [judge(query) * (-1 if query.systems[0] == NAME else 1) for query in queries]
+    """Return what a judge makes of controls in both orders: 1 for the question's own answer, -1, or 0."""
+    found = []
+    for query in queries:
+        swapped = replace(query, systems=query.systems[::-1], outputs=query.outputs[::-1])
+        first, second = judge(query), -judge(swapped)
+        found.append((first if first == second else 0) * (-1 if query.systems[0] == NAME else 1))
+    return found
 
 
 def of_texts(data: Path, judges: int) -> None:

@@ -33,7 +33,7 @@ import numpy as np
 
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item, JudgeIdentity
-from judgeloop.ledger.ledger import checksum
+from judgeloop.ledger.answers import checksum
 from judgeloop.ledger.merging import merge
 from judgeloop.ledger.records import End
 from judgeloop.ledger.sqlite import connect

@@ -18,7 +18,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.papers.actracer.hidden import TOGETHER, CausalModel, _number, _read, find_place, load
+from judgeloop.core.work import Work
+from judgeloop.papers.actracer.hidden import CausalModel, _number, _read, find_place, load
 
 CHARACTERS = list("abcdefghijklmnopqrstuvwxyz0123456789 ")
 
@@ -67,7 +68,7 @@ def main() -> None:
     print(f"{len(theirs):>7,} prompts, one at a time        {plainly * len(theirs):>8.2f} s")
     for number in numbers:
         began = time.perf_counter()
-        ours = _read(model, prompts[:number], layer, TOGETHER)
+        ours = _read(model, prompts[:number], layer, Work("prompts", number))
         took = time.perf_counter() - began
         both = min(number, len(theirs))
         assert np.allclose(ours[:both], theirs[:both], rtol=1e-2, atol=1e-3)

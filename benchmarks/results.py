@@ -1,28 +1,37 @@
-r"""Makes every table and picture of docs/results/tables.md: runs the replays and fills the page.
+r"""Makes the tables and pictures of docs/results/tables.md, each by one command.
 
-    python benchmarks/results.py DATA -o FOLDER [--realsumm-vectors NPZ] \
-        [--alpacaeval-vectors NPZ] [--only estimate] [--page PAGE]
+    python benchmarks/results.py DATA -o FOLDER [--only NAME,...] [--write [PAGE]] [-- FLAGS]
 
 DATA holds three folders. `realsumm` and `alpacaeval` each have `items.jsonl`, `outputs/` and
 `verdicts-*.csv.gz` (item_id, model, score). `tiny-lm` has `outputs.jsonl` (prompts, outputs,
 logprobs), `verdicts-exact.csv.gz` and `model`, the folder of the language model. `symbols-lm`, of
 the same form, is made in FOLDER by `symbols_lm.py` where DATA does not hold it.
 
-Without NPZ files, MiniLM embeds the outputs. MiniLM and hidden states need the extra
-`judgeloop[embed]`. FOLDER keeps the runs, and a replay that was interrupted is resumed there.
-`--only` takes the experiments whose names begin with its text. `--page` is a copy of the page to fill in its place.
+Vectors are those in DATA (`minilm.npz` of each folder); without the file MiniLM embeds the outputs.
+MiniLM and hidden states need the extra `judgeloop[embed]`. What the experiments need is checked
+before the first begins.
+
+Each experiment writes its tables to FOLDER/NAME.md and prints them, with its seconds, and says
+whether the page has the same. A replay that was interrupted is resumed in FOLDER. `--only` takes
+names exactly; without it all are made. `--write` fills the page of this copy, or PAGE, and puts the
+pictures beside it; they need matplotlib. FLAGS go to every `judgeloop replay`, for a quicker look:
+`-- --seeds 2`.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import gzip
 import json
 import re
 import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +52,9 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
     "gpt4-diffuse-rules": ("alpacaeval", "gpt4", ["--iterative", "--selectors", "random,diffuse", "--rules", "hypergeometric"]),
     "sampled": ("alpacaeval", "gpt4turbo", [*TURBO, "--sizes", "10,20,30,50,100,200", "--seeds", "5",
                                           "--selectors", "diffuse", "--clustering", "quarter-ward"]),
+}  # fmt: skip
+# The replays that make the one table `ablation`.
+ABLATIONS: dict[str, tuple[str, str, list[str]]] = {
     "ablation-base": ("realsumm", "human-pyramid", [*ABLATION, "--selectors", "random,diffuse,max-norm"]),
     "ablation-lexical": ("realsumm", "human-pyramid", [*ABLATION, "--represent", "lexical", "--selectors",
                                                        "random,diffuse,max-norm,input-cluster"]),
@@ -66,8 +78,16 @@ PICKS: dict[str, list[str]] = {
     "figures-rouge2": [],
     "figures-turbo": ["--numbers", "20,50,100,200", "--bins", "50"],
 }
-MANY = ["--job", "select", "--seeds", "100"]
+# The papers know no abstentions: recorded ones end no run.
+MANY = ["--job", "select", "--seeds", "100", "--max-abstentions", "1"]
+FEW = "select-12"
+# Of the 53 systems one of each of twelve families: a search among them takes minutes.
+TWELVE = frozenset({
+    "alpaca-7b", "claude-2", "cohere", "falcon-40b-instruct", "gpt-3.5-turbo-1106", "gpt4", "guanaco-65b",
+    "llama-2-70b-chat-hf", "mistral-medium", "phi-2", "vicuna-13b", "wizardlm-13b",
+})  # fmt: skip
 SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
+    FEW: ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003", "--seeds", "20"]),
     "select-gpt4": ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003"]),
     "select-turbo": ("alpacaeval", "gpt4turbo", [*MANY, *TURBO, "--baseline", "gpt4_1106_preview"]),
 }
@@ -75,8 +95,10 @@ BELIEVERS = ["--selectors", "random,llm-selector"]
 BELIEFS: dict[str, tuple[str, str, list[str]]] = {
     name.replace("select", "belief"): (data, verdicts, [*flags, *BELIEVERS])
     for name, (data, verdicts, flags) in SELECTIONS.items()
+    if name != FEW
 }
 SHOWN_CALLS = {
+    FEW: (96, 180, 240, 480, 960, 2400, 4800),
     "select-gpt4": (424, 795, 1060, 1500, 2120, 3180, 5300, 10600),
     "select-turbo": (74, 148, 222, 444, 740, 1480, 2960),
 }
@@ -99,6 +121,7 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
         "exact",
         [*ONE, "--selectors", "random,stratified,actracer", "--layer", "last", "--seeds", "20"],
     ),
+    "estimate-tiny-auto": ("tiny-lm", "exact", [*COARSE, "--selectors", "random,actracer", "--layer", "auto"]),
     "estimate-tiny-mean": ("tiny-lm", "exact", [*COARSE, *BY_PICKS]),
     "estimate-tiny-first": ("tiny-lm", "exact", [*COARSE, *BY_PICKS, *FIRST_TOKEN]),
     "estimate-symbols": ("symbols-lm", "exact", [*COARSE, "--selectors", EVERY_PART]),
@@ -108,7 +131,9 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
     "estimate-pyramid": ("realsumm", "human-pyramid", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
     "estimate-gpt4": ("alpacaeval", "gpt4", [*ONE, "--selectors", BY_VECTORS, "--seeds", "4"]),
 }
-MADE = "symbols-lm"  # the data that a script of this folder makes
+OF_MODELS = ("tiny-lm", "symbols-lm")
+MADE = OF_MODELS[1]  # the data that a script of this folder makes
+VECTORS = "minilm.npz"  # the recorded vectors of a folder's outputs
 SHOWN_SHARES = (5, 10, 20, 30, 40, 50)
 BY_SHARE = ("estimate-tiny", "estimate-gpt4")
 PICTURES = {
@@ -124,32 +149,73 @@ PICTURES = {
     "ablation-base": ["judged-gaps", "clusters", "norms", "norm-bins", "projection"],
 }
 WITHOUT_TEXTS = {*SELECTIONS, *BELIEFS, "turbo05-rules", "gpt4-rules"}
-
+REPLAYS = EXPERIMENTS | ABLATIONS | FIGURES | SELECTIONS | BELIEFS | ESTIMATES
+# What `--only` takes: a table, or the tables of one replay; `ablation` is one table of several replays.
+NAMES = (*EXPERIMENTS, "ablation", *FIGURES, *SELECTIONS, *BELIEFS, *ESTIMATES)
 
 Rows = list[dict[str, Any]]
 
 
+def replays_of(name: str) -> list[str]:
+    """Return the replays that make an experiment."""
+    return list(ABLATIONS) if name == "ablation" else [name]
+
+
 def run(name: str, arguments: argparse.Namespace) -> Path:
     """Run or resume one replay; return the folder with its tables."""
-    data, verdicts, flags = (EXPERIMENTS | FIGURES | SELECTIONS | BELIEFS | ESTIMATES)[name]
+    data, verdicts, flags = REPLAYS[name]
     folder, out = data_folder(data, arguments), arguments.output / name
-    of_model = (folder / "model").exists()  # its outputs hold the prompts
+    of_model = data in OF_MODELS  # its outputs hold the prompts
     outputs, items = ["outputs.jsonl"] * 2 if of_model else ["outputs", "items.jsonl"]
+    table = folder / f"verdicts-{verdicts}.csv.gz"
     command = [sys.executable, "-m", "judgeloop", "replay", folder / outputs, "--items", folder / items]
-    command += ["--verdicts", folder / f"verdicts-{verdicts}.csv.gz", *flags, "-o", out]
+    command += ["--verdicts", table, *flags, "-o", out]
+    if name == FEW:
+        with gzip.open(table, "rt", encoding="utf-8") as file:
+            command += ["--leave-out", ",".join(sorted({row["model"] for row in csv.DictReader(file)} - TWELVE))]
     if of_model:
         command += ["--represent", f"hidden:{folder / 'model'}"]
-    elif name not in WITHOUT_TEXTS and "lexical" not in flags:
-        vectors = getattr(arguments, f"{data}_vectors")
-        command += ["--vectors", vectors] if vectors else ["--represent", "minilm"]
+    elif embedded(name):
+        vectors = folder / VECTORS
+        command += ["--vectors", vectors] if vectors.exists() else ["--represent", "minilm"]
     if (out / "runs.jsonl").exists():
         command.append("--resume")
+    command += arguments.flags
     print("$ judgeloop", *command[3:], flush=True)
-    subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
-    _script("replay_pictures.py", out)
-    if name in PICKS:
-        _script("diffuse_pictures.py", out, *PICKS[name])
+    done = subprocess.run([str(part) for part in command], check=False, stdout=subprocess.DEVNULL)
+    if done.returncode:
+        sys.exit(f"{name}: the replay ended with code {done.returncode}")
+    if find_spec("matplotlib"):
+        _script("replay_pictures.py", out)
+        if name in PICKS:
+            _script("diffuse_pictures.py", out, *PICKS[name])
     return out
+
+
+def embedded(replay: str) -> bool:
+    """Whether a replay takes sentence embeddings of the outputs."""
+    return replay not in WITHOUT_TEXTS and "lexical" not in REPLAYS[replay][2]
+
+
+def lacking(names: Sequence[str], arguments: argparse.Namespace) -> list[str]:
+    """Return what the experiments need and is not here, a sentence each."""
+    found: dict[str, None] = {}
+    for replay in (replay for name in names for replay in replays_of(name)):
+        data, verdicts, _ = REPLAYS[replay]
+        folder = arguments.data / data
+        of_model = data in OF_MODELS
+        if data != MADE or folder.exists():
+            files = ["outputs.jsonl", "model"] if of_model else ["items.jsonl", "outputs"]
+            missing = [path for path in (*files, f"verdicts-{verdicts}.csv.gz") if not (folder / path).exists()]
+            found |= {f"{replay} needs {folder / path}, which is not there": None for path in missing}
+        if of_model and not (find_spec("torch") and find_spec("transformers")):
+            found[f"{replay} reads hidden states: pip install '.[embed]'"] = None
+        embeds = not of_model and embedded(replay) and not (folder / VECTORS).exists()
+        if embeds and not find_spec("sentence_transformers"):
+            found[f"{replay} embeds the outputs, as {folder / VECTORS} is not there: pip install '.[embed]'"] = None
+    if arguments.write and not find_spec("matplotlib"):
+        found["--write draws the pictures of the page: pip install matplotlib"] = None
+    return list(found)
 
 
 def data_folder(name: str, arguments: argparse.Namespace) -> Path:
@@ -193,13 +259,14 @@ def success_table(rows: list[dict[str, Any]]) -> str:
 
 def rules_table(rows: list[dict[str, Any]]) -> str:
     """Format the rules, with the columns of Ashury-Tahan et al. (2024), tables 2 and 3."""
-    head = ("rule", "risk", "selector", "judgments", "error %", "success %", "undecided %", "gap", "error's",
-            "success's", "undecided's")  # fmt: skip
+    head = ("rule", "risk", "selector", "judgments", "error %", "success %", "undecided %", "success by the rule %",
+            "undecided by the rule %", "gap", "error's", "success's", "undecided's")  # fmt: skip
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for row in rows:
         gaps = [row[name] for name in ("gap", "gap_error", "gap_success", "gap_inconclusive")]
         cells = [row["rule"], f"{row['risk']:g}", row["selector"], f"{row['judgments']:.1f}"]
-        cells += [share(row, "error"), f"{100 * row['success']:.1f}", f"{100 * row['inconclusive']:.1f}"]
+        counts = ("success", "inconclusive", "success_met", "inconclusive_met")
+        cells += [share(row, "error"), *(f"{100 * row[name]:.1f}" for name in counts)]
         cells += ["-" if value is None else f"{value:.2f}" for value in gaps]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -224,8 +291,8 @@ def needed_table(rows: Rows) -> str:
 def _needed(row: dict[str, Any]) -> str:
     if row["calls"] is None:
         return "never"
-    saved = row["against_random"]
-    return f"{row['calls']:,}" + ("" if not saved else f" ({-saved:+.0%})")
+    more = row["against_random"]
+    return f"{row['calls']:,}" + (f" ({more:+.0%})" if more else "")
 
 
 def identified_table(rows: Rows, unit: str, shown: Sequence[int]) -> str:
@@ -346,80 +413,98 @@ def fill(page: str, name: str, table: str) -> str:
     return marked.sub(lambda found: f"{found[1]}{table}\n{found[2]}", page)
 
 
+def marked(page: str, name: str) -> str:
+    """Return what stands between the marks of `name` on the page; empty without marks."""
+    found = re.search(rf"<!-- table: {re.escape(name)} -->\n(.*?)\n<!-- end -->", page, re.DOTALL)
+    return found[1] if found else ""
+
+
+def names(text: str) -> list[str]:
+    """Return the experiments that `--only` names, exactly."""
+    found = text.split(",")
+    if unknown := [name for name in found if name not in NAMES]:
+        raise argparse.ArgumentTypeError(f"no experiment {unknown[0]!r}; expected some of {', '.join(NAMES)}")
+    return found
+
+
 def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the arguments of the command, `given` or those of the process."""
+    ours, bar, flags = _split(sys.argv[1:] if given is None else [*given])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--realsumm-vectors", type=Path)
-    parser.add_argument("--alpacaeval-vectors", type=Path)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--page", type=Path, default=PAGE)
-    return parser.parse_args(given)
+    parser.add_argument("--only", type=names, default=list(NAMES), metavar="NAME,...", help=", ".join(NAMES))
+    parser.add_argument("--write", type=Path, nargs="?", const=PAGE, metavar="PAGE")
+    arguments = parser.parse_args(ours)
+    arguments.flags = flags
+    if arguments.write and bar:
+        parser.error("--write fills the page with the experiments as they are, without further flags")
+    return arguments
+
+
+def _split(given: list[str]) -> tuple[list[str], bool, list[str]]:
+    """Split arguments at the first `--`."""
+    at = given.index("--") if "--" in given else len(given)
+    return given[:at], at < len(given), given[at + 1 :]
 
 
 def main() -> None:
-    """Run the experiments, fill the page and copy the pictures."""
+    """Run the experiments, write and print their tables, and fill the page if asked to."""
     arguments = parsed()
-    page = arguments.page.read_text(encoding="utf-8")
-    page = fill_pairs(page, arguments)
-    page = fill_many(page, arguments)
-    page = fill_one(page, arguments)
-    for name in chosen(FIGURES, arguments):
-        run(name, arguments)
-    arguments.page.write_text(page, encoding="utf-8")
-    pictures = arguments.page.parent / "pictures"
-    pictures.mkdir(exist_ok=True)
-    for name in chosen(PICTURES, arguments):
-        for picture in PICTURES[name]:
-            shutil.copy(arguments.output / name / f"{picture}.svg", pictures / f"{name}-{picture}.svg")
+    if lacks := lacking(arguments.only, arguments):
+        sys.exit("\n".join(["nothing was begun:", *lacks]))
+    page = (arguments.write or PAGE).read_text(encoding="utf-8")
+    for name in arguments.only:
+        began, tables = time.perf_counter(), dict(tables_of(name, arguments))
+        took = time.perf_counter() - began
+        text = "\n\n".join(f"## {mark}\n\n{table}" for mark, table in tables.items())
+        if tables:
+            file = arguments.output / f"{name}.md"
+            file.write_text(f"{text}\n", encoding="utf-8")
+            same = all(marked(page, mark) == table for mark, table in tables.items())
+            print(f"{text}\n\n{file}: {'the same as' if same else 'not the same as'} on the page")
+        print(f"{name}: {took:,.0f} s", flush=True)
+        if arguments.write:
+            for mark, table in tables.items():
+                page = fill(page, mark, table)
+            arguments.write.write_text(page, encoding="utf-8")
+            copy_pictures(name, arguments)
 
 
-def chosen(names: Iterable[str], arguments: argparse.Namespace) -> list[str]:
-    """Return the names that begin with `--only`."""
-    return [name for name in names if name.startswith(arguments.only)]
+def copy_pictures(name: str, arguments: argparse.Namespace) -> None:
+    """Put the pictures of an experiment beside the page."""
+    folder = arguments.write.parent / "pictures"
+    folder.mkdir(exist_ok=True)
+    for replay in replays_of(name):
+        for picture in PICTURES.get(replay, ()):
+            shutil.copy(arguments.output / replay / f"{picture}.svg", folder / f"{replay}-{picture}.svg")
 
 
-def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
-    """Fill the tables of comparisons of two systems."""
-    tables = {
-        name: read(run(name, arguments), "rules" if "--iterative" in EXPERIMENTS[name][2] else "sizes")
-        for name in chosen(EXPERIMENTS, arguments)
-    }
-    for name, rows in tables.items():
-        if not name.startswith("ablation-"):
-            page = fill(page, name, rules_table(rows) if name.endswith("-rules") else success_table(rows))
-    ablations = {name: rows for name, rows in tables.items() if name.startswith("ablation-")}
-    return fill(page, "ablation", ablation_table(ablations)) if ablations else page
-
-
-def fill_many(page: str, arguments: argparse.Namespace) -> str:
-    """Fill the tables of selections of the best of many systems."""
-    for name in chosen(SELECTIONS, arguments):
-        out = run(name, arguments)
+def tables_of(name: str, arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Run an experiment, and yield its tables: the mark of each on the page, and its text."""
+    outs = {replay: run(replay, arguments) for replay in replays_of(name)}
+    if name == "ablation":
+        yield name, ablation_table({replay: read(out, "sizes") for replay, out in outs.items()})
+        return
+    out = outs[name]
+    if name in EXPERIMENTS:
+        rules = name.endswith("-rules")
+        yield name, rules_table(read(out, "rules")) if rules else success_table(read(out, "sizes"))
+    elif name in SELECTIONS:
         calls, needed = read(out, "calls"), read(out, "needed")
-        page = fill(page, f"{name}-needed", needed_table(needed))
-        page = fill(page, f"{name}-calls", identified_table(calls, "calls", SHOWN_CALLS[name]))
-        page = fill(page, f"{name}-queries", identified_table(read(out, "queries"), "queries", SHOWN_QUERIES))
-        page = fill(page, f"{name}-gaps", gap_table(calls, needed))
-        page = fill(page, f"{name}-races", races_table(read(out, "races")))
-    for name in chosen(BELIEFS, arguments):
-        out = run(name, arguments)
-        page = fill(page, f"{name}-needed", needed_table(read(out, "needed")))
-        page = fill(page, f"{name}-level", level_table(out / "runs.jsonl"))
-    return page
-
-
-def fill_one(page: str, arguments: argparse.Namespace) -> str:
-    """Fill the tables of estimates of single systems."""
-    for name in chosen(ESTIMATES, arguments):
-        out = run(name, arguments)
-        page = fill(page, f"{name}-area", area_table(read(out, "area")))
+        yield f"{name}-needed", needed_table(needed)
+        yield f"{name}-calls", identified_table(calls, "calls", SHOWN_CALLS[name])
+        yield f"{name}-queries", identified_table(read(out, "queries"), "queries", SHOWN_QUERIES)
+        yield f"{name}-gaps", gap_table(calls, needed)
+        yield f"{name}-races", races_table(read(out, "races"))
+    elif name in BELIEFS:
+        yield f"{name}-needed", needed_table(read(out, "needed"))
+        yield f"{name}-level", level_table(out / "runs.jsonl")
+    elif name in ESTIMATES:
+        yield f"{name}-area", area_table(read(out, "area"))
         if name in BY_SHARE:
-            accuracy = read(out, "accuracy")
             for value in ("error", "coverage", "half_width"):
-                page = fill(page, f"{name}-{value}", shares_table(accuracy, value))
-    return page
+                yield f"{name}-{value}", shares_table(read(out, "accuracy"), value)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ from support.control_chances import chances
 
 RISK, LIMIT, GAP, CHUNK = 0.1, 200, 0.1, 1000
 LIKE, THESE = "items like these", "these items"
+TRIES = 6  # of a judge by controls
 TIES = (0.0, 0.3, 0.7, 0.95)
 GAP_TIES = (0.0, 0.3, 0.7, 0.85)  # what a gap of 0.1 leaves room for
 MIXES = ((0.5, 0.5), (0.45, 0.25), (0.2, 0.1))  # wins and losses
@@ -227,7 +228,7 @@ def controls(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """Judges that are just not good enough pass, or just good enough fail; and a candidate beside the point."""
     asked = (
         (Control.PASSED, "passes", ((2 / 3, 0.0), (1 / 2, 1 / 3), (1 / 3, 2 / 3))),
-        (Control.FAILED, "fails", ((0.9, 0.0), (0.85, 0.1), (0.8, 0.2))),
+        (Control.FAILED, "fails", ((0.85, 0.0), (0.8, 0.1), (0.75, 0.2))),
     )
     for end, said, judges in asked:
         for right, tied in judges:
@@ -235,6 +236,12 @@ def controls(runs: int, rng: np.random.Generator) -> Iterator[Row]:
             found = sum(counted(one).end is end for one in results.tolist())
             who = f"right in {right:.0%}, {tied:.0%} ties"
             yield Row(f"controls: a judge {said}", "the judge", who, 0.05, found, runs)
+    passed = np.zeros(runs, dtype=bool)
+    for number in range(1, TRIES + 1):
+        results = rng.choice([1, -1], size=(runs, MOST), p=[2 / 3, 1 / 3])
+        passed |= [counted(one, number).end is Control.PASSED for one in results.tolist()]
+    who = f"right in 67 %, tried {TRIES} times"
+    yield Row("controls: a judge ever passes", "the judge", who, 0.1, int(passed.sum()), runs)
     rule = Bets(RISK, UNLIMITED, LIMIT, not_worse=GAP)
     for right in (0.65, 0.7, 0.8, 0.9):
         told, beside = 2 * right - 1, 3 * GAP + 0.01

@@ -91,17 +91,17 @@ class Provider(ChatServer):
     by_key: Counter[str] = field(default_factory=Counter)  # requests by the key of the judge, which names the process
 
     def __post_init__(self) -> None:
-        super().__init__()
+        super().__init__(self.billed)
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a killed client is no news
         self._fate = random.Random(self.seed)
 
-    def answer(self, request: dict[str, Any], headers: dict[str, str]) -> Response:
+    def billed(self, request: dict[str, Any], number: int) -> Response:
         """Bill a request, and answer it."""
         call, usage = asked(request), {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420}
         with self._lock:
             self.bill_p += 400 * IN_P + 20 * OUT_P
             self.seen[call] += 1
-            self.by_key[headers.get("authorization", "").removeprefix("Bearer ")] += 1
+            self.by_key[self.headers[number].get("authorization", "").removeprefix("Bearer ")] += 1
             fails, wait_s = self._fate.random() < FAILING, self._fate.uniform(0.2, 1.8) * self.reply_s
         time.sleep(wait_s)
         if fails:

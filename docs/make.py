@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import astuple
 from enum import EnumType
 from io import StringIO
 from pathlib import Path
@@ -72,9 +73,10 @@ def made() -> dict[Path, str]:
 
 
 def file_formats() -> str:
-    """The page of file formats, which is written by hand but for two tables: each ends with a comment that names it."""
+    """The page of file formats, which is written by hand but for its tables: each ends with a comment that names it."""
     rows = {
         "formats": [f"| {row.title} | {row.files} | {row.scores or '—'} |" for row in FORMATS],
+        "readings": [f"| {row.title} | {' | '.join(one or '—' for one in astuple(row.reading))} |" for row in FORMATS],
         "columns": [
             f"| {field} | {'; '.join(', '.join(f'`{name}`' for name in names[field]) for names in (KNOWN, GUESSES))} |"
             for field in FIELDS

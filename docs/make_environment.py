@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from judgeloop.cli.commands import FIELDS
 from judgeloop.cli.options import default_of
-from judgeloop.providers.catalogue import PROVIDERS, chat_class
+from judgeloop.providers.catalogue import DECIDERS, PROVIDERS, chat_class
 from judgeloop.providers.endpoint import VARIABLES as OF_THE_NETWORK
 from judgeloop.providers.endpoint import Provider
 from judgeloop.settings.setting import Declared, anybody
@@ -80,14 +80,16 @@ def example() -> str:
 
 def providers() -> Iterator[Provider]:
     """Give the providers of all judges behind an API."""
-    for row in PROVIDERS:
+    for row in (*PROVIDERS, *DECIDERS):
         if chat := chat_class(row.name):
             yield chat.provider
 
 
 def _of_providers() -> Iterator[Variable]:
-    for provider in providers():
-        of = f"for judges {provider.name}/…"
+    every = [*providers()]
+    for provider in every:
+        sharing = [one.name for one in every if one.key_variable == provider.key_variable]
+        of = f"for judges {' and '.join(f'{name}/…' for name in sharing)}"
         if provider.key_variable:
             yield Variable(provider.key_variable, f"Key of {provider.url}, {of}.", API_KEYS, OF_THE_FILE)
         if provider.url_variable:

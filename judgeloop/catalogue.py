@@ -17,15 +17,17 @@ R = TypeVar("R", bound=SelectorRow | RuleRow)
 
 
 def _random(draft: Draft) -> Any:
+    from judgeloop.methods.selectors.families import by_family
     from judgeloop.methods.selectors.random import Random
 
-    return Random(draft.queries)
+    return by_family(Random(draft.queries), draft.members)
 
 
 def _race(draft: Draft) -> Any:
+    from judgeloop.methods.selectors.families import by_family
     from judgeloop.methods.selectors.race import Racing
 
-    return Racing(draft.systems, draft.baseline, draft.risk, draft.gap, draft.sampled)
+    return by_family(Racing(draft.systems, draft.baseline, draft.risk, draft.gap, draft.sampled), draft.members)
 
 
 SELECTORS: tuple[SelectorRow, ...] = (

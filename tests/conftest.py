@@ -77,7 +77,7 @@ def pytest_xdist_auto_num_workers(config):
 def _clean_environment(monkeypatch, tmp_path):
     """No key, flag or settings file of whoever runs the tests reaches them."""
     for name in list(os.environ):
-        if name.startswith(("JUDGELOOP_", "OPENAI_", "ANTHROPIC_")) and name not in KEPT:
+        if name.startswith(("JUDGELOOP_", "OPENAI_", "ANTHROPIC_", "TYPESAFE_")) and name not in KEPT:
             monkeypatch.delenv(name)
     monkeypatch.delenv("COLUMNS", raising=False)  # the width of results
     monkeypatch.chdir(tmp_path)

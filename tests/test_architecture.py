@@ -66,7 +66,7 @@ def test_the_checks_pass(command):
 def loaded_by(code):
     """The modules that a program has imported at its end."""
     end = "\nimport sys, json; sys.stderr.write(json.dumps(list(sys.modules)))"
-    return set(json.loads(run(sys.executable, "-c", code + end).stderr))
+    return set(json.loads(run(sys.executable, "-c", code + end).stderr.splitlines()[-1]))
 
 
 def help_of(*command):
@@ -89,6 +89,12 @@ def test_the_package_and_its_help_import_little(code, most):
     loaded = loaded_by(code)
     assert not {name.split(".")[0] for name in loaded} & (HEAVY | {"numpy", "pydantic", "statistics"})
     assert len([name for name in loaded if name.startswith("judgeloop.")]) <= most
+
+
+def test_a_wrong_path_waits_for_nothing_that_reads_files():
+    wrong = help_of("compare").replace("'--help'", "'nowhere.jsonl', 'b.jsonl', '--judge', 'metric:exact'")
+    loaded = loaded_by(wrong)
+    assert not {name.split(".")[0] for name in loaded} & (HEAVY | {"numpy", "asyncio", "sqlite3"})
 
 
 def test_every_public_name_is_there_and_listed_in_order():

@@ -64,6 +64,7 @@ class RunArguments(CallArguments, total=False):
 
     judge: Required[Judges]
     judge_base_url: str | None
+    key_command: str | None
     judge_name: str | Sequence[str] | None
     judge_price: str | PathLike[str] | tuple[float, float] | None
     tier: str | None
@@ -86,6 +87,7 @@ class RunArguments(CallArguments, total=False):
     system: str | Sequence[str] | None
     missing: str | None
     names: Sequence[str] | None
+    strip_thoughts: Sequence[str] | None
     epoch: str | None
     max_item_bytes: int | None
     seed: int | None
@@ -95,11 +97,12 @@ class RunArguments(CallArguments, total=False):
     max_abstentions: float | None
     about: str | None
     controls: str | None
+    judge_model: str | Sequence[str] | None
     fail_on_warning: bool | None
     night: str | None
     deadline: Duration | None
     concurrency: int | None
-    lookahead: int | None
+    ahead: int | str | None
     rpm: int | None
     tpm: int | None
     report_texts: str | None
@@ -119,11 +122,14 @@ class CompareArguments(ContestArguments, total=False):
 
     selector: str | None
     represent: str | None
+    vectors: File | None
     rule: str | None
     near_tie: float | None
+    family_members: int | None
     min_gap: float | None
     not_worse: float | None
     by_group: str | None
+    by_criterion: bool | None
     max_flips: float | None
     give_up: float | None
 
@@ -145,6 +151,7 @@ class EstimateArguments(RunArguments, total=False):
     proxy: OneJudge | None
     selector: str | None
     represent: str | None
+    vectors: File | None
     layer: str | int | None
     clusters: int | str | None
     allocation: str | None

@@ -13,6 +13,7 @@ import click
 
 from judgeloop.cli.options import ROWS_FILE, settings_command
 from judgeloop.cli.output import say
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import InputError
 from judgeloop.formats.catalogue import open_rows
 from judgeloop.formats.columns import (
@@ -28,7 +29,7 @@ from judgeloop.formats.columns import (
 )
 from judgeloop.formats.own_files import write_whole
 from judgeloop.formats.recorded import scores_of
-from judgeloop.formats.rows import read_items, read_outputs
+from judgeloop.formats.rows import FINISH_REASON, read_items, read_outputs
 from judgeloop.formats.tables import Row, Table
 from judgeloop.report.words import count, visible
 from judgeloop.settings import fields
@@ -145,7 +146,9 @@ def _answers(row: Row, mapped: Map) -> bool:
 
 def _written(fields: dict[str, Any], scores: Any) -> dict[str, Any]:
     """A row without what it does not have; an empty output is an answer."""
+    how = fields.pop("ended", OutputEnd.WHOLE)
     written = {name: value for name, value in fields.items() if value is not None or name == OUTPUT}
+    written |= {FINISH_REASON: str(how)} if how is not OutputEnd.WHOLE else {}
     # JSON has no NaN, with which Inspect marks a sample that its scorer could not score.
     kept = {name: None if score != score else score for name, score in (scores or {}).items()}  # noqa: PLR0124
     return written | ({"scores": kept} if kept else {})

@@ -4,11 +4,13 @@ A file is written whole or not at all, and without keys of the environment. `rep
 `page.py` make the contents.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,11 +18,12 @@ from judgeloop.cli.output import as_flags, keyless
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.forms import MARK, NOT_FINISHED, render_junit, render_latex, render_markdown, render_unfinished
-from judgeloop.report.html import render_index
 from judgeloop.report.page import Page, decided
-from judgeloop.report.result import RunResult
 from judgeloop.report.terminal import render
 from judgeloop.report.words import visible
+
+if TYPE_CHECKING:  # a command that reads no file must not wait for it
+    from judgeloop.report.result import RunResult
 
 JUNIT = ".xml"
 OF_MARKDOWN = "<!-- judgeloop -->\n\n"
@@ -53,10 +56,17 @@ def _no_result(question: str, message: str) -> Page:
     return Page((decided(visible(f"{question} has no result: {message}")),))
 
 
+def _index(question: str, message: str, code: int) -> str:
+    from judgeloop.report.html import render_index
+
+    del code
+    return render_index(_no_result(question, message), {}, {})
+
+
 # The forms in which a command without a result says so: what a file of judgeloop's own holds, and the new text.
 UNFINISHED: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
     JUNIT: (MARK, render_unfinished),
-    ".html": ("<title>judgeloop: ", lambda question, message, _: render_index(_no_result(question, message), {}, {})),
+    ".html": ("<title>judgeloop: ", _index),
     ".md": (OF_MARKDOWN, lambda question, message, _: OF_MARKDOWN + render_markdown(_no_result(question, message))),
     ".json": (
         '\n  "settings_files": {',

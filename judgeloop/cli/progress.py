@@ -10,16 +10,17 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 import click
 
-from judgeloop.cli.output import PLAIN_TERMINALS, Guarded, logged, logs_json, say
+from judgeloop.cli.output import PLAIN_TERMINALS, Guarded, as_flags, logged, logs_json, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError, NoFileError
 from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.work import listening
 from judgeloop.report.words import visible
 
 if TYPE_CHECKING:
@@ -106,8 +107,58 @@ def counting(
     if quiet:
         yield lambda *_: None
         return
-    with closing(_shown_on(stream, now)) as shown:
-        yield lambda done, total: shown.show(Seen(done, total, what))
+    with ExitStack() as stack:
+        shown: _Bar | _Lines | None = None  # begun with the first figure: other work may be shown before
+
+        def observe(done: int, total: int) -> None:
+            nonlocal shown
+            if shown is None:
+                shown = stack.enter_context(closing(_shown_on(stream, now)))
+            shown.show(Seen(done, total, what))
+
+        yield observe
+
+
+@contextmanager
+def computing(stream: TextIO | None = None, now: Clock = time.monotonic, *, quiet: bool = False) -> Iterator[None]:
+    """Show how far computations before the first judgment are, what they found, and the seconds; nothing if `quiet`."""
+    if quiet:
+        yield
+        return
+    shown = _Computing(stream, now)
+    with listening(shown), closing(shown):
+        yield
+
+
+@final
+class _Computing:
+    """Shows one kind of work after another."""
+
+    def __init__(self, stream: TextIO | None, now: Clock) -> None:
+        self._stream, self._now = stream, now
+        self._what, self._said = "", ""
+        self._began = self._told = 0.0
+        self._shown: _Bar | _Lines | None = None
+
+    def progress(self, what: str, done: int, of: int) -> None:
+        if what != self._what:
+            self.close()
+            self._what, self._began = what, self._now()
+            self._shown = _shown_on(self._stream, self._now)
+        self._said, self._told = f"{done:,} of {of:,} {what}", self._now()
+        if self._shown is not None:
+            self._shown.show(Seen(done, of, what))
+
+    def found(self, sentence: str) -> None:
+        self.close()
+        say(visible(as_flags(sentence)))
+
+    def close(self) -> None:
+        """End the work that is shown, and say how long it took."""
+        if self._shown is not None:
+            self._shown.close()
+            say(f"{self._said}, {self._told - self._began:,.1f} s")
+        self._what, self._shown = "", None
 
 
 @contextmanager
@@ -116,7 +167,7 @@ def explained() -> Iterator[None]:
     try:
         yield
     except JudgeloopError as error:
-        from judgeloop.cli.output import as_flags, where_named
+        from judgeloop.cli.output import where_named
 
         named = where_named(error.path) if isinstance(error, NoFileError) else ""
         say(visible(as_flags(f"{error}{named}")))

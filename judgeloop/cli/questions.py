@@ -18,7 +18,6 @@ import click
 
 from judgeloop.cli.options import OF_RUNS, settings_command
 from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
-from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
 from judgeloop.report.page import COST, Fact, Section, costs
@@ -96,24 +95,30 @@ class Asking(Generic[R]):
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
-        import asyncio
-
-        from judgeloop.cli.files import check_outputs, render_json, unfinished
-        from judgeloop.ledger.opening import is_ledger
-        from judgeloop.runs.anew import said_anew
-        from judgeloop.runs.begin import opened
-        from judgeloop.settings.run_settings import CEILING
+        from judgeloop.formats.tables import check_exists
 
         read: Read = click.get_current_context().obj
-        with unfinished(() if dry_run else output, self.question.name):
+        output = () if dry_run else output
+        with _kept_in(output, self.question.name):
             if dry_run:
-                check_dry_run()
-                output = ()
+                say_not_written()
             config = self.question.settings().of(**given)
+            check_exists(path for path in config.files_read() if path != config.ledger)
+
+            # Half a second: who typed a wrong path does not wait for it.
+            import asyncio
+
+            from judgeloop.cli.files import check_outputs, render_json
+            from judgeloop.cli.progress import computing
+            from judgeloop.ledger.opening import is_ledger
+            from judgeloop.runs.anew import said_anew
+            from judgeloop.runs.begin import opened
+            from judgeloop.settings.run_settings import CEILING
+
             check_outputs(output, config.files_read())
             new = not is_ledger(config.ledger)
             question = self.question.load()
-            with kept_for_the_result():
+            with kept_for_the_result(), computing(quiet=quiet or json):
                 ready = question.prepare(config, read.environment, offline=dry_run)
             if dry_run:
                 self._forecast(ready, read, as_json=json)
@@ -186,11 +191,12 @@ class Asking(Generic[R]):
         """Print the text of a result and write its files; of a run that broke off, why, and how to go on."""
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.kept import keep
+        from judgeloop.report.facts import of_items
 
         if result.answer.broke_off:
             page = result.page
             say(visible(as_flags(f"no result: {result.stop_sentence}")))
-            judged = f"{result.judged:,} of {count(result.items, 'item')}{result.also_judged}"
+            judged = f"{result.judged:,} of {of_items(result)}{result.also_judged}"
             say(f"judged, in the order asked: {judged}; {costs(page.text(COST))} ({page.text('calls')})")
             for note in result.advice:
                 say(as_flags(note.message))
@@ -215,15 +221,20 @@ def _advised(reason: str) -> str:
     return f"{quoted}{mark}{as_flags(advice)}"
 
 
-def check_dry_run() -> None:
-    """Refuse `-o` on the command line of a dry run; one from a file or the environment may stay.
+def _kept_in(output: tuple[Path, ...], question: str) -> AbstractContextManager[None]:
+    """What writes into the files of `-o` that there is no result, where that is so."""
+    if not output:
+        return nullcontext()
+    from judgeloop.cli.files import unfinished
 
-    Raises:
-        InputError: says what to do instead.
-    """
+    return unfinished(output, question)
+
+
+def say_not_written() -> None:
+    """Say of `-o` on the command line of a dry run that there is no result to write."""
     read: Read = click.get_current_context().obj
     if read.origins.get(RESULT_FILE) == COMMAND_LINE:
-        raise InputError("-o is for a result, and a dry run has none; print it with --json")
+        say("a dry run has no result: the files of -o are not written")
 
 
 def warn_of_place(ledger: Address) -> None:

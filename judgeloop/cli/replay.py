@@ -15,7 +15,7 @@ import click
 
 from judgeloop.cli.options import JSON, QUIET, settings_command
 from judgeloop.cli.output import as_flags
-from judgeloop.cli.progress import counting
+from judgeloop.cli.progress import computing, counting
 from judgeloop.core.errors import InputError
 from judgeloop.replay.settings import CONFIGS, ReplayCompareSettings, ReplayEstimateSettings, ReplaySelectSettings
 from judgeloop.settings import fields
@@ -59,7 +59,8 @@ def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
         if name not in known and value is not None:
             raise InputError(f"`{name}`: --job {job} has no such choice")
     config = CONFIGS[job].of(**{name: value for name, value in given.items() if name in known})
-    tables, shown = runs[job](config, quiet=quiet)
+    with computing(quiet=quiet):
+        tables, shown = runs[job](config, quiet=quiet)
     _write(config.output, tables)
     whole = tables if len(tables) > 1 else shown[0]  # of a single table, its rows
     print(dumps(whole, indent=2) if json else "\n\n".join(map(_render, shown)).rstrip())
@@ -93,11 +94,12 @@ def _replay_select(config: ReplaySelectSettings, *, quiet: bool) -> Tables:
         "calls": by_calls(rows, calls),
         "queries": by_queries(rows, range(1, max(row["queries"] for row in rows) + 1)),
         "needed": needed(rows),
-        "races": races(rows),
         "rates": win_rates(config),
     }
     best = [row for row in tables["needed"] if row["goal"] == "best"]
-    return tables, [best, tables["races"]]
+    if not (raced := races(rows)):
+        return tables, [best]
+    return tables | {"races": raced}, [best, raced]
 
 
 def _replay_estimate(config: ReplayEstimateSettings, *, quiet: bool) -> Tables:

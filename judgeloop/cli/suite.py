@@ -63,14 +63,14 @@ def suite() -> click.Command:
 
 def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.cli.files import check_outputs, json_text, unfinished
-    from judgeloop.cli.questions import check_dry_run
+    from judgeloop.cli.questions import say_not_written
     from judgeloop.formats.own_files import check_folder
     from judgeloop.suite.changes import compared
     from judgeloop.suite.summary import Summary
 
     read: Read = click.get_current_context().obj
     if dry_run:
-        check_dry_run()
+        say_not_written()
         _forecast(*_read(given, read), read, as_json=json)
         return
     with unfinished(output, "suite"):
@@ -97,6 +97,8 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
         )
         for pair, text in found.warned(passed=False) if quiet_log else ():
             say(f"{config.night}, {pair}: {WARNING} {text}", "warning", pair=pair)
+        if found.changed:
+            say(f"{WARNING} {found.changed}", "judge_changed")
         if quiet_log and found.absent:
             say(f"{WARNING} {found.missed}", "warning", absent=found.absent)
         if quiet_log and found.exit_code:

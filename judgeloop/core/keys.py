@@ -26,6 +26,7 @@ VERSION, PROVIDER, MODEL, PARAMETER = "key version", "provider", "model", "judge
 PROMPT, REFERENCE, RATED = "prompt text", "reference", "output rated"
 FIRST, SECOND = "output shown first", "output shown second"
 ITEM, SYSTEMS = "item", "systems"
+AGAIN_OF = "asked again of"
 
 # What identifies an item in keys: its id, and the digests of its prompt and its reference.
 Place = tuple[str, str, str]
@@ -59,7 +60,8 @@ class KeyIngredients:
 
     `outputs` are in the order shown: one for a rating, two for a comparison. `names` holds the
     item's id and the systems' names as JSON, for a judge that looks systems up by name; None for a
-    blind judge.
+    blind judge. `again_of` is the answering model that was asked again, as the key without it has a verdict of another;
+    empty for the first.
     """
 
     judge: KeyedJudge
@@ -68,6 +70,7 @@ class KeyIngredients:
     outputs: tuple[str, ...]
     names: tuple[str, str] | None = None
     version: str = str(KEY_VERSION)
+    again_of: str = ""
 
     @classmethod
     def of(cls, identity: JudgeIdentity, call: Call, *, blind: bool) -> Self:
@@ -94,6 +97,7 @@ class KeyIngredients:
             outputs,
             names,
             note.get(VERSION, ""),
+            note.get(AGAIN_OF, ""),
         )
 
     def to_note(self) -> dict[str, str]:
@@ -111,7 +115,7 @@ class KeyIngredients:
         }
         if self.names is not None:
             note |= {ITEM: self.names[0], SYSTEMS: self.names[1]}
-        return note
+        return note | ({AGAIN_OF: self.again_of} if self.again_of else {})
 
     @property
     def key(self) -> str:

@@ -53,7 +53,8 @@ class Price:
     """The rates of a model; `source` says where they come from.
 
     `checked` is the date on which they were last known to hold; None if unknown. `flex` is
-    the price at the cheaper tier `flex`, if that tier is asked for and its price is known.
+    the price at the cheaper tier `flex`, if that tier is asked for and its price is known. `own` is True for the
+    user's price, which holds whatever the server calls the model.
     """
 
     input: Rate
@@ -63,6 +64,7 @@ class Price:
     source: str
     checked: date | None = None
     flex: Price | None = None
+    own: bool = False
 
     @property
     def likely(self) -> Price:

@@ -5,7 +5,7 @@ What is asked and answered is in `records.py`. Money is in integer picodollars (
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
@@ -26,6 +26,7 @@ class Spend(Part):
       worst case and may turn out unbilled
     - `budget_p`: the budget; None without a budget
     - `attempts`: requests that this command made
+    - `looked_up`: verdicts that this command took from a table, without a request
     - `paid_attempts`: attempts of the run that were charged for a reply
     - `remembered`: calls to judges that were answered from the ledger, those of second orders and controls, too
     - `known`: False when calls were made to a model without a price
@@ -35,13 +36,14 @@ class Spend(Part):
     - `next_p`: the worst case of the next query, if the budget did not cover it
     - `replies_without_usage`: replies of the run that are charged at their worst case
     - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are
+    - `again`: verdicts of this result that were asked again, as another model had given them; `again_p`: their cost
     - `controls_p`: the part of `answers_p` for the calls that were made for controls; `controls`: how many these are
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
     """
 
     HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p"})
     HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known"}
-    HIDDEN |= {"answers", "answers_p", "controls", "controls_p"}
+    HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "again_p"}
     COMPUTED = (
         "spent_usd",
         "run_spent_usd",
@@ -50,6 +52,7 @@ class Spend(Part):
         "unconfirmed_usd",
         "cached_usd_saved",
         "answers_usd",
+        "again_usd",
     )
 
     now_p: int = 0
@@ -72,6 +75,9 @@ class Spend(Part):
     answers: int = 0
     controls_p: int = 0
     controls: int = 0
+    again: int = 0
+    again_p: int = 0
+    looked_up: int = 0
 
     def after(self, earlier: Self) -> Self:
         """The spend of a command of which `earlier` parts have ended, and this is the last."""
@@ -80,11 +86,17 @@ class Spend(Part):
             now_p=earlier.now_p + self.now_p,
             outputs_p=earlier.outputs_p + self.outputs_p,
             attempts=earlier.attempts + self.attempts,
+            looked_up=earlier.looked_up + self.looked_up,
             remembered=earlier.remembered + self.remembered,
             known=earlier.known and self.known,
             cached_p=earlier.cached_p + self.cached_p,
             tokens=earlier.tokens + self.tokens,
         )
+
+    @property
+    def asked_anything(self) -> bool:
+        """Whether this command asked for a verdict or an output."""
+        return bool(self.attempts or self.looked_up)
 
     @property
     def spent_usd(self) -> float | None:
@@ -120,6 +132,11 @@ class Spend(Part):
     def answers_usd(self) -> float | None:
         """What all calls behind the answer cost, whichever run paid for them; null if a price is unknown."""
         return _usd(self.answers_p) if self.known else None
+
+    @property
+    def again_usd(self) -> float | None:
+        """What the verdicts cost that were asked again, as another model had given them; null if a price is unknown."""
+        return _usd(self.again_p) if self.known else None
 
     @property
     def charged_p(self) -> int:
@@ -174,6 +191,22 @@ class Counted(Protocol):
 T_co = TypeVar("T_co", bound=Counted, covariant=True)
 
 
+# What a draw says: 1 for the first system, -1 for the second, 0 for a tie, None for an abstention; of a family of which
+# several members are judged, its mean score for each system.
+Observed = int | tuple[float, float] | None
+
+
+def scores_of(observed: Observed) -> tuple[float, float]:
+    """The score of a draw for each system, in [-1, 1]; an abstention is the worst for both.
+
+    >>> scores_of(1), scores_of(None), scores_of((0.5, -0.5))
+    ((1, -1), (-1, -1), (0.5, -0.5))
+    """
+    if observed is None:
+        return -1, -1
+    return observed if isinstance(observed, tuple) else (observed, -observed)
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Counts of preferences over a pool of `items` items.
@@ -184,6 +217,9 @@ class Tally:
     True when the items were picked without propensities, so that sampled shares are biased.
     `propensities`, in the same order, is given only when the draws had unequal propensities:
     sampled shares are then biased, and weights can correct the bias.
+
+    Where several members of a family are judged, a family is an item here. It is won by the system with the higher
+    mean score, and `total` is the sum of these means, first system minus second, over 2.
     """
 
     items: int
@@ -193,8 +229,9 @@ class Tally:
     flips: int = 0
     both: int = 0
     picked: bool = False
-    preferences: Sequence[int | None] = ()
+    preferences: Sequence[Observed] = ()
     propensities: Sequence[float] = ()
+    total: float | None = None
 
     @property
     def judged(self) -> int:
@@ -203,10 +240,9 @@ class Tally:
 
     @property
     def leader(self) -> int | None:
-        """The system with more wins, 0 or 1; None when both have the same number."""
-        if self.wins[0] == self.wins[1]:
-            return None
-        return 0 if self.wins[0] > self.wins[1] else 1
+        """The system with more wins, or with the higher mean, 0 or 1; None when both have the same."""
+        lead = self.wins[0] - self.wins[1] if self.total is None else round(self.total, 9)
+        return None if not lead else 0 if lead > 0 else 1
 
     @property
     def gap(self) -> float | None:
@@ -215,7 +251,8 @@ class Tally:
         The shares are over the judged items; None while no item is judged. It is not an estimate
         for the other items when `picked` is True or `propensities` is given.
         """
-        return (self.wins[0] - self.wins[1]) / self.judged if self.judged else None
+        lead = self.wins[0] - self.wins[1] if self.total is None else self.total
+        return lead / self.judged if self.judged else None
 
 
 @dataclass(frozen=True)
@@ -242,7 +279,8 @@ class Control(enum.StrEnum):
 class ControlTally:
     """How often a judge preferred a question's own answer to one to another question.
 
-    Right, a tie, wrong, or without a verdict; and how the test `end`ed, None if it was cut off.
+    Right, a tie, wrong, or without a verdict; and how the test `end`ed, None if it was cut off. `number` says which
+    try of the answering `model` this is.
     """
 
     right: int = 0
@@ -250,11 +288,23 @@ class ControlTally:
     wrong: int = 0
     abstained: int = 0
     end: Control | None = None
+    number: int = 1
+    model: str = field(default="", compare=False)
 
     @property
     def asked(self) -> int:
         """Number of controls that count, abstentions included."""
         return self.right + self.tied + self.wrong + self.abstained
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredBy:
+    """A model that answered for a judge: how many of its verdicts were used, one a call, from when to when (UTC)."""
+
+    model: str
+    verdicts: int
+    first: str
+    last: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +318,8 @@ class Generated:
     - `unjudged`: number of outputs that no judge was asked about
     - `failed`: on how many items it failed by itself; of these `lost` to a rival, or left out and `spared`
     - `why`: the most frequent reasons for that, each with its number of items
-    - `cut`, `empty`: how many outputs reached the limit of tokens, and have no text
+    - `ended`: how many outputs are not whole, by the way in which they ended: cut, filtered, failed, unknown
+    - `empty`: how many outputs have no text
     - `thoughts`, `masked`: how many have thoughts in tags, and a key of the caller's that was masked
     - `too_long`: how many items were too long to be judged, of which its output is the longest text
     - `models`: the model names that its server reported
@@ -287,7 +338,7 @@ class Generated:
     unjudged: int
     failed: int
     why: tuple[tuple[str, int], ...] = ()
-    cut: int
+    ended: dict[str, int] = field(default_factory=dict)
     empty: int
     thoughts: int = 0
     masked: int = 0
@@ -318,6 +369,7 @@ class StopKind(enum.StrEnum):
     JUDGE_FAILED = "judge_failed"
     SYSTEM_FAILED = "system_failed"
     CONTROLS = "controls_not_passed"
+    JUDGE_CHANGED = "judge_changed"
     INTERRUPTED = "interrupted"
     DEADLINE = "deadline"
     DRY_RUN = "dry_run"
@@ -326,7 +378,9 @@ class StopKind(enum.StrEnum):
 # The ends of a comparison that answer its question without naming a winner.
 ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
 # The ends after which no verdict is to be relied on.
-BREAKS = frozenset({StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS})
+BREAKS = frozenset(
+    {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS, StopKind.JUDGE_CHANGED}
+)
 
 
 class Outcome(enum.StrEnum):
@@ -469,12 +523,13 @@ class Belief:
 class Ending(Generic[T_co]):
     """How a run ended.
 
-    `winner` is the number of a system, or None when undecided. `labels` holds all labels in the
-    order asked, including labels that left the decision again. `deciding` holds the keys of the
-    choices whose labels make the estimate. `ahead` is the number of answers that were asked for
-    ahead of the stopping rule and not needed. `rounds` is the number of times that the run waited
-    for answers. `belief` is the selector's at the end, None for a selector without one. `further`
-    holds the labels that were asked after the decision, and `cut` says what cut that off, None if nothing did.
+    `winner` is the number of a system, or None when undecided. `labels` holds the labels up to the
+    end in the order asked, including labels that left the decision again. `deciding` holds the keys of
+    the choices whose labels make the estimate. `ahead` is the number of answers that were asked for
+    ahead of the stopping rule and not needed. `rounds` is how often the run asked while no other answer
+    was out. Both depend on the pace, and are no part of the decision. `belief` is the selector's at the
+    end, None for a selector without one. `further` holds the labels that were asked after the decision,
+    and `cut` says what cut that off, None if nothing did.
     """
 
     winner: int | None
@@ -482,8 +537,8 @@ class Ending(Generic[T_co]):
     stop: StopReason
     labels: tuple[Label, ...]
     deciding: frozenset[Key]
-    ahead: int = 0
-    rounds: int = 0
+    ahead: int = field(default=0, compare=False)
+    rounds: int = field(default=0, compare=False)
     belief: Belief | None = None
     further: tuple[Label, ...] = ()
     cut: StopReason | None = None
@@ -491,7 +546,7 @@ class Ending(Generic[T_co]):
     @property
     def asked(self) -> int:
         """Number of distinct choices that the judge was asked about."""
-        return len(self.labels)
+        return len(self.labels) + self.ahead
 
 
 @dataclass(frozen=True)
@@ -500,8 +555,9 @@ class Finished(Generic[T_co]):
 
     `models` holds for each judge the model names that its server reported, in the order seen.
     `generated` says what systems gave that answer live, and `pool` holds their outputs; both are
-    empty without any. `decided_at` says when an earlier command had this result, if this one asked for
-    nothing (ISO 8601, UTC); else it is empty.
+    empty without any. `answered_by` says for each judge which models gave the verdicts that were used, and `counting`
+    whose alone count, empty where all do. `decided_at` says when an earlier command had this result, if this one
+    asked for nothing (ISO 8601, UTC); else it is empty.
     """
 
     ending: Ending[T_co]
@@ -509,5 +565,7 @@ class Finished(Generic[T_co]):
     models: tuple[tuple[str, ...], ...]
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
+    answered_by: tuple[tuple[AnsweredBy, ...], ...] = ()
+    counting: tuple[str, ...] = ()
     pool: Pool | None = None
     decided_at: str = ""

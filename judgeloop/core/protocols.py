@@ -106,6 +106,12 @@ class StoppingRule(Protocol[T_contra]):
         query about one more item is never wasted. So queries run in parallel without overspending.
         """
 
+    def chance(self, tally: T_contra, more: int) -> float:
+        """The probability that the rule stops within `more` further verdicts; roughly, given those of `tally`.
+
+        What is asked ahead follows from it, and no decision. A rule that cannot tell says 1 where it can be met.
+        """
+
     def interval(self, tally: T_contra) -> tuple[float, float] | None:
         """Bounds for what the labels estimate over all items.
 
@@ -128,6 +134,9 @@ class Check(Protocol[T_contra]):
 
 class Further(Protocol):
     """What a run asks after its decision, which stays as it is."""
+
+    def forget(self) -> None:
+        """Begin anew, before any label."""
 
     def follow(self, labels: Sequence[records.Label]) -> None:
         """Take all labels so far, in the order asked; those of before are among them."""

@@ -13,6 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
+from judgeloop.core.ends import OutputEnd
+from judgeloop.core.thoughts import answer_of, holds_thoughts
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -83,7 +86,8 @@ class Item:
 
     `messages` holds the turns of a prompt that is a conversation, each a role and a text; a system
     that answers live gets these. `prompt` is the same as one text, for judges. `columns` holds what
-    else such a system may be told, by the names of the file's columns: JSON values.
+    else such a system may be told, by the names of the file's columns: JSON values. Items of one `family` are no
+    independent draws, such as the segments of a document (`Pool.families`).
     """
 
     id: str
@@ -92,6 +96,7 @@ class Item:
     group: str | None = None
     messages: tuple[tuple[str, str], ...] = ()
     columns: Mapping[str, object] = field(default_factory=dict, hash=False)
+    family: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,24 @@ def preference(apart: float | NDArray[np.float64], margin: float = 0.0) -> int |
     return (apart > least) * 1 - (apart < -least) * 1
 
 
+FIRST, SECOND, NEITHER = "first", "second", "neither"  # what a decision model chooses from in a comparison
+CRITERION = "."  # parts the name of a criterion from its option, among the probabilities of a verdict
+DECISION_MARGIN = 0.05  # within which its probabilities of both are a tie, unless the user says another
+
+
+def leaning(shares: Mapping[str, float], margin: float) -> int:
+    """As `preference`, of the probabilities of `FIRST`, `SECOND` and `NEITHER`, which may not quite add up to 1.
+
+    The mean of their scores would not do: `NEITHER` is a tie where it is the most probable, whatever the others are.
+
+    >>> leaning({"first": 0.11, "second": 0.04, "neither": 0.85}, 0.05), leaning({"first": 0.6, "second": 0.4}, 0.05)
+    (0, 1)
+    """
+    found = [shares.get(option, 0.0) for option in (FIRST, SECOND, NEITHER)]
+    first, second, neither = (share / sum(found) for share in found)
+    return 0 if neither >= max(first, second) else preference(first - second, margin)
+
+
 def as_score(preferred: int) -> float:
     """The score of a verdict with this preference: 1, 0.5 or 0."""
     return TIE + preferred / 2
@@ -184,8 +207,10 @@ class Verdict:
     order was only a check, it is that of the first call. `votes` holds
     the scores of a panel's judges, None for an abstention. `swapped` is True when the call whose
     reason this is showed the second system first; None if those of a panel's judges differ. If the orders
-    disagreed, `other_reason` is that of the call in the other order. `probabilities` are those that a decision
-    model gave its options. A verdict of a ledger also says which `model` answered, and when (`at`, ISO 8601, UTC).
+    disagreed, `other_reason` is that of the call in the other order. `place` is then 1 if both preferred the output
+    shown first, and -1 for the second. `probabilities` are those that a decision
+    model gave its options. `criteria` are the scores by single criteria, if there are any. A verdict of a ledger also
+    says which `model` answered, and when (`at`, ISO 8601, UTC).
     """
 
     score: float
@@ -196,12 +221,25 @@ class Verdict:
     swapped: bool | None = field(default=False, compare=False, repr=False)
     other_reason: str = field(default="", compare=False, repr=False)
     probabilities: Mapping[str, float] | None = field(default=None, compare=False, repr=False)
+    criteria: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
     model: str = field(default="", compare=False, repr=False)
     at: str = field(default="", compare=False, repr=False)
+    place: int = field(default=0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:
             raise ValueError(f"a verdict's score lies in [0, 1], not {self.score!r}")
+
+    @property
+    def graded(self) -> float | None:
+        """By how much a decision model preferred the first, in [0, 1]; None of another judge.
+
+        It is the first one's probability and half of that of a tie. It decides nothing. A rating is graded itself.
+        """
+        if FIRST not in (shares := self.probabilities or {}):
+            return None
+        first, second, neither = (shares.get(option, 0.0) for option in (FIRST, SECOND, NEITHER))
+        return (first + neither / 2) / (first + second + neither)
 
     @property
     def preference(self) -> int:
@@ -238,7 +276,7 @@ class Output:
 
     - `text`: the text to judge; None if the system failed by itself, and `failed` says how: a
       filter blocked it, or its thoughts used up the limit.
-    - `cut`: True if the text reached the limit of tokens.
+    - `ended`: how the text ended.
     - `cost_p`: its price in picodollars. `tokens`: of the output, None if not reported.
     - `seconds`: from the request to the end of the reply. `model`: as the server named it.
     - `at`: when it was recorded (ISO 8601, UTC); empty while it is not. `fresh`: True if this
@@ -247,7 +285,7 @@ class Output:
 
     text: str | None
     failed: str = ""
-    cut: bool = False
+    ended: OutputEnd = OutputEnd.WHOLE
     cost_p: int = 0
     tokens: int | None = None
     seconds: float = 0.0
@@ -364,7 +402,8 @@ class Pool:
     """Items, and each system's output on each item: `outputs[system][position]`.
 
     `live` holds the systems that answer when they are asked. The outputs that they have not given
-    are empty, and `known` holds the positions of those that they have, by system.
+    are empty, and `known` holds the positions of those that they have, by system. `ends` says how outputs ended that
+    are not whole, by system and position.
     """
 
     items: tuple[Item, ...]
@@ -372,6 +411,7 @@ class Pool:
     outputs: tuple[tuple[str, ...], ...]
     live: tuple[int, ...] = ()
     known: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    ends: Mapping[tuple[int, int], OutputEnd] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.systems) != len(self.outputs):
@@ -382,6 +422,20 @@ class Pool:
     def __len__(self) -> int:
         return len(self.items)
 
+    @property
+    def families(self) -> tuple[tuple[int, ...], ...]:
+        """The positions of the members of each family, in the order of the items.
+
+        A family is what the items say, and an item that says nothing is one of its own. Where no item says
+        anything, those with the same prompt are a family, whatever their white space.
+        """
+        said = any(item.family for item in self.items)
+        found: dict[str | int, list[int]] = {}
+        for place, item in enumerate(self.items):
+            name = item.family if said else " ".join(item.prompt.split())
+            found.setdefault(name or place, []).append(place)
+        return tuple(map(tuple, found.values()))
+
     def only(self, ids: Collection[str]) -> Pool:
         """The part with these items, as if all outputs were given."""
         places = [place for place, item in enumerate(self.items) if item.id in ids]
@@ -389,6 +443,12 @@ class Pool:
             tuple(self.items[place] for place in places),
             self.systems,
             tuple(tuple(texts[place] for place in places) for texts in self.outputs),
+            ends={
+                (system, new): self.ends[system, old]
+                for new, old in enumerate(places)
+                for system in range(len(self.systems))
+                if (system, old) in self.ends
+            },
         )
 
     def most_repeated(self, system: int) -> int:
@@ -398,6 +458,16 @@ class Pool:
     def count_empty(self, system: int) -> int:
         """On how many items the output of a system has no text."""
         return sum(not output.strip() for output in self._given(system))
+
+    def count_thoughts(self, system: int) -> tuple[int, int]:
+        """How many outputs of a system hold thoughts, and how many of these have no answer behind them."""
+        thinking = [output for output in self._given(system) if holds_thoughts(output)]
+        return len(thinking), sum(not answer_of(output) for output in thinking)
+
+    def count_ends(self, system: int) -> dict[str, int]:
+        """How many outputs of a system ended in which way, but for whole ones."""
+        counts = Counter(end for (of, _), end in self.ends.items() if of == system)
+        return {str(end): counts[end] for end in OutputEnd if counts[end]}
 
     def query(self, position: int, systems: tuple[int, ...] = (0, 1)) -> Query:
         """The query on the item at `position`: compares two `systems`, or rates one."""

@@ -1,6 +1,7 @@
 """`doctor`: checks a judge's key, server, model, structured output and price with at most one call.
 
-The call compares a right answer with a wrong answer, or rates the right answer. A system that
+The call compares a right answer with a wrong answer, or rates the right answer. A decision model is asked in both
+orders, and each time twice, as nothing else shows whether the order or chance sways it. A system that
 answers live is asked the question. The call is reserved and booked in the ledger like any other.
 Returns findings, and formats them as text.
 """
@@ -10,23 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import Abstention, Answer, Call, Item, Output
+from judgeloop.core.records import Abstention, Answer, Call, Item, Output, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.attempts import Answerer, Attempts, NotAskedError, Reserve
 from judgeloop.engine.pace import Pace, RetryPolicy
 from judgeloop.engine.state import RunState, Terms
-from judgeloop.judges.catalogue import judge_from_spec, parse_spec
+from judgeloop.judges.catalogue import is_decision, judge_from_spec, parse_spec
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger, place_of
 from judgeloop.ledger.records import Reservation, Ticket
 from judgeloop.providers.catalogue import likely_model
-from judgeloop.providers.pricing import Metered, age_sentence, old_prices, today
+from judgeloop.providers.pricing import Metered, Renamed, age_sentence, old_prices, today
 from judgeloop.report.facts import tokens
 from judgeloop.report.terminal import wrapped
-from judgeloop.report.words import WIDTH, visible
+from judgeloop.report.words import WIDTH, moves, visible
 from judgeloop.runs.inputs import check_ledger, judge_options
 from judgeloop.settings.run_settings import DoctorSettings, JudgeSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS, make_system, source
@@ -41,6 +43,7 @@ CALL = Call(
 )
 TOLD = Call(replace(CALL.item, reference=None), ("system",), ())  # of a system
 SHOWN = 60  # characters of an output
+DECIMALS = 6  # of probabilities that are looked at
 RATING = replace(CALL, systems=CALL.systems[:1], outputs=CALL.outputs[:1])
 
 
@@ -87,8 +90,14 @@ async def examine(
     if judge.by_hand or parse_spec(spec)[0].reads_file:
         return [*findings, Finding("verdict", None, "skipped: this judge makes no network calls")]
     answerer = Answerer.judge(judge, config.judge_timeout)
-    server, answer = await _booked(config, judge.identity.name, judge, answerer, call)
-    return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
+    orders = [call] if rating else [call, replace(call, systems=call.systems[::-1], outputs=call.outputs[::-1])]
+    calls = [one for one in orders for _ in range(2)] if is_decision(spec) else [call]
+    server, answers = await _booked(config, judge.identity.name, judge, answerer, calls)
+    said = [] if not answers else [_verdict(answers[0], call)]
+    verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
+    if is_decision(spec) and len(verdicts) == len(calls):
+        said += _of_decisions(verdicts)
+    return [*findings, *server, *_renamed(judge), *said]
 
 
 async def examine_system(config: DoctorSettings, name: str, environment: Mapping[str, str]) -> list[Finding]:
@@ -107,23 +116,37 @@ async def examine_system(config: DoctorSettings, name: str, environment: Mapping
     findings = [Finding("settings", True, _limits(name, system)), price, _place(config)]
     if any(finding.fine is False for finding in findings):
         return findings
-    server, answer = await _booked(config, name, system, Answerer.system(name, system), TOLD)
-    return [*findings, *server, *([] if answer is None else [_output(system, answer)])]
+    server, answers = await _booked(config, name, system, Answerer.system(name, system), [TOLD])
+    return [*findings, *server, *_renamed(system), *[_output(system, answer) for answer in answers]]
+
+
+def _renamed(one: Judge | System) -> list[Finding]:
+    """Say what the server calls a model that has the user's price."""
+    said = one.price_note if isinstance(one, Renamed) else ""
+    return [Finding("price", True, said)] if said else []
 
 
 async def _booked(
-    config: JudgeSettings, name: str, one: Judge | System, answerer: Answerer, call: Call
-) -> tuple[list[Finding], Answer | Output | None]:
-    """Ask a judge or a system once, and close it; return what `_try` does.
+    config: JudgeSettings, name: str, one: Judge | System, answerer: Answerer, calls: Sequence[Call]
+) -> tuple[list[Finding], list[Answer | Output]]:
+    """Make the calls in turn, and close the judge or system; return what the first showed, and the answers.
 
-    The key has no earlier answer: what counts is the reply of now.
+    The keys have no earlier answer: what counts is the reply of now. The first call without an answer is the last.
     """
-    quote, key = one.quote(call), f"{RUN} {uuid.uuid4().hex}"
-    note, judges = {"price": quote.price}, [one] if isinstance(one, Judge) else []
-    wanted = Reservation(key, quote.cost_p, call.item.id, name, note, output=not judges)
+    judges = [one] if isinstance(one, Judge) else []
     ledger = open_ledger(config.ledger, config.charge_to)
+    shown, answers = list[Finding](), list[Answer | Output]()
     try:
-        return await _try(config, ledger, wanted, answerer, call, judges=judges)
+        for call in calls:
+            quote, key = one.quote(call), f"{RUN} {uuid.uuid4().hex}"
+            note = {"price": quote.price}
+            wanted = Reservation(key, quote.cost_p, call.item.id, name, note, output=not judges)
+            found, answer = await _try(config, ledger, wanted, answerer, call, judges=judges)
+            shown = found if answer is None or not answers else shown
+            if answer is None:
+                break
+            answers.append(answer)
+        return shown, answers
     finally:
         await one.aclose()
         await ledger.aclose()
@@ -152,10 +175,11 @@ def _output(system: System, answer: Answer | Output) -> Finding:
     output = system.read(answer)
     if output.text is None:
         return Finding("output", False, f"it gave no output: {output.failed}")
-    ended = "the limit cut it" if output.cut else "it ended by itself"
+    whole = output.ended is OutputEnd.WHOLE
+    ended = "it ended by itself" if whole else f"it was {output.ended.said}"
     shown = " ".join(output.text.split())[:SHOWN]
     said = f"{len(output.text):,} characters after {output.seconds:.1f} s; {ended}: {shown!r}"
-    return Finding("output", None if output.cut or not shown else True, said)
+    return Finding("output", None if not (whole and shown) else True, said)
 
 
 async def _try(
@@ -196,7 +220,14 @@ async def _try(
     models = ", ".join(attempts.models)
     server = Finding("server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}")
     reported = (await ledger.spend(RUN, None)).replies_without_usage == before.replies_without_usage
-    return [server, *([] if reported else [NO_USAGE])], answer
+    latest = [
+        Finding(
+            "version", None, f"{wanted.judge} is a name for the latest model; to ask the same one always, name {model}"
+        )
+        for model in attempts.models
+        if moves(wanted.judge) and not wanted.judge.endswith(model)
+    ]
+    return [server, *latest, *([] if reported else [NO_USAGE])], answer
 
 
 async def _attempt(attempts: Attempts, call: Call, ticket: Ticket, reserve: Reserve) -> Answer | Output:
@@ -267,6 +298,28 @@ def _verdict(answer: Answer | Output, call: Call) -> Finding:
         else "it did not prefer the right answer (Paris) to the wrong one (Berlin)"
     )
     return Finding("verdict", None, f"well-formed, but {found}")
+
+
+def _of_decisions(verdicts: Sequence[Verdict]) -> list[Finding]:
+    """What the probabilities of a decision model show: each order was asked twice."""
+    shares = [{} if one.probabilities is None else dict(one.probabilities) for one in verdicts]
+    sums = sorted({round(sum(own.values()), DECIMALS) for own in shares})
+    decimals = max(
+        len(f"{share:.{DECIMALS}f}".rstrip("0").partition(".")[2]) for own in shares for share in own.values()
+    )
+    added = " to ".join(dict.fromkeys(f"{total:.4g}" for total in (sums[0], sums[-1])))
+    found = [Finding("sum", None, f"the probabilities add up to {added}, with up to {decimals} decimals")]
+    apart = max(
+        abs(one[option] - other[option]) for one, other in zip(shares[::2], shares[1::2], strict=True) for option in one
+    )
+    same = "the same request twice gave the same probabilities"
+    differ = f"the same request twice gave probabilities that differ by up to {apart:.2g}"
+    found.append(Finding("repeat", True if apart < 10**-DECIMALS else None, same if apart < 10**-DECIMALS else differ))
+    if len(verdicts) > 2:  # noqa: PLR2004 - a comparison, in two orders
+        straight, turned = verdicts[0].preference, -verdicts[2].preference
+        said = "the same answer in both orders" if straight == turned else "another answer in the other order: a flip"
+        found.append(Finding("orders", True if straight == turned else None, said))
+    return found
 
 
 def render_findings(findings: Sequence[Finding], width: int = WIDTH) -> str:

@@ -54,6 +54,7 @@ class Accounts:
         computed = not any(judge.order_matters for judge in judges)
         self._computed = computed and not self._sources.systems
         self._free = self._computed  # whether the calls reserved last cost nothing
+        self.unpaid = False  # whether those cost nothing that counts against a budget either
         self._in_flight: set[str] = set()  # keys of the calls that are being made
         self._waiting = 0  # calls in flight that wait for money for another attempt
         self._replies: list[tuple[Ticket, Reply]] = []  # that wait to be settled together
@@ -92,20 +93,22 @@ class Accounts:
                 groups[-1] += map(self._sources.reservation, lacked.values())
                 groups[-1].append(self._sources.earmark(planned.query))
         if any(groups):
+            self.unpaid = not any(call.cost_p for group in groups for call in group)
             self._free = self._computed and all(_is_free(call) for group in groups for call in group)
         return groups
 
     async def reserve(
-        self, groups: Sequence[Sequence[Reservation]], *, instead: Ticket | None = None
+        self, groups: Sequence[Sequence[Reservation]], *, instead: Ticket | None = None, spare_p: int = 0
     ) -> list[list[Ticket]]:
-        """Reserve the longest prefix of whole groups that the budget covers.
+        """Reserve the longest prefix of whole groups that the budget covers, and `spare_p` beside them.
 
         If any is granted, the earmark `instead` is given back. What is reserved for a caller that
         is cancelled meanwhile is released.
         """
         terms = self._terms
-        more = {} if instead is None else {"instead": instead}
-        reserving = asyncio.create_task(self._ledger.reserve(terms.run_id, groups, terms.budget_p, **more))
+        reserving = asyncio.create_task(
+            self._ledger.reserve(terms.run_id, groups, terms.budget_p, instead=instead, spare_p=spare_p)
+        )
         try:
             granted = await self.done(asyncio.shield(reserving))
         except asyncio.CancelledError:

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import IDENTICAL, TIE, Abstention, Answer, Call, Order, Query, Verdict, Vote
+from judgeloop.core.records import (
+    DECISION_MARGIN,
+    IDENTICAL,
+    TIE,
+    Abstention,
+    Answer,
+    Call,
+    Order,
+    Query,
+    Verdict,
+    Vote,
+)
 from judgeloop.engine.presentation import calls_for, combine, decide, settles
 from judgeloop.engine.state import Terms
 from judgeloop.ledger.records import Reservation
@@ -92,9 +103,9 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
         before = None
-        calls = calls_for(
-            query, terms.order if query.alone is None else Order.FIXED, terms.seed, order_matters=judge.order_matters
-        )
+        # One order of a control is drawn with it, so that it is the same for every seed.
+        order = Order.FIXED if query.alone is not None and terms.order is not Order.BOTH else terms.order
+        calls = calls_for(query, order, terms.seed, order_matters=judge.order_matters)
         for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
             asks.append(Ask(number, call, ingredients.key, ingredients, before))
@@ -116,11 +127,22 @@ def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
     return [first is None or not settles(first) for first in firsts]
 
 
-def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vote: Vote) -> Answer:
+def answered_by(planned: Planned, known: Mapping[str, Answer], judges: int, terms: Terms) -> Answer | None:
+    """The answer to a query as far as its calls are `known`, by key; None if one that counts is not."""
+    answers = [known.get(ask.key) for ask in planned.asks]
+    if any(answer is None and needed for answer, needed in zip(answers, used(planned, answers), strict=True)):
+        return None
+    return decided(planned, answers, judges, terms.vote, terms.tie_margin)
+
+
+def decided(
+    planned: Planned, answers: Sequence[Answer | None], judges: int, vote: Vote, tie_margin: float = DECISION_MARGIN
+) -> Answer:
     """The answer to a query: combine each judge's answers, then decide by `vote`.
 
     `answers` are in the order of `planned.asks`, None for a call that was not needed; `judges` is
-    the number of judges. A judge without a call saw identical outputs, which are a tie.
+    the number of judges. A judge without a call saw identical outputs, which are a tie. Within
+    `tie_margin` the probabilities of a decision model are a tie.
     """
     if planned.unasked is not None:
         return planned.unasked
@@ -130,7 +152,7 @@ def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vot
         own = [(ask.call, answer) for ask, answer in zip(planned.asks, answers, strict=True) if ask.judge == number]
         if own:
             calls, replies = zip(*own, strict=True)
-            by_judge.append(combine(planned.query, calls, replies))
+            by_judge.append(combine(planned.query, calls, replies, tie_margin))
         else:
             by_judge.append(Verdict(TIE, reason=IDENTICAL))
     return decide(by_judge, vote)

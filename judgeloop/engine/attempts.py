@@ -42,6 +42,7 @@ from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Readied, System
 from judgeloop.core.records import Abstention, Answer, Call, Output, Quote, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
+from judgeloop.engine.answering import AnsweringModel
 from judgeloop.engine.pace import Pace, Retries, time_limit
 from judgeloop.engine.state import RunState, Waiting
 from judgeloop.ledger.records import End, Ticket
@@ -67,7 +68,8 @@ class Answerer:
 
     `who` names it in messages, and `failed` is the end of a run in which it fails. `timeout_s`
     limits a whole attempt in seconds; None is no limit. `at_once` limits the attempts at one time
-    beside the run's own limit. `make_ready` makes what so many calls at one time are sent with.
+    beside the run's own limit. `make_ready` makes what so many calls at one time are sent with. `answering` takes
+    the names of models in a judge's replies. `looks_up`: it reads a table, and makes no request.
     """
 
     who: str
@@ -77,12 +79,17 @@ class Answerer:
     failed: StopKind = StopKind.JUDGE_FAILED
     at_once: int | None = None
     make_ready: Callable[[int], None] | None = None
+    answering: AnsweringModel | None = None
+    looks_up: bool = False
 
     @classmethod
-    def judge(cls, judge: Judge, timeout_s: float | None) -> Self:
+    def judge(cls, judge: Judge, timeout_s: float | None, answering: AnsweringModel | None = None) -> Self:
         """Ask a judge for verdicts."""
         ready = judge.make_ready if isinstance(judge, Readied) else None
-        return cls("the judge", judge.quote, judge.judge, timeout_s, make_ready=ready)
+        looks_up = getattr(judge, "looks_up", False)
+        return cls(
+            "the judge", judge.quote, judge.judge, timeout_s, make_ready=ready, answering=answering, looks_up=looks_up
+        )
 
     @classmethod
     def system(cls, name: str, system: System) -> Self:
@@ -181,7 +188,8 @@ class Attempts:
         held = await self._note_sending(ticket)
         if held is not None:
             return held
-        self._state.made += 1
+        self._state.made += not self._answerer.looks_up
+        self._state.looked_up += self._answerer.looks_up
         try:
             reply = await self._reply(call)
         except TimeoutError:
@@ -283,6 +291,8 @@ class Attempts:
         recorded = await self._accounts.settle(ticket, reply)
         if reply.model:
             self.models[reply.model] = None
+        if self._answerer.answering is not None and (why := self._answerer.answering.replies(reply.model)):
+            self._state.halt(why)
         if breach is not None:
             raise breach
         return reply.answer if recorded is None else recorded

@@ -1,4 +1,11 @@
-"""Answers a batch of queries in the order asked, from the ledger or by asking judges and systems.
+"""Answers queries in the order asked, from the ledger or by asking judges and systems.
+
+A window takes queries while others are in flight, and hands out the answers to the first of them (`Window`); a batch
+is a window that is run to its end (`answers`). Calls with the same key are made once in a window.
+
+A query that is asked ahead may turn out not to be needed. It never takes what a needed one may need: it is admitted
+once those before it are, if the budgets would cover all attempts at what is in flight, too; never where it costs more
+than `DEAREST_AHEAD_P`. It halts no run that cannot pay for it.
 
 A query is planned shortly before it is admitted: which calls answer it, and which of their verdicts
 the ledger has. All its other calls, to every judge and in every order of presentation, are
@@ -17,15 +24,19 @@ queries wait for each other: only another attempt for an output does.
 import asyncio
 import itertools
 import operator
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.money import to_pico
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Served, System
-from judgeloop.core.records import Answer, Output, Query
+from judgeloop.core.records import Answer, Output, Query, Verdict
 from judgeloop.engine.accounts import Accounts
+from judgeloop.engine.answering import ANEW, AnsweringModel, of_one_model
 from judgeloop.engine.asks import Ask, OutputAsk, Planned, decided, used
 from judgeloop.engine.attempts import Answerer, Attempts, NotAskedError
 from judgeloop.engine.generating import Sources, earmark_key
@@ -33,9 +44,10 @@ from judgeloop.engine.pace import Pace
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import RunState, first_of
 from judgeloop.ledger.ledger import Ledger
-from judgeloop.ledger.records import End, Ticket
+from judgeloop.ledger.records import End, Reservation, Ticket
 
 NO_SYSTEMS: Mapping[str, System] = MappingProxyType({})
+DEAREST_AHEAD_P = to_pico("1")  # the worst case of a verdict that is asked for ahead
 
 
 @final
@@ -50,10 +62,18 @@ class Oracle:
         self.ledger = ledger
         self.state = state
         self.sources = Sources(systems, judges, state.terms)
+        # Beyond the judges that are told of, as a proxy, every verdict counts.
+        self.answering = [
+            AnsweringModel(judge, demand) for judge, demand in zip_longest(judges, state.terms.one_model[: len(judges)])
+        ]
+        self.silent = dict(state.terms.silent)  # calls without a verdict, by key
         self.accounts = Accounts(judges, ledger, state, self.sources)
         self._paces: dict[object, Pace] = {}
         timeout_s = state.terms.timeout_s
-        self.attempts = [self._attempts(one, Answerer.judge(one, timeout_s)) for one in judges]
+        self.attempts = [
+            self._attempts(one, Answerer.judge(one, timeout_s, whose))
+            for one, whose in zip(judges, self.answering, strict=True)
+        ]
         self.generating = {name: self._attempts(one, Answerer.system(name, one)) for name, one in systems.items()}
 
     def _attempts(self, one: Judge | System, answerer: Answerer) -> Attempts:
@@ -74,106 +94,184 @@ async def answers(oracle: Oracle, queries: Sequence[Query], *, counted: bool = T
 
     If they are `counted`, observers are told the number of answers so far, with those `before`.
     """
-    return await RunningBatch(oracle, queries, counted=counted, before=before).run()
+    window = Window(oracle, counted=counted, before=before)
+    window.add(queries)
+    return await window.run()
+
+
+class Admitted(NamedTuple):
+    """A query that was admitted: its answer to come, and whether that takes a call."""
+
+    task: Answering
+    calls: bool
 
 
 @final
-class RunningBatch:
-    """One batch in progress: its running queries, its calls in flight, and the known verdicts."""
+class Window:
+    """Queries in progress, in the order asked: those that wait, those that run, and the known verdicts."""
 
-    def __init__(self, oracle: Oracle, queries: Sequence[Query], *, counted: bool, before: int = 0) -> None:
-        """`queries` are in the order asked, after so many `before`."""
+    def __init__(self, oracle: Oracle, *, counted: bool = True, before: int = 0) -> None:
+        """Begin without queries, after so many answers `before`."""
         self._oracle = oracle
         self._state = oracle.state
         self._accounts = oracle.accounts
-        self._queries = queries
         self._counted = counted
-        self._plans: list[Planned] = []  # of the first queries, in the order asked
-        # By key: a verdict from the ledger, or a call of this batch to a judge or a system.
+        self._queries: deque[Query] = deque()  # that are not planned
+        self._plans: deque[Planned] = deque()  # of the next queries, which are not admitted
+        self._admitted: deque[Admitted] = deque()  # whose answers were not taken
+        # By key: a verdict from the ledger, or a call of this window to a judge or a system.
         self._known: dict[str, Sending | Answer] = {}
-        self._tasks: list[Answering] = []  # of the queries that were admitted, in the order asked
-        self._running: set[Answering] = set()
+        self._running: dict[Answering, int] = {}  # with what is reserved
+        self._landing = asyncio.Event()  # a query has ended
         self._unbegun: dict[str, Ticket] = {}  # by key: of the calls whose task has not run yet
         # Two queries may need the same call, as where two systems gave the same output: it is
         # claimed, reserved and begun by one at a time. Nobody waits for money meanwhile.
         self._claiming = asyncio.Lock()
-        self._count = before  # number of queries with an answer
+        self.answered = before  # number of answers that were not taken, and of those before
 
-    async def run(self) -> list[Answer]:
-        """Answer the queries; wait for all calls in flight, unless the user abandons them."""
-        state, tasks = self._state, self._tasks
-        try:
-            while len(tasks) < len(self._queries) and not state.is_over():
-                while self._places <= 0 and not state.is_over():
-                    await self._until_one_is_over()
-                if state.is_over():
-                    break
-                await self._start_some()
-            if self._running:
-                await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
-            if state.interruption.abandoned.is_set():
-                state.halt(state.interruption.why)
-        finally:
-            await self._abandon()
-        return _prefix([None if task.cancelled() else task.result() for task in tasks])
+    def add(self, queries: Iterable[Query]) -> None:
+        """Take queries, in the order asked."""
+        self._queries.extend(queries)
 
     @property
-    def _places(self) -> int:
+    def queued(self) -> bool:
+        """Whether queries wait to be admitted."""
+        return bool(self._plans or self._queries)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no query without an answer that was taken."""
+        return not (self.queued or self._admitted)
+
+    @property
+    def calls(self) -> bool:
+        """Whether the answer to the first query takes a call that is not over: it is not known from before."""
+        return bool(self._admitted) and self._admitted[0].calls and not self._admitted[0].task.done()
+
+    @property
+    def places(self) -> int:
         """How many more queries may run."""
-        return self._accounts.slots - len(self._running)
+        return max(0, self._accounts.slots - len(self._running))
 
-    async def _start_some(self) -> None:
-        """Start the next queries that the budget covers.
+    @property
+    def idle(self) -> int:
+        """How many more calls each judge may be sent at once: more than that would be in the way of what is needed."""
+        most = self._state.slowed_to or self._state.terms.concurrency
+        return max(0, most - len(self._running))
 
-        If it covers none, wait for a running query to end. If none was running, wait for money that
-        other runs hold back, or halt.
+    async def run(self) -> list[Answer]:
+        """Answer all queries; wait for all calls in flight, unless the user abandons them."""
+        try:
+            while self.queued and not self._state.is_over():
+                if not await self.start():
+                    await self.wait()
+            await self.drain()
+            return self.take()
+        finally:
+            await self.close()
+
+    async def start(self, needed: int | None = None) -> bool:
+        """Start the next queries that the budget covers; return whether any was started.
+
+        The first `needed` of those without a taken answer are needed, all by default; the others are asked ahead.
+        If no needed one is covered and none runs, wait for money that other runs hold back, or halt.
         """
-        begin, end, planned = len(self._tasks), len(self._tasks) + self._places, len(self._plans)
-        if end > planned:  # as many more are planned as queries may run, and looked up at once
-            await self._plan(self._queries[planned : planned + self._accounts.slots])
-        wanted = self._plans[begin:end]
+        while len(self._plans) < self.places and self._queries:  # looked up at once
+            some = [self._queries.popleft() for _ in range(min(len(self._queries), self._accounts.slots))]
+            await self._plan(some)
+        wanted = [*itertools.islice(self._plans, self.places)]
+        first = len(wanted) if needed is None else max(needed - len(self._admitted), int(not self._admitted))
         # Checked before reserving: a running query may return money while the reservation is tried.
         others = bool(self._running)
-        started = await self._admit(wanted)
-        self._tasks += started
-        if started:
-            return
-        if not others and not self._state.is_over():
+        started = await self._admit(wanted[:first])
+        if started == min(first, len(wanted)):
+            return bool(started + await self._admit(wanted[first:], ahead=True))
+        if not (started or others or self._state.is_over()):
             (group,) = self._accounts.wanted(wanted[:1], self._known)
-            if not await self._accounts.others_return(group) and not self._state.is_over():
+            if await self._accounts.others_return(group):
+                return True
+            if not self._state.is_over():
                 self._state.halt(await self._accounts.out_of_money(wanted[0]))
-        await self._until_one_is_over()
+        return bool(started)
+
+    async def wait(self) -> None:
+        """Wait until a running query ends or nothing more is sent; do not wait if none runs."""
+        if self._running:
+            await first_of(self._landing.wait(), self._state.closed.wait())
+            self._landing.clear()
+
+    def take(self) -> list[Answer]:
+        """The answers that are there, to the first queries."""
+        told: list[Answer] = []
+        while self._admitted and (answer := _answer_of(self._admitted[0].task)) is not None:
+            told.append(answer)
+            self._admitted.popleft()
+        self.answered -= len(told)
+        return told
+
+    def rest(self) -> list[Answer | None]:
+        """What there is for each of the other queries, None for those without an answer."""
+        return [_answer_of(one.task) for one in self._admitted]
+
+    async def drain(self) -> None:
+        """Wait for the queries that run, unless the user abandons them.
+
+        Raises:
+            Exception: the code of a judge raised it.
+        """
+        state = self._state
+        if self._running:
+            await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
+        if state.interruption.abandoned.is_set():
+            state.halt(state.interruption.why)
+        for task, _ in self._admitted:
+            if task.done() and not task.cancelled():
+                task.result()
 
     async def _plan(self, queries: Sequence[Query]) -> None:
         """Plan the next queries, and look up their outputs and verdicts in the ledger."""
         sources, ledger = self._oracle.sources, self._oracle.ledger
         await self._accounts.done(sources.look_up(queries, ledger))
         plans = [sources.plan(query) for query in queries]
-        await self._look_up(plans)
-        self._plans += plans
+        self._plans += await self._look_up(plans)
 
-    async def _look_up(self, plans: Sequence[Planned]) -> None:
+    async def _look_up(self, plans: Sequence[Planned]) -> list[Planned]:
+        """Look verdicts up in the ledger; those of a model that does not count are planned to be asked again."""
+        await self._learn(plans)
+        counting = [of_one_model(planned, self._known, self._oracle.answering) for planned in plans]
+        await self._learn(counting)
+        return counting
+
+    async def _learn(self, plans: Sequence[Planned]) -> None:
         unknown = {key for planned in plans for key in planned.keys} - self._known.keys()
         if unknown:
             found = self._oracle.ledger.verdicts(sorted(unknown))
-            silent = self._state.terms.silent
+            silent = self._oracle.silent
             self._known.update((key, silent[key]) for key in unknown if key in silent)
             self._known.update(await self._accounts.done(found))
 
-    async def _admit(self, wanted: Sequence[Planned]) -> list[Answering]:
-        """Start the longest prefix of `wanted` that the budget covers; return what was started."""
+    async def _admit(self, wanted: Sequence[Planned], *, ahead: bool = False) -> int:
+        """Start the longest prefix of `wanted` that the budget covers; return how many were started."""
+        if not wanted:
+            return 0
         async with self._claiming:
-            groups = self._accounts.wanted(wanted, self._known)[: max(0, self._places)]
+            groups = self._accounts.wanted(wanted, self._known)[: max(0, self.places)]
+            if ahead:
+                groups = [*itertools.takewhile(lambda group: _cost_p(group) <= DEAREST_AHEAD_P, groups)]
             if self._state.terms.offline:
                 # What needs no call is granted, up to the first query that needs one.
                 granted: list[list[Ticket]] = [[] for _ in itertools.takewhile(operator.not_, groups)]
                 if len(granted) < len(groups):
                     self._state.halt(StopReason(StopKind.DRY_RUN, "a dry run calls no judge"))
             else:
-                granted = await self._accounts.reserve(groups)
-            return [self._start(*each) for each in zip(wanted, granted, strict=False)]
+                tries = self._state.terms.policy.attempts if ahead else 0
+                granted = await self._accounts.reserve(groups, spare_p=tries * sum(self._running.values()))
+            for planned, tickets in zip(wanted, granted, strict=False):
+                self._start(planned, tickets)
+                self._plans.popleft()
+            return len(granted)
 
-    def _start(self, planned: Planned, tickets: Sequence[Ticket]) -> Answering:
+    def _start(self, planned: Planned, tickets: Sequence[Ticket]) -> None:
         found = self._begin(planned, tickets)
         if planned.outputs:
             key = earmark_key(planned.query)
@@ -183,9 +281,10 @@ class RunningBatch:
             task = asyncio.create_task(self._generate(planned, found, earmark))
         else:
             task = asyncio.create_task(self._answer(planned, found))
-        self._running.add(task)
+        calls = any(isinstance(one, asyncio.Task) and not one.done() for one in found)
+        self._admitted.append(Admitted(task, calls))
+        self._running[task] = sum(ticket.cost_p for ticket in tickets)
         task.add_done_callback(self._landed)
-        return task
 
     def _begin(self, planned: Planned, tickets: Sequence[Ticket]) -> Sequence[Sending | Answer | None]:
         """Start the calls that were reserved; return what is known of each call."""
@@ -214,7 +313,7 @@ class RunningBatch:
             whole = self._oracle.sources.plan(planned.query)
             self._accounts.begins(key)  # it may still return money
             try:
-                await self._look_up([whole])
+                (whole,) = await self._look_up([whole])
                 if not await self._in_turn(whole, held, key):
                     return None
                 async with self._claiming:
@@ -239,14 +338,15 @@ class RunningBatch:
         False if one of them is given up: then the run ends before this query.
         """
         (group,) = self._accounts.wanted([whole], self._known)
-        if sum(call.cost_p for call in group) <= (earmark.cost_p if earmark else 0):
+        if _cost_p(group) <= (earmark.cost_p if earmark else 0):
             return True
-        earlier = [*itertools.takewhile(lambda one: one is not asyncio.current_task(), self._tasks)]
+        tasks = (one.task for one in self._admitted)
+        earlier = [*itertools.takewhile(lambda one: one is not asyncio.current_task(), tasks)]
         self._accounts.ends(key)  # no earlier query gets money from this one
         if earlier:
             await asyncio.wait(earlier)
         self._accounts.begins(key)
-        return all(map(_is_answered, earlier))
+        return all(_answer_of(one) is not None for one in earlier)
 
     async def _judging(self, whole: Planned, earmark: Ticket | None) -> list[Ticket] | None:
         """Reserve the calls of a query whose outputs are there, in place of the earmark.
@@ -271,10 +371,11 @@ class RunningBatch:
         return asyncio.create_task(self._send(ask, ticket))
 
     def _landed(self, task: Answering) -> None:
-        self._running.discard(task)
-        self._count += _is_answered(task)
+        del self._running[task]
+        self._landing.set()
+        self.answered += _answer_of(task) is not None
         if self._counted:
-            self._state.answered(self._count)
+            self._state.answered(self.answered)
 
     async def _answer(self, planned: Planned, found: Sequence[Sending | Answer | None]) -> Answer | None:
         """The answer to a query, None if given up."""
@@ -283,12 +384,18 @@ class RunningBatch:
             return None
         answers = [None if isinstance(reply, Output) else reply for reply in replies]
         terms, counts = self._state.terms, used(planned, answers)
+        for ask, answer, needed in zip(planned.asks, answers, counts, strict=True):
+            if needed and isinstance(answer, Verdict):
+                whose = self._oracle.answering[ask.judge]
+                whose.uses(ask, answer, control=planned.query.alone is not None)
+                if whose.stale:
+                    self._state.halt(ANEW)
         looked_up = zip(planned.asks, found, counts, strict=True)
         known = {ask.key for ask, one, needed in looked_up if needed and isinstance(one, Answer)}
         self._state.remembered += len(known - terms.seen)
         self._state.found |= bool(known)
         terms.seen.update(known)
-        return decided(planned, answers, len(self._oracle.judges), terms.vote)
+        return decided(planned, answers, len(self._oracle.judges), terms.vote, terms.tie_margin)
 
     async def _replies(
         self, planned: Planned, found: Sequence[Sending | Answer | None]
@@ -342,6 +449,7 @@ class RunningBatch:
     async def _send(self, ask: Ask | OutputAsk, ticket: Ticket) -> Answer | Output:
         self._unbegun.pop(ask.key, None)
         self._state.terms.seen.add(ask.key)
+        self._state.sent.add(ask.key)
         oracle = self._oracle
         attempts = oracle.generating[ask.system] if isinstance(ask, OutputAsk) else oracle.attempts[ask.judge]
         try:
@@ -354,13 +462,7 @@ class RunningBatch:
         finally:
             self._accounts.ends(ticket.key)
 
-    async def _until_one_is_over(self) -> None:
-        """Wait until a running query ends or nothing more is sent; do not wait if none runs."""
-        if self._running:
-            one = asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-            await first_of(one, self._state.closed.wait())
-
-    async def _abandon(self) -> None:
+    async def close(self) -> None:
         """Cancel what still runs; each cancelled attempt stays charged at its worst case."""
         calls = [entry for entry in self._known.values() if isinstance(entry, asyncio.Task)]
         left = [task for task in (*calls, *self._running) if not task.done()]
@@ -372,17 +474,11 @@ class RunningBatch:
         await self._accounts.finish()
 
 
-def _prefix(answers: Sequence[Answer | None]) -> list[Answer]:
-    """The answers before the first missing answer."""
-    found: list[Answer] = []
-    for answer in answers:
-        if answer is None:
-            break
-        found.append(answer)
-    return found
+def _cost_p(group: Iterable[Reservation]) -> int:
+    return sum(call.cost_p for call in group)
 
 
-def _is_answered(task: Answering) -> bool:
-    if task.cancelled() or task.exception() is not None:
-        return False
-    return task.result() is not None
+def _answer_of(task: Answering) -> Answer | None:
+    if not task.done() or task.cancelled() or task.exception() is not None:
+        return None
+    return task.result()

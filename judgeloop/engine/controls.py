@@ -2,14 +2,21 @@
 
 Draws the controls of a judge, asks them before the run begins, and says which judges do not pass.
 `methods/stats/controls.py` has the test, and what it proves. A judge that rates gets the two answers in
-two calls. Each judge of a panel is tested by itself. The draw follows the judge and the answers, not
-the run or its seed: the same judge gets the same controls, whose verdicts the ledger remembers. Those
-from a system that answers live are made of its outputs to the items that are drawn first. Controls
+two calls. Each judge of a panel is tested by itself, in the orders of presentation that the run asks.
+
+The draw follows the judge and the answers, not the run or its seed: the same judge gets the same controls, whose
+verdicts the ledger remembers. They speak for the model that answered them: another one behind the same name is asked
+them again. One that did not pass is tried again by the next command, with other controls and more of them.
+
+Controls from a system that answers live are made of its outputs to the items that are drawn first. Controls
 count against the budget, and never enter a decision.
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import final
 
 import numpy as np
 
@@ -17,10 +24,12 @@ from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import NOBODY, Abstention, Answer, Item, JudgeIdentity, Pool, Query, Verdict
-from judgeloop.engine.asks import size_of
+from judgeloop.engine.answering import AnsweringModel
+from judgeloop.engine.asks import plan_for, size_of
 from judgeloop.engine.batch import Oracle, answers
-from judgeloop.engine.state import Recipe
-from judgeloop.methods.stats.controls import MOST, NO_CONTROLS, counted, fewest_left
+from judgeloop.engine.state import Draw, OneModel, Recipe, RunState
+from judgeloop.ledger.reader import LedgerReader
+from judgeloop.methods.stats.controls import MOST, counted, fewest_left
 
 NAME = "judgeloop's control"  # the system that the answer to another question is from
 FEWEST_ITEMS = 10
@@ -52,21 +61,23 @@ def calls_each(queries: Sequence[Query]) -> int:
     return 2 // len(queries[0].systems) if queries else 1
 
 
-def control_queries(
+def control_queries(  # noqa: PLR0917 - the last is what `Draw` takes
     source: str,
     answered: Iterable[tuple[Item, str]],
     identity: JudgeIdentity,
     number: int,
     most_bytes: int,
+    attempt: int = 1,  # the last by place, so that the others can be given beforehand
     *,
     rates: bool = False,
 ) -> tuple[Query, ...]:
-    """The controls of judge `number` from the items and their answers of `source`.
+    """The controls of judge `number` from the items and their answers of `source`; each attempt has others.
 
     `most_bytes` is the most that the texts of a control may take. A judge that `rates` gets two
     queries for each, first about the question's own answer.
 
-    Pairs of items are drawn with replacement from those whose prompts and whose answers differ; two
+    Pairs of items are drawn with replacement from those whose prompts and whose answers differ, and of which no family
+    says that they belong together: an answer to a variant of a question answers the question, too. Two
     coins say whose question is asked and which answer stands first. () if there are too few.
     """
     # By content, so that ids and the order of a file change nothing.
@@ -77,11 +88,14 @@ def control_queries(
     }
     kept = sorted(texts.items(), key=lambda one: one[0])
     by = [identity.provider, identity.model, dict(identity.parameters)]
-    rng = np.random.default_rng(int(digest([by, [key for key, _ in kept]]), 16))
+    further = [attempt] if attempt > 1 else []
+    rng = np.random.default_rng(int(digest([by, [key for key, _ in kept], *further]), 16))
     queries: list[Query] = []
+    several = len({item.family for _, item in kept}) > 1
     for _ in range(MOST * TRIES if len(kept) >= FEWEST_ITEMS else 0):
-        (own, item), (other, _) = (kept[n] for n in rng.choice(len(kept), 2, replace=False))
-        if not (_differ(own[0], other[0]) and _differ(own[2], other[2])):
+        (own, item), (other, beside) = (kept[n] for n in rng.choice(len(kept), 2, replace=False))
+        related = several and item.family is not None and item.family == beside.family
+        if related or not (_differ(own[0], other[0]) and _differ(own[2], other[2])):
             continue
         outputs, systems = (own[2], other[2]), (source, NAME)
         if rates:
@@ -97,21 +111,26 @@ def control_queries(
 
 def controls_by(
     recipe: Recipe, answered: Sequence[tuple[Item, str]], judges: Sequence[Judge]
-) -> tuple[tuple[Query, ...], ...]:
-    """The controls of each judge, () for one that is no model; () if there are too few."""
-    source, models = recipe.source, recipe.models
+) -> tuple[Draw | None, ...]:
+    """What draws the controls of each judge, None for one that is no model; () if there are too few."""
     drawn = tuple(
-        control_queries(source, answered, judge.identity, number, recipe.most_bytes, rates=recipe.rates)
+        partial(
+            control_queries,
+            recipe.source,
+            tuple(answered),
+            judge.identity,
+            number,
+            recipe.most_bytes,
+            rates=recipe.rates,
+        )
         if model
-        else ()
-        for number, (judge, model) in enumerate(zip(judges, models, strict=True))
+        else None
+        for number, (judge, model) in enumerate(zip(judges, recipe.models, strict=True))
     )
-    return drawn if [bool(queries) for queries in drawn] == list(models) else ()
+    return drawn if all(draw is None or draw() for draw in drawn) else ()
 
 
-async def made_of_first(
-    oracle: Oracle, pool: Pool, recipe: Recipe, first: Sequence[int]
-) -> tuple[tuple[Query, ...], ...]:
+async def made_of_first(oracle: Oracle, pool: Pool, recipe: Recipe, first: Sequence[int]) -> tuple[Draw | None, ...]:
     """Controls from a live system's outputs to the items at the positions `first`.
 
     It is asked about as many as that takes, at most `MOST_FIRST`. The run halts if these are too few,
@@ -145,38 +164,92 @@ def _differ(one: str, other: str) -> bool:
     return first not in second and second not in first
 
 
-async def shown(oracle: Oracle, controls: Sequence[Sequence[Query]]) -> tuple[ControlTally | None, ...]:
-    """Ask the controls of each judge until its test ends, and halt the run if one does not pass.
+@final
+class _Test:
+    """The test of a judge by controls: the answers of its present try."""
+
+    def __init__(self, number: int, queries: tuple[Query, ...], told: list[Answer]) -> None:
+        self.queries, self.told, self._number = queries, told, number
+
+    @property
+    def tally(self) -> ControlTally:
+        return counted(_results(self.queries, self.told), self._number)
+
+    @property
+    def next(self) -> tuple[Query, ...]:
+        """The controls that a judge that is always right would still need."""
+        return self.queries[len(self.told) :][: fewest_left(self.tally) * calls_each(self.queries)]
+
+
+async def shown(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[ControlTally | None, ...]:
+    """Ask the controls of each judge until its test ends, and halt the run if one has to pass and does not.
 
     None for a judge without controls. The controls that are asked at once follow from the results
-    so far, not from the pace.
+    so far, not from the pace. One without a verdict is asked once more.
     """
-    told: list[list[Answer]] = [[] for _ in controls]
-    tallies = [NO_CONTROLS for _ in controls]
     terms, before = oracle.state.terms, set(oracle.state.terms.seen)
+    tests = [draw and await _present(oracle, judge, draw) for judge, draw in enumerate(controls)]
     while not oracle.state.is_over():
-        asked = [
-            query
-            for queries, own, tally in zip(controls, told, tallies, strict=True)
-            for query in queries[len(own) :][: fewest_left(tally) * calls_each(queries)]
-        ]
+        asked = [query for test in tests if test for query in test.next]
         if not asked:
             break
-        for query, answer in zip(asked, await answers(oracle, asked, counted=False), strict=False):
-            assert query.alone is not None, "a control is for one judge"
-            told[query.alone].append(answer)
-        tallies = [counted(_results(queries, own)) for queries, own in zip(controls, told, strict=True)]
+        told = await answers(oracle, asked, counted=False)
+        lacking = [at for at, answer in enumerate(told) if isinstance(answer, Abstention)]
+        if lacking and not terms.offline and not oracle.state.is_over():
+            again = await answers(oracle, [asked[at] for at in lacking], counted=False)
+            for at, answer in zip(lacking, again, strict=False):
+                told[at] = answer
+        for query, answer in zip(asked, told, strict=False):
+            test = tests[query.alone] if query.alone is not None else None
+            assert test is not None, "a control is for one judge"
+            test.told.append(answer)
     terms.tested.update(terms.seen - before)
+    of_each = list(zip(oracle.answering, tests, strict=False))
     failures = [
-        _failure(judge.identity.name, tally, own)
-        for judge, tally, own in zip(oracle.judges, tallies, told, strict=False)
-        if tally.end in NOT_PASSED
+        _failure(whose.judge.name, test.tally, test.told)
+        for whose, test in of_each
+        if test and test.tally.end in NOT_PASSED
     ]
-    if failures:
+    if failures and not terms.controls_advise:
         kinds = {one.kind for one in failures}
         kind = StopKind.CONTROLS if StopKind.CONTROLS in kinds else StopKind.ABSTENTIONS
         oracle.state.halt(StopReason(kind, "; ".join(one.sentence for one in failures)))
-    return tuple(tally if queries else None for queries, tally in zip(controls, tallies, strict=True))
+    return tuple(test and replace(test.tally, model=whose.present) for whose, test in of_each)
+
+
+async def _present(oracle: Oracle, number: int, draw: Draw) -> _Test:
+    """The try of a judge's controls that is next: the first that its answering model has not failed.
+
+    One that failed since the ledger was opened is no other than the present one: the pairs of a night share it. While
+    the model is not known, it is taken to be the one that answered a control of the first try last.
+    """
+    terms, whose = oracle.state.terms, oracle.answering[number]
+    for attempt in itertools.count(1):
+        queries = draw(attempt)
+        asks = [ask for query in queries for ask in plan_for(query, oracle.judges, terms).asks]
+        if attempt == 1 and whose.one and not whose.model:
+            found = await oracle.ledger.verdicts([ask.key for ask in asks])
+            whose.supposes(max(found.values(), key=lambda one: one.at, default=None))
+        model = whose.model or whose.supposed
+        keys = [key for ask in asks for key in (ask.key, replace(ask.ingredients, again_of=model).key)]
+        lacking = await oracle.ledger.read(lambda db, keys=keys: LedgerReader(db).unanswered(keys))  # type: ignore[misc]
+        replay = Oracle(oracle.judges, oracle.ledger, RunState(replace(terms, offline=True, seen=set(), tested=set())))
+        replay.answering[number] = AnsweringModel(oracle.judges[number], OneModel(model) if whose.one else None)
+        replay.silent = {
+            one.key: Abstention(one.outcome)
+            for one in lacking
+            if one.times > 1 and (not whose.one or whose.name_of(one.model) == model)
+        }
+        test = _Test(attempt, queries, await answers(replay, queries, counted=False))
+        used = replay.answering[number].used.values()
+        last = max([*(one.at for one in used), *(one.at for one in lacking if one.key in replay.silent)], default="")
+        if test.tally.end not in NOT_PASSED or not whose.one or last >= oracle.ledger.opened_at:
+            for key in keys:
+                oracle.silent.pop(key, None)
+            oracle.silent |= replay.silent
+            test.told.clear()  # what is known is answered again, and counts as used
+            return test
+    raise AssertionError("there is always another try")
 
 
 def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReason:
@@ -187,7 +260,7 @@ def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReas
         return StopReason(StopKind.ABSTENTIONS, text)
     assert tally.end is not None, "the test has ended"
     text = NOT_PASSED[tally.end].format(name, tally.right, tally.asked)
-    return StopReason(StopKind.CONTROLS, text)
+    return StopReason(StopKind.CONTROLS, f"{text}, in try {tally.number}" if tally.number > 1 else text)
 
 
 def _results(queries: Sequence[Query], told: Sequence[Answer]) -> list[int | None]:

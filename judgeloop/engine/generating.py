@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import final
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.keys import digest, output_note
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, StopKind, StopReason
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import NOBODY, TIE, Abstention, Answer, Call, Label, Output, Pool, Query, Quote, Verdict
+from judgeloop.core.thoughts import holds_thoughts
 from judgeloop.engine.asks import OutputAsk, Planned, asks_for, longest_in, plan_for
 from judgeloop.engine.session import ABSTENTION_GRACE
 from judgeloop.engine.state import Terms
@@ -27,9 +29,9 @@ from judgeloop.providers.redaction import MASK
 TWICE = 2  # the earmark reckons with outputs of twice the longest so far
 MOST_CUT = 0.05  # the share of outputs that the default limit of tokens may cut
 EARMARK = "earmark"
+EMPTY = "its output is empty"
 SHOWN = 3  # reasons why a system failed
 BY_LABEL = ("too_long", "lost", "spared")  # the figures of a system that labels tell
-THOUGHTS_END = "</think>"  # the tag after which a model that thinks gives its answer
 
 
 @dataclass(slots=True)
@@ -37,7 +39,7 @@ class SystemCounts:
     """What a system gave on the items asked so far, in the order asked."""
 
     asked: int = 0
-    failed: int = 0
+    without: int = 0
     cut: int = 0
     why: str = ""
     model: str = ""
@@ -62,6 +64,7 @@ class Sources:
         self._since = dict(terms.outputs_since)  # when the oldest output that counts was recorded
         self._left_out: dict[str, int] = {}  # how many were, as another model answers now
         self._forgotten: dict[str, str] = {}  # failures: from when on outputs count, by key
+        self._broken_off: set[str] = set()  # keys of the outputs that a server broke off, or never sent
 
     async def look_up(self, queries: Iterable[Query], ledger: Ledger) -> None:
         """Take from the ledger what it has of the missing outputs."""
@@ -84,7 +87,7 @@ class Sources:
         """Forget on which items a system failed, if these are too many for its run to go on."""
         for name in (name for name, system in self.systems.items() if not system.lasts):
             own = self._outputs(name)
-            failed = {key: output.at for key, output in own if output.text is None}
+            failed = {key: output.at for key, output in own if not (output.text or "").strip()}
             if len(failed) > self._terms.max_failed * max(ABSTENTION_GRACE, len(own)):
                 self._forgotten |= {key: _after(at) for key, at in failed.items()}
                 for key in failed:
@@ -111,6 +114,7 @@ class Sources:
 
     def learn(self, ask: OutputAsk, output: Output) -> None:
         """Take an output that is recorded."""
+        self._broken_off.discard(ask.key)
         self._known[ask.key] = self.systems[ask.system].read(output)
 
     def taken(self, asks: Sequence[OutputAsk], replies: Sequence[Answer | Output | None]) -> Abstention | None:
@@ -120,6 +124,7 @@ class Sources:
             if isinstance(reply, Output):
                 self.learn(ask, reply)
             elif isinstance(reply, Abstention):
+                self._broken_off.add(ask.key)
                 why = f"{ask.system} gave no output: {reply.reason}"
                 lacked = Abstention(why, of_system=True)
         return lacked
@@ -226,7 +231,7 @@ class Sources:
     def wrong(self, queries: Sequence[Query], most_failed: float) -> StopReason | None:
         """Why the run cannot go on after `queries`.
 
-        A system failed or was cut too often, or another model answers in its name.
+        A system failed, said nothing or was cut too often, or another model answers in its name.
 
         It depends on what was asked, in that order, and not on the order of arrival.
         """
@@ -241,10 +246,10 @@ class Sources:
         """Why the run cannot go on with a system; empty if it can."""
         system, seen = self.systems[name], self._seen[name]
         of = max(ABSTENTION_GRACE, seen.asked)
-        if seen.failed > most_failed * of:
+        if seen.without > most_failed * of:
             anew = f"; once that is fixed, `system={system.typed}.version=TEXT` has it asked anew"
             return (
-                f"{name} gave no output to {seen.failed:,} of {seen.asked:,} items, more than "
+                f"{name} gave no output to {seen.without:,} of {seen.asked:,} items, more than "
                 f"{100 * most_failed:.0f} %; the last reason: {seen.why}{anew if system.lasts else ''}"
             )
         if seen.moved:
@@ -266,12 +271,13 @@ class Sources:
             return
         self._counted.add(ask.key)
         seen.asked += 1
-        seen.cut += output.cut
+        seen.cut += output.ended is OutputEnd.CUT
         seen.model = seen.model or output.model
         if output.model not in {"", seen.model}:
             seen.moved = output.model
-        if output.text is None:
-            seen.failed, seen.why = seen.failed + 1, output.failed
+        # Servers send empty texts of models whose thoughts they keep, or that failed: that tells nothing of a system.
+        if not (output.text or "").strip():
+            seen.without, seen.why = seen.without + 1, output.failed or EMPTY
 
     def figures(self, pool: Pool, labels: Sequence[Label]) -> tuple[Generated, ...]:
         """What each system gave, of all items of `pool`; `labels` are those of the run."""
@@ -304,9 +310,9 @@ class Sources:
             unjudged=sum(key not in self._judged for key, _ in own),
             failed=sum(why.values()),
             why=tuple(why.most_common(SHOWN)),
-            cut=sum(output.cut for output in outputs),
+            ended=self._ended(name),
             empty=sum(not text.strip() for text in texts),
-            thoughts=sum(THOUGHTS_END in text for text in texts),
+            thoughts=sum(map(holds_thoughts, texts)),
             masked=sum(MASK in text for text in texts),
             **by_label,
             models=tuple(dict.fromkeys(output.model for output in outputs if output.model)),
@@ -317,21 +323,34 @@ class Sources:
             seconds_p95=seconds[-(-19 * len(seconds) // 20) - 1] if seconds else None,
         )
 
+    def _ended(self, name: str) -> dict[str, int]:
+        """How many outputs of a system ended in which way, but for whole ones."""
+        counts = Counter(output.ended for _, output in self._outputs(name))
+        counts[OutputEnd.FAILED] += sum(
+            ask.key in self._broken_off for (of, _), ask in self._asks.items() if of == name
+        )
+        return {str(end): counts[end] for end in OutputEnd if counts[end] and end is not OutputEnd.WHOLE}
+
     def filled(self, pool: Pool) -> Pool:
-        """`pool` with the outputs that are known."""
+        """`pool` with the outputs that are known, and how they ended."""
         outputs = [list(texts) for texts in pool.outputs]
-        known = {number: set[int]() for number in pool.live}
+        known, ends = {number: set[int]() for number in pool.live}, dict(pool.ends)
         positions = {item.id: position for position, item in enumerate(pool.items)}
         for (name, item_id), ask in self._asks.items():
             output = self._known.get(ask.key)
+            number, position = pool.systems.index(name), positions[item_id]
+            if ask.key in self._broken_off:
+                ends[number, position] = OutputEnd.FAILED
             if output is not None:
-                number, position = pool.systems.index(name), positions[item_id]
+                if output.ended is not OutputEnd.WHOLE:
+                    ends[number, position] = output.ended
                 outputs[number][position] = output.text or ""
                 known[number].add(position)
         return replace(
             pool,
             outputs=tuple(map(tuple, outputs)),
             known={number: frozenset(places) for number, places in known.items()},
+            ends=ends,
         )
 
 

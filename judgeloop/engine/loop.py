@@ -1,11 +1,17 @@
 """The async driver: runs a session with real judges and a ledger.
 
-It hands each batch of queries from the session to `batch.py` and tells the session the answers,
-until the session is over. The session decides what to ask and when to stop.
+It hands queries from the session to a window of `batch.py` and tells the session the answers as they come, in the
+order asked, until the session is over. The session decides what to ask and when to stop. Where all calls that are
+needed are in flight, it asks ahead: only while the answer to the first query is a call to come. So what is known
+from before is told first, and a run that is repeated asks nothing. Systems that answer live, and what is asked after
+the decision, are asked batch by batch, as what follows depends on the whole batch.
 
 Before it asks a system whose outputs last for others, one fresh output shows which model answers now: that of the
 first item that lacks one. If it is another model, the outputs of earlier runs are left out. A run that goes on has
 outputs of its own, which show it. Where no item lacks an output, nothing is asked, and all of them count.
+
+Which model answers for a judge only its replies show. If that is not the one whose remembered verdicts were taken to
+count, the run begins anew: the same draws, controls first (`answering.py`). What was answered meanwhile is known then.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +20,8 @@ from dataclasses import replace
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge, System, T
 from judgeloop.core.records import NOBODY, Answer, Output, Pool, Query
-from judgeloop.engine.batch import NO_SYSTEMS, Oracle, answers
+from judgeloop.engine.answering import ANEW
+from judgeloop.engine.batch import NO_SYSTEMS, Oracle, Window, answers
 from judgeloop.engine.controls import made_of_first, shown
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, Terms, unobserved
@@ -29,6 +36,7 @@ UNFINISHED = {
     StopKind.SYSTEM_FAILED,
     StopKind.ABSTENTIONS,
     StopKind.CONTROLS,
+    StopKind.JUDGE_CHANGED,
     StopKind.DRY_RUN,
 }
 
@@ -59,21 +67,31 @@ async def drive(
     state = RunState(terms, interruption, observe)
     oracle = Oracle(panel, ledger, state, systems)
     before = await ledger.spend(terms.run_id, None)  # a ledger without its attempts is refused now
+    known = set(terms.seen)
     with state.interruption.within(terms.deadline_s):
-        state.folded(session.asked, session.tally, session.risk)
-        controls = await _controls(oracle, pool, session)
-        await _ask_until_over(session, pool, oracle)
+        while True:
+            state.folded(session.asked, session.tally, session.risk)
+            controls = await _controls(oracle, pool, session)
+            if not pool.live:
+                await _ask_as_places_free(session, pool, oracle)
+            await _ask_until_over(session, pool, oracle)
+            if not _begins_anew(oracle):
+                break
+            session = session.anew()
+            terms.seen.intersection_update(known | state.sent)
     ending, sources = session.ending(), oracle.sources
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
     tested = await ledger.spend(terms.run_id, terms.budget_p, terms.tested)
+    again = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
     return Finished(
         ending,
         replace(
             spend,
             now_p=spend.now_p - before.now_p,
             attempts=state.made,
+            looked_up=state.looked_up,
             remembered=state.remembered,
             known=not state.made or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
             next_p=state.reason.need_p if state.reason else 0,
@@ -82,12 +100,69 @@ async def drive(
             tokens=state.tokens,
             controls=tested.answers,
             controls_p=tested.answers_p,
+            again=sum(len(one.again) for one in oracle.answering),
+            again_p=again.answers_p,
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         controls,
         sources.figures(pool, ending.labels),
+        tuple(one.figures() for one in oracle.answering),
+        tuple(one.model for one in oracle.answering),
         sources.filled(pool) if pool.live else None,
     )
+
+
+async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -> None:
+    """Keep a window of queries in flight until the session has its decision or the run halts."""
+    state, window = oracle.state, Window(oracle)
+    priced = all(judge.priced for judge in oracle.judges)
+    try:
+        while True:
+            if not (window.queued or state.is_over()):
+                places = window.idle if session.most_ahead is None else window.places
+                choices = session.ask(places if window.calls else 0, free=priced and oracle.accounts.unpaid)
+                window.add(pool.query(choice.position, choice.systems) for choice in choices)
+            if window.is_empty:
+                return
+            if window.queued and not state.is_over() and await window.start(session.needed):
+                continue
+            told = window.take()
+            if not told and not state.is_over():
+                await window.wait()
+                continue
+            if state.is_over():
+                await window.drain()
+                told += window.take()
+            session.tell(told, halt=state.reason)
+            if session.over and state.reason is None:
+                state.rest()
+                await window.drain()
+                session.leave(window.rest())
+                state.go_on()
+            state.folded(session.asked, session.tally, session.risk, 0 if session.over else window.answered)
+            state.tell()
+            if session.over:
+                return
+    finally:
+        await window.close()
+
+
+def _begins_anew(oracle: Oracle) -> bool:
+    """Whether verdicts were used that do not count, as another model answers than was supposed; forgets them then.
+
+    A run that something else has ended stays as it is.
+    """
+    state = oracle.state
+    if state.reason not in {None, ANEW} and state.reason.kind is not StopKind.DRY_RUN:
+        return False
+    for one in oracle.answering:
+        one.settle()
+    if not any(one.stale for one in oracle.answering):
+        return False
+    for one in oracle.answering:
+        one.forget()
+    state.reason, state.remembered, state.found = None, 0, False
+    return True
 
 
 async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> None:
@@ -124,6 +199,7 @@ async def _controls(oracle: Oracle, pool: Pool, session: Session[T]) -> tuple[Co
         await check_outputs(oracle, pool, order)
     if terms.offline:
         asking = Oracle(oracle.judges, oracle.ledger, RunState(terms, None, unobserved), systems)
+        asking.answering = oracle.answering
     if terms.controls_of is not None:
         controls = await made_of_first(asking, pool, terms.controls_of, order) or controls
     tallies = await shown(asking, controls)

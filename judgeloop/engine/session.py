@@ -5,29 +5,33 @@ driver (`recorded.py`) run the same code.
 
 Rules:
 
-1. A driver calls `ask`, gets the answers and calls `tell`, until `ask` returns nothing.
-2. `tell` takes the answers to the choices last asked, in the order asked, not that of arrival.
+1. A driver calls `ask`, gets answers and calls `tell`, until nothing waits and `ask` returns nothing. It may call
+   `ask` while answers are out, and tell those that are there.
+2. `tell` takes the answers to the choices that wait, in the order asked, not that of arrival.
 3. A driver may be unable to get all answers (no money, a failed judge, an interruption). It then
    tells only the answers before the first missing answer, and the reason to halt.
 4. Answers are folded into the decision step by step. The stopping rule is evaluated after each
    whole step, never within a step.
-5. A step is asked only if the rule needs it whatever the answers to the steps before it are. While
-   no answers to the queued steps could meet the rule (`StoppingRule.can_be_met`), another step is
-   queued, unless the selector waits for answers. So queries run in parallel at any concurrency, and
-   no query is wasted. `lookahead` allows further steps. They are folded only when the rule reaches
-   them, so the decision is the same without them.
-6. A choice that was asked is never asked again. A label that left the decision is still reported.
-7. A halt is final.
-8. After a decision, or an end without one that is no halt, `further` may ask more. Those labels
+5. A step is needed if the rule cannot be met by the steps before it, whatever their answers are
+   (`StoppingRule.can_be_met`). All that are needed are asked, unless the selector waits for answers. So
+   queries run in parallel at any concurrency, and no query is wasted.
+6. Where there are places, further steps are asked ahead. They are folded only when the rule reaches them,
+   so the decision is the same without them. How many is set, or follows from the rule's `chance` to
+   stop before them (`_may_go_ahead`): so many that few are wasted in the mean.
+7. A choice that was asked is never asked again. A label that left the decision is still reported.
+8. A halt is final.
+9. After a decision, or an end without one that is no halt, `further` may ask more. Those labels
    change neither decision nor counts; too many items without a verdict among all asked cut it off.
 """
 
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, final
+from itertools import islice
+from typing import Any, Generic, NamedTuple, final
 
 import numpy as np
 
@@ -41,6 +45,11 @@ Active = dict[int, tuple[Key, ...]]
 
 # The least number of items that shares of abstentions are of: a few early ones halt no run.
 ABSTENTION_GRACE = 20
+# The share of the answers asked for that may turn out not to be needed, in the mean; the number where that is more.
+WASTED, WASTED_OF_FEW = 0.05, 4
+# A step that is so likely to be wasted, or more, is asked only together with others (`_may_go_ahead`). These may take
+# so much of what may be wasted.
+LIKELY_WASTED, AT_A_TIME = 0.05, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +97,30 @@ class Session(Generic[T]):
         rule: StoppingRule[T],
         limits: Limits,
         rng: np.random.Generator,
-        lookahead: int = 0,
+        ahead: int | None = 0,
         check: Check[T] | None = None,
         further: Further | None = None,
     ) -> None:
-        """Begin a run on `items` items; `lookahead` steps are asked ahead of the stopping rule.
+        """Begin a run on `items` items; at most `ahead` steps are asked ahead of the stopping rule.
 
-        `check` may end it where the rule does not. `further` says what is asked later, of uniform draws.
+        None is as many as will probably be needed. `check` may end a run where the rule does not. `further` says
+        what is asked later, of uniform draws.
 
         Raises:
             InputError: the rule needs uniform random draws, and the selector does not make them.
         """
         check_draws(selector, rule)
+        self._made_of: dict[str, Any] = {
+            "items": items,
+            "selector": selector,
+            "estimator": estimator,
+            "rule": rule,
+            "limits": limits,
+            "rng": copy.deepcopy(rng),
+            "ahead": ahead,
+            "check": check,
+            "further": further,
+        }
         self._items = items
         self._selector = selector
         self._estimator = estimator
@@ -107,56 +128,104 @@ class Session(Generic[T]):
         self._check = check
         self._limits = limits
         self._rng = rng
-        self._lookahead = lookahead
+        self.most_ahead = ahead
         self._further = further
         self._later: list[Label] = []  # the labels that `further` asked for
         self._cut: StopReason | None = None  # why it asked for no more
         self._state = selector.init(items, rng)
-        self._labels: dict[Key, Label] = {}  # in the order asked
+        self._labels: dict[Key, Label] = {}  # of whole steps, in the order asked
         self._active: Active = {}
         self._reached: set[Key] = set()  # keys of labels that ever entered the decision, or later
         self._abstained: list[Abstention] = []  # those among them
         self._tally = estimator.tally((), items)
-        self._rounds = self._ahead = 0
-        self._pending: list[Step] = []
-        self._asked: list[Choice] = []
+        self._rounds = 0
+        self._pending: deque[_Asked] = deque()  # steps that are not folded yet
+        self._sure = 0  # so many of them are needed, whatever the answers to those before them
+        self._queued: Queued | None = None  # these, until one is folded
+        self._could = False  # whether answers to them could meet the rule
+        self._waiting: deque[Choice] = deque()  # the choices without an answer, in the order asked
+        self._told: list[Label] = []  # the answers to the first choices of the first step, while others are missing
+        self._unneeded: list[Label] = []  # the answers to what was asked ahead
+        self._left: list[Choice] = []  # choices of steps that were asked ahead, and not answered
+        self._wasted = 0.0  # the expected number of answers that were asked for ahead and are not needed
+        self._may_waste: float | None = 0.0  # of it, what likely waste may add; None for a share of what is left
+        self._known_at = 0  # with so many answers told, it is a share again
         self._stop: StopReason | None = None
 
-    def ask(self) -> tuple[Choice, ...]:
-        """The choices to judge next, in order; empty once the run is over."""
-        if self._pending:
-            raise SessionError("ask was called before the answers to the last choices were told")
-        while self._stop is None and not self._asked:
-            self._plan()
-            if not self._asked and self._pending:
-                self._fold()  # every choice in these steps already has a label
-        if self._stop is not None and self._further is not None:
-            self._asked = self._asks_further(self._further, self._stop)
-        return tuple(self._asked)
+    def anew(self) -> Session[T]:
+        """The same session from its beginning, with the same draws."""
+        if (further := self._made_of["further"]) is not None:
+            further.forget()
+        return Session(**self._made_of | {"rng": copy.deepcopy(self._made_of["rng"])})
+
+    def ask(self, places: int = 0, *, free: bool = False) -> tuple[Choice, ...]:
+        """The choices to judge next, in order, beside those that wait for an answer.
+
+        They are those that are needed, and then at most so many ahead as there are `places`; of answers that are
+        `free` all of these. Once nothing waits and nothing is asked, the run is over.
+        """
+        before = len(self._waiting)
+        if self._stop is None:
+            renewed = places > 0 and self.asked >= self._known_at
+            self._may_waste = None if renewed else self._may_waste
+            self._plan(places, free=free)
+            self._known_at = self.asked + len(self._waiting) if renewed else self._known_at
+        if self._stop is not None and self._further is not None and not self._waiting:
+            self._waiting.extend(self._asks_further(self._further, self._stop))
+        self._rounds += len(self._waiting) > before == 0
+        return tuple(islice(self._waiting, before, None))
+
+    @property
+    def needed(self) -> int:
+        """How many of the choices that wait are needed, whatever the answers to those before them are."""
+        steps = islice(self._pending, max(1, self._sure))
+        return sum(step.new for step in steps) - len(self._told)
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended; `further` may still ask."""
+        return self._stop is not None
 
     def tell(self, answers: Sequence[Answer], *, halt: StopReason | None = None) -> None:
-        """Take the answers to the choices last asked; fewer are allowed only with a `halt`."""
-        if len(answers) > len(self._asked) or (halt is None and len(answers) < len(self._asked)):
-            raise SessionError(f"{len(answers)} answers to {len(self._asked)} choices")
-        labels = [Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)]
+        """Take the answers to the first of the choices that wait; after a `halt` no more are taken.
+
+        Once the run is over, the others are left (`leave`).
+        """
+        if len(answers) > len(self._waiting):
+            raise SessionError(f"{len(answers)} answers to {len(self._waiting)} choices")
+        labels = [Label(self._waiting.popleft(), answer) for answer in answers]
         if halt is not None and self._further is not None:
             self._further, self._cut = None, halt
-        self._rounds += 1
         if self._stop is not None:
             self._later += labels
             self._reach(labels)
-            self._asked = []
             if (many := self._too_many_abstentions()) and self._further is not None:
                 self._further, self._cut = None, many
             return
-        self._labels.update((label.choice.key, label) for label in labels)
-        self._state = self._selector.tell(self._state, labels)
+        self._told += labels
+        self._may_waste = 0.0
         self._fold()
-        self._asked = []
-        self._stop = self._stop or halt
+        if self._stop is None and halt is not None:
+            self._labels.update((label.choice.key, label) for label in self._told)
+            self._told, self._stop = [], halt
+        if self._stop is not None:
+            self._unneeded, self._told = self._told, []
+            self._pending.clear()
+            if halt is not None:
+                self.leave(())
+
+    def leave(self, answers: Sequence[Answer | None]) -> None:
+        """Take what there is for the choices that waited when the run ended: nothing was missing for its end."""
+        for choice, answer in zip(self._waiting, (*answers, *[None] * len(self._waiting)), strict=False):
+            if answer is None:
+                self._left.append(choice)
+            else:
+                self._unneeded.append(Label(choice, answer))
+        self._waiting.clear()
 
     def ahead(self) -> Iterator[Choice]:
         """Yield what the selector chooses next, as far as no answer changes it."""
+        yield from self._left
         state, rng = self._state, copy.deepcopy(self._rng)
         while True:
             step, state = self._selector.ask(state, rng)
@@ -181,7 +250,7 @@ class Session(Generic[T]):
     @property
     def asked(self) -> int:
         """Number of choices with an answer so far, also of those that left the decision."""
-        return len(self._labels) + len(self._later)
+        return len(self._labels) + len(self._told) + len(self._unneeded) + len(self._later)
 
     def ending(self) -> Ending[T]:
         """How the run ended.
@@ -201,7 +270,7 @@ class Session(Generic[T]):
             stop=self._stop,
             labels=tuple(self._labels.values()),
             deciding=frozenset(key for keys in self._active.values() for key in keys),
-            ahead=self._ahead,
+            ahead=len(self._unneeded),
             rounds=self._rounds,
             belief=selector.belief(self._state) if isinstance(selector, Believer) else None,
             further=tuple(self._later),
@@ -212,25 +281,26 @@ class Session(Generic[T]):
         """What is asked after the decision: of the choices not asked, in the order drawn."""
         if stop.kind in {StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED, StopKind.JUDGE_FAILED}:
             return []
+        if self._unneeded:
+            self._later, self._unneeded = self._unneeded + self._later, []
         known = [*self._labels.values(), *self._later]
         further.follow(known)
         keys = {label.choice.key for label in known}
         left = [choice for choice in self.ahead() if choice.key not in keys]
         return list(further.ask([replace(choice, propensity=None) for choice in left]))
 
-    def _plan(self) -> None:
-        """Queue steps until answers to them could meet the rule, then `lookahead` further steps.
+    def _plan(self, places: int, *, free: bool) -> None:
+        """Queue the steps that are needed, then some ahead while there are `places`.
 
         Queues fewer if the selector has no further step, or at the limit on judgments. If nothing
         is queued then, the run halts.
         """
-        queued = Queued(self._active, self._labels)
-        ahead, enough = 0, False  # steps queued after answers could meet the rule
-        while True:
-            enough = enough or self._could_stop(queued)
-            if enough and ahead == self._lookahead:
+        before, keys = len(self._waiting), {choice.key for choice in self._waiting}
+        keys.update(label.choice.key for label in self._told)
+        while self._stop is None:
+            goes_ahead = len(self._waiting) - before < places and self._may_go_ahead(free=free)
+            if not goes_ahead and self._could_stop():
                 return
-            ahead += enough
             step, state = self._selector.ask(self._state, self._rng)
             if step is None:
                 if not self._pending:
@@ -238,38 +308,75 @@ class Session(Generic[T]):
                     # The rule may be met with fewer judgments than the minimum, as no more can be made.
                     self._stop = stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
                 return
-            new, most = queued.new(step), self._limits.max_judgments
-            if self.asked + queued.asked + len(new) > most:
+            new = [choice for choice in step.choices if choice.key not in self._labels and choice.key not in keys]
+            most = self._limits.max_judgments
+            if self.asked + len(self._waiting) + len(new) > most:
                 if not self._pending:
                     self._stop = StopReason(StopKind.JUDGMENT_LIMIT, f"the limit of {most:,} judgments is reached")
                 return
             self._state = state
-            self._pending.append(step)
-            self._asked.extend(new)
-            queued.take(step)
+            self._pending.append(_Asked(step, len(new)))
+            self._waiting.extend(new)
+            keys.update(choice.key for choice in new)
+            self._fold()  # every choice in the first step may already have a label
 
-    def _could_stop(self, queued: Queued) -> bool:
-        """Whether answers to the queued steps could meet the rule."""
-        if not self._pending or queued.positions < self._limits.min_judgments:
+    def _may_go_ahead(self, *, free: bool) -> bool:
+        """Whether one more step may be asked ahead of the stopping rule.
+
+        With a set number, that many after the steps that are needed. Else the probability p that the rule stops
+        before the step is reached is summed up for all that were asked. The sum is the expected number of wasted
+        answers, whatever the pace: each p is known when its step is asked. It is kept at `WASTED` of the answers
+        asked for, or `WASTED_OF_FEW` where that is more.
+
+        Steps that are likely to be wasted are asked together, and again once all that waited then have their answers:
+        so each is asked knowing as much as it can. Most of what may be wasted is left for later.
+        """
+        if not self._pending or self.most_ahead == 0:
+            return False
+        if self.most_ahead is not None:
+            return self._could_stop() and len(self._pending) - self._sure < self.most_ahead
+        if free:
+            return True
+        chance = 1.0 if self._check is not None else self.rule.chance(self._tally, len(self._pending))
+        wasted = chance * max(1, self._pending[-1].new)
+        left = max(WASTED_OF_FEW, WASTED * (self.asked + len(self._waiting))) - self._wasted
+        if chance >= LIKELY_WASTED:
+            left = left * AT_A_TIME if self._may_waste is None else self._may_waste
+            self._may_waste = left - min(wasted, left)
+        self._wasted += wasted if wasted <= left else 0.0
+        return wasted <= left
+
+    def _could_stop(self) -> bool:
+        """Whether answers to the queued steps could meet the rule; notes how many of them are needed."""
+        if self._queued is None:
+            self._queued, self._could = Queued(self._active, self._labels), False
+        while not self._could and self._queued.steps < len(self._pending):
+            self._queued.take(self._pending[self._queued.steps].step)
+            if self._queued.steps >= self._sure:
+                self._sure, self._could = self._queued.steps, self._could_stop_after(self._queued)
+        return self._could
+
+    def _could_stop_after(self, queued: Queued) -> bool:
+        if queued.positions < self._limits.min_judgments:
             return False
         tally = self._tally if queued.only_adds else self._tally_of(queued.active)
         checked = self._check is not None and self._check.looks(tally, queued.unknown)
         return checked or self.rule.can_be_met(tally, queued.unknown)
 
     def _fold(self) -> None:
-        """Fold the queued steps into the decision, and evaluate the rule after each.
+        """Fold the steps with all their answers into the decision, and evaluate the rule after each.
 
-        Ends at the first step with a missing answer, or at a reason to halt.
+        Ends at the first step with a missing answer, or at a reason to stop.
         """
-        for step in self._pending:
-            if any(choice.key not in self._labels for choice in step.choices):
-                break
-            self._enter(step)
+        while self._pending and self._stop is None and self._pending[0].new <= len(self._told):
+            asked, self._queued = self._pending.popleft(), None
+            self._sure = max(0, self._sure - 1)
+            labels, self._told = self._told[: asked.new], self._told[asked.new :]
+            self._labels.update((label.choice.key, label) for label in labels)
+            if labels:
+                self._state = self._selector.tell(self._state, labels)
+            self._enter(asked.step)
             self._stop = self._settled() or self._too_many_abstentions()
-            if self._stop is not None:
-                self._ahead = len(self._labels) - len(self._reached)
-                break
-        self._pending = []
 
     def _enter(self, step: Step) -> None:
         """Fold one step into the decision and the counts."""
@@ -316,6 +423,13 @@ class Session(Generic[T]):
         )
 
 
+class _Asked(NamedTuple):
+    """A step that was asked, and how many of its choices were not asked before."""
+
+    step: Step
+    new: int
+
+
 @final
 class Queued:
     """Steps without answers, on top of the decision `active`.
@@ -331,12 +445,7 @@ class Queued:
         self._steps: list[Step] = []
         self._further: set[int] = set()  # positions that only the steps bring into the decision
         self._unknown: set[int] = set()  # positions of the decision with a choice without an answer
-        self._keys: set[Key] = set()
         self._after: Active | None = None
-
-    def new(self, step: Step) -> list[Choice]:
-        """The choices of `step` that were not asked before."""
-        return [choice for choice in step.choices if choice.key not in self._labels and choice.key not in self._keys]
 
     def take(self, step: Step) -> None:
         """Add a step."""
@@ -348,16 +457,15 @@ class Queued:
                 self.only_adds = False
             else:
                 self._unknown.add(choice.position)
-                self._keys.add(choice.key)
             if choice.position not in self._decision:
                 self._further.add(choice.position)
         if self._after is not None:
             take(step, self._after)
 
     @property
-    def asked(self) -> int:
-        """Number of choices without an answer."""
-        return len(self._keys)
+    def steps(self) -> int:
+        """Number of steps."""
+        return len(self._steps)
 
     @property
     def positions(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Generic, final
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Estimate, StopKind, StopReason
 from judgeloop.core.protocols import T
-from judgeloop.core.records import NO_TOKENS, Abstention, Order, Query, Vote
+from judgeloop.core.records import DECISION_MARGIN, NO_TOKENS, Abstention, Order, Query, Vote
 from judgeloop.engine.pace import Pace, RetryPolicy
 
 
@@ -30,23 +30,41 @@ class Recipe:
     rates: bool
 
 
+Draw = Callable[[int], tuple[Query, ...]]  # the controls of a judge, by the number of the try
+
+
+@dataclass(frozen=True, slots=True)
+class OneModel:
+    """That only the verdicts of one model count for a judge.
+
+    This is `model`, or while that is empty the one that answers. If it is `pinned`, no other may answer.
+    """
+
+    model: str = ""
+    pinned: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """The terms of a run; money is in picodollars, times are in seconds.
 
     `concurrency` is the limit on calls in flight. It and the limits per
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
-    waits for the calls in flight. `controls` holds the controls of each judge. With `controls_of` they
-    only say what controls take, which are made as it says once a live system has answered. With `offline` the run is
+    waits for the calls in flight. `controls` draws the controls of each judge, try by try; None for one that has
+    none. With `controls_of` they
+    only say what controls take, which are made as it says once a live system has answered. With `controls_advise` a
+    judge that does not pass goes on all the same. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
     None is no limit. With
     `missing_abstains`, an item on which a live system failed is an abstention; else it has lost.
-    `max_failed` is the highest accepted share of items on which it fails. `outputs_since` says of which day
+    `max_failed` is the highest accepted share of items on which it fails. Within `tie_margin` the probabilities of a
+    decision model are a tie. `outputs_since` says of which day
     on (ISO 8601, UTC) remembered outputs count, by system. `silent` has the calls to which an earlier command of the
     run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
     made, and of those that the ledger answers, so that each counts once. `tested` gets those of them that were
-    made for controls.
+    made for controls. `one_model` says of each judge whether the verdicts of one model alone count, and of which; None
+    where all do. Empty, all do.
     """
 
     run_id: str
@@ -60,16 +78,19 @@ class Terms:
     timeout_s: float | None = 120.0
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     deadline_s: float | None = None
-    controls: tuple[tuple[Query, ...], ...] = ()
+    controls: tuple[Draw | None, ...] = ()
     controls_of: Recipe | None = None
+    controls_advise: bool = False
     offline: bool = False
     max_item_bytes: int | None = None
     missing_abstains: bool = False
     max_failed: float = 0.05
+    tie_margin: float = DECISION_MARGIN
     outputs_since: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, Abstention] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     tested: set[str] = field(default_factory=set)
+    one_model: tuple[OneModel | None, ...] = ()
 
 
 MOST_WAIT_S = 600.0  # for other runs, without a deadline
@@ -208,9 +229,10 @@ class RunState(Generic[T]):
 
     - `reason`: the first reason to halt; None while there is none.
     - `closed`: set when nothing more is sent, not even what is reserved.
-    - `made`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
+    - `made`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
       taken from it.
+    - `sent`: the keys of the calls that were made.
     - `paces`: the pace of each judge.
     - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
     - `trouble`: why the last call failed; empty after a reply.
@@ -226,12 +248,13 @@ class RunState(Generic[T]):
         self.reason: StopReason | None = None
         self.closed = self.interruption.closed()
         self.changes = Changes()
-        self.made = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
+        self.made = self.looked_up = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
         self.tokens = NO_TOKENS
         self.found, self._part = False, bool(terms.seen)
+        self.sent: set[str] = set()
         self.paces: list[Pace] = []
         self.waited = self.trouble = ""
-        self._broken = False
+        self._broken = self._rests = False
         self._observe = observe
         self._counted: tuple[T, Callable[[T], float]] | None = None
         self._asked = self._ahead = 0
@@ -259,12 +282,23 @@ class RunState(Generic[T]):
         self._broken = True
         self.closed.set()
 
+    def rest(self) -> None:
+        """Send nothing more while what is in flight is waited for: it is not needed."""
+        self._rests = True
+        self.closed.set()
+
+    def go_on(self) -> None:
+        """Send again, unless something else has closed the run."""
+        self._rests = False
+        if self.reason is None and not self._broken:
+            self.closed = self.interruption.closed()
+
     def is_over(self) -> bool:
         """Whether no further query is admitted."""
         if self.interruption.requested.is_set():
             why = self.interruption.why
             self.halt(replace(why, sentence=f"{why.sentence}{self.and_waited}{self.and_failed}"))
-        return self._broken or self.reason is not None
+        return self._broken or self._rests or self.reason is not None
 
     @property
     def and_failed(self) -> str:
@@ -282,9 +316,9 @@ class RunState(Generic[T]):
         limits = [pace.slowed_to for pace in self.paces]
         return min((limit for limit in limits if limit is not None), default=None)
 
-    def folded(self, asked: int, tally: T, risk_of: Callable[[T], float]) -> None:
-        """Note the number of answers that the session has been told, and its counts."""
-        self._asked, self._ahead, self._counted = asked, 0, (tally, risk_of)
+    def folded(self, asked: int, tally: T, risk_of: Callable[[T], float], ahead: int = 0) -> None:
+        """Note the number of answers that the session has been told, its counts, and how many more are there."""
+        self._asked, self._ahead, self._counted = asked, ahead, (tally, risk_of)
 
     def answered(self, count: int) -> None:
         """Note that `count` queries have an answer that the session has not been told yet."""

@@ -15,19 +15,22 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 from numbers import Real
 from statistics import fmean
 from typing import Any, TypeGuard, TypeVar
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.tables import Row, Table, shown
+from judgeloop.formats.tables import Fields, Row, Table, shown
 
-FIELDS = ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = "id", "prompt", "reference", "group", "model", "output"
+FIELDS = ID, PROMPT, REFERENCE, GROUP, FAMILY, MODEL, OUTPUT = (
+    "id", "prompt", "reference", "group", "family", "model", "output",
+)  # fmt: skip
 MESSAGES = "messages"
 
 # Always read, in this order: the own name, then AlpacaEval's.
@@ -36,23 +39,26 @@ KNOWN: dict[str, tuple[str, ...]] = {
     PROMPT: (PROMPT, "instruction"),
     REFERENCE: (REFERENCE,),
     GROUP: (GROUP, "dataset"),
+    FAMILY: (FAMILY,),
     MODEL: (MODEL, "generator"),
     OUTPUT: (OUTPUT,),
 }
 GUESSES: dict[str, tuple[str, ...]] = {
     ID: ("item_id", "question_id", "sample_id", "example_id", "prompt_id", "uid"),
-    PROMPT: ("question", "input", "user_input", "query", "problem", MESSAGES, "conversation", "conversations"),
-    REFERENCE: ("target", "expected", "expected_output", "ground_truth", "gold", "ideal"),
+    PROMPT: ("question", "input", "user_input", "query", "problem", "inputs", MESSAGES, "conversation", "conversations"),
+    REFERENCE: ("target", "expected", "expected_output", "ground_truth", "gold", "ideal", "targets"),
     GROUP: ("category",),
+    FAMILY: ("conversation_id", "session_id", "thread_id"),  # the turns of a conversation
     MODEL: ("model_name", "model_id"),
     OUTPUT: (
-        "response", "completion", "answer", "generation", "prediction", "generated_text",
+        "response", "outputs", "completion", "answer", "generation", "prediction", "generated_text",
         "model_output", "model_response", "model_answer", "actual_output",
     ),
 }  # fmt: skip
-WITHHELD = (REFERENCE, GROUP, MODEL, OUTPUT)  # from systems that answer live
+WITHHELD = (REFERENCE, GROUP, FAMILY, MODEL, OUTPUT)  # from systems that answer live
 JOINER = "+"  # in a map: the text of several columns, one after another
 UNTYPABLE = {",", JOINER}  # characters that part columns in a map
+LOOKED_AT = 100  # rows that a guess looks at
 SHOWN = 12  # columns named in a message
 
 # A field may have several columns, of which a file has one; the texts of joined columns are one.
@@ -80,9 +86,22 @@ class MissingFieldError(DataError):
     `problem` says so without the remedy: who knows several files has a better one.
     """
 
-    def __init__(self, table: Table, row: Row, problem: str, remedy: str) -> None:
+    def __init__(self, table: Table, row: Row, problem: str, remedy: str, *, guess: str = "") -> None:
+        """`guess`: the field of which `remedy` proposes a column."""
         super().__init__(table.place, f"{problem}; {remedy}", line=row.line, unit=table.unit)
         self.problem = str(table.wrong(problem, row.line))
+        self._of = table, row, problem, guess
+
+    def knowing(self, rows: Iterable[Row], mapped: Map) -> "MissingFieldError":
+        """The error of somebody who knows further rows: a column whose values repeat there is not proposed."""
+        table, row, problem, guess = self._of
+        others: list[Fields] = []
+        with suppress(DataError):
+            others += (other.fields for other in islice(rows, LOOKED_AT))
+        if not guess or not others:
+            return self
+        mends = remedy(guess, row.fields, candidates_of(row.fields, mapped), others)
+        return MissingFieldError(table, row, problem, mends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +156,7 @@ def _candidates(names: tuple[str, ...], mapped: Map) -> Candidates:
 def columns_told(names: Iterable[str], mapped: Map) -> tuple[str, ...]:
     """The columns of items that a system which answers may be told beside the prompt.
 
-    None is told that holds, or by its name may hold, a reference, a group, or somebody's output.
+    None is told that holds, or by its name may hold, a reference, a group, a family, or somebody's output.
     """
     chosen = frozenset(name for _, columns in mapped for name in columns)
     return _columns_told(tuple(names), chosen)
@@ -302,12 +321,12 @@ class RowReader:
         except ValueError as error:
             raise self.table.wrong(f"the messages cannot be shown to a judge: {error}", self.row.line) from None
 
-    def missing(self, field: str) -> DataError:
+    def missing(self, field: str) -> MissingFieldError:
         """The error for a field that no column holds."""
         if field == OUTPUT and isinstance(self.row.fields.get(CHOICES), list):
-            return self.table.wrong(BARE_REPLY, self.row.line)
+            raise self.table.wrong(BARE_REPLY, self.row.line)
         mends = remedy(field, self.row.fields, self.candidates)
-        return MissingFieldError(self.table, self.row, f"the field {field!r} is missing", mends)
+        return MissingFieldError(self.table, self.row, f"the field {field!r} is missing", mends, guess=field)
 
     def _wrong(self, name: str, value: object) -> DataError:
         problem = f"the field {name!r} is wrong: expected text, found {shown(value)}"
@@ -323,16 +342,33 @@ class RowReader:
         return self.table.wrong(problem, self.row.line)
 
 
-def remedy(field: str, fields: Mapping[str, object], candidates: Candidates) -> str:
-    """Which columns were found, and the map that makes one `field`: for example the longest text."""
+def remedy(
+    field: str, fields: Mapping[str, object], candidates: Candidates, others: Sequence[Mapping[str, object]] = ()
+) -> str:
+    """Which columns were found, and the map that makes one `field`: the longest text that seldom repeats.
+
+    `others` are further rows of the file.
+    """
     taken = {name for columns in candidates.values() for one in columns for name in one.names}
     free = {
         name: len(value)
         for name, value in fields.items()
-        if isinstance(value, str) and name not in taken and not UNTYPABLE & set(name)
+        if isinstance(value, str)
+        and name not in taken
+        and not UNTYPABLE & set(name)
+        and not repeats([str(row.get(name)) for row in (fields, *others)])
     }
     longest = max(free, key=free.__getitem__, default="COLUMN")
     return f"found {found_text(fields)}; say which column it is, as in `map={field}={longest}`"
+
+
+def repeats(values: Collection[str]) -> bool:
+    """Whether values repeat across most rows, as the name of a model does and no output.
+
+    >>> repeats(["gpt", "gpt", "gpt"]), repeats(["yes", "no"]), repeats(["4"])
+    (True, False, False)
+    """
+    return 2 * len(set(values)) <= len(values) and len(values) > 1
 
 
 def mended(text: str) -> str:
@@ -437,8 +473,8 @@ def opened(value: object) -> object:
 def suggested_map(tables: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, str]:
     """The columns that probably hold id, prompt and output; empty if they cannot be told.
 
-    The output is the longest text that differs between the tables. The prompt is the longest that all
-    share and that differs between the rows. The id is the shortest of what else does both.
+    The output is the longest text that differs between the tables, and seldom repeats within one. The prompt is the
+    longest that all share and that differs between the rows. The id is the shortest of what else does both.
 
     >>> july = [{"Nr": 1, "Frage": "2 + 2?", "Antwort": "It is 4."}]
     >>> suggested_map([[{"Nr": 1, "Frage": "2 + 2?", "Antwort": "4"}], july])
@@ -464,7 +500,11 @@ def suggested_map(tables: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, st
     found = {
         ID: min(ids, key=lambda name: (name != ID, name.count("."), lengths[name]), default=None),
         PROMPT: prompt,
-        OUTPUT: max(set(names) - set(shared), key=lengths.__getitem__, default=None),
+        OUTPUT: max(
+            (name for name in names if name not in shared and not any(repeats(one[name]) for one in columns)),
+            key=lengths.__getitem__,
+            default=None,
+        ),
     }
     told = found[OUTPUT] and (found[ID] or found[PROMPT])
     return {field: name for field, name in found.items() if name} if told else {}

@@ -6,19 +6,17 @@ rows that nobody has to translate (JSON lines, a JSON array, CSV), and folders o
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from judgeloop.core.ends import ended
 from judgeloop.core.errors import DataError
 from judgeloop.formats.columns import OUTPUT, PROMPT, candidates_of, is_messages, said, turns
 from judgeloop.formats.source import OpenedFile, within
-from judgeloop.formats.tables import MOST_BYTES, Fields, Row, cells_of, read_text
+from judgeloop.formats.tables import MOST_BYTES, Fields, Row, read_text
 
-PROMPTFOO_ERROR = 2  # promptfoo's `failureReason` for everything but a rejected output
-PROMPTFOO_AFTER = ["Status", "Score", "Named Scores", "Grader Reason", "Comment"]  # columns after an output
-PROMPTFOO_DESCRIPTION = "Description"
-LONGEST_HEADER = 1 << 16  # characters; the prompts stand in it
 HTTP_OK = 200
 LM_EVAL_OWN = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
@@ -26,106 +24,14 @@ LM_EVAL_OWN = {
 }  # fmt: skip
 NO_TEXT = "this task compares the likelihoods of given choices, so there is no text to judge"
 FASTCHAT_ERROR = "$ERROR$"  # what FastChat writes for an answer when the API failed
+# What the rows of verdicts have, of AlpacaEval, MT-Bench and Arena-Hard.
+ANNOTATION = {"instruction", "generator_1", "generator_2", "preference"}
+JUDGMENT = {"question_id", "turn", "judge"}
+BATTLES = {"uid", "judge", "model", "baseline", "games"}
 DEEPEST_ROWS = 7  # objects within each other, in which rows are looked for
 FOLDER_UNIT = "file"
 # Endings of files of many outputs, each of which is a system by itself.
 TABLE_ENDINGS = {".jsonl", ".csv", ".tsv", ".parquet", ".eval", ".gz"}
-
-
-def is_promptfoo(file: OpenedFile) -> bool:
-    """Whether this is a promptfoo evaluation, whole or a line a result."""
-    results = _promptfoo_results(file)
-    first = results[0] if isinstance(results, list) and results else file.first
-    return isinstance(first, dict) and {"prompt", "provider", "vars"} <= set(first)
-
-
-def promptfoo(file: OpenedFile) -> Iterator[Row]:
-    """`promptfoo eval --output results.json`, `.jsonl` or `.yaml`: a result for each test, prompt and provider.
-
-    The item is the test, the system is the provider, with the prompt's label if there are several prompts. Then the
-    item's text is the test's variables, as the prompts differ. Version 2 numbers no tests, so its items are known by
-    their text. A test that failed because of an error, not because of an assertion, has no output.
-    """
-    results: list[Fields] = _promptfoo_results(file) or [row.fields for row in file.rows()]
-    several = len({str(result.get("promptIdx")) for result in results}) > 1
-    for number, result in enumerate(results, start=1):
-        if not isinstance(result, dict) or "provider" not in result:
-            raise file.wrong("expected a result with 'provider'", number)
-        provider = result.get("provider")
-        system = within(provider, "label") or within(provider, "id") or provider
-        fields = {
-            "id": result.get("testIdx"),
-            "model": system,
-            "prompt": _parsed(within(result, "prompt", "raw"), r"\s*\["),
-        }
-        if several:
-            fields["model"] = f"{system} {within(result, 'prompt', 'label')}"
-            fields["prompt"] = "\n".join(f"{name}: {value}" for name, value in (result.get("vars") or {}).items())
-        output = within(result, "response", "output")
-        if result.get("failureReason") == PROMPTFOO_ERROR or output is None:
-            reason = result.get("error") or within(result, "response", "error") or "no response"
-            yield Row(number, fields, failed=f"the provider failed: {reason}")
-            continue
-        fields["output"] = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-        yield Row(number, fields, scores={"score": result.get("score"), **(result.get("namedScores") or {})})
-
-
-def _promptfoo_results(file: OpenedFile) -> Any:
-    inner = within(file.document, "results")
-    return within(inner, "results") if isinstance(inner, dict) else inner
-
-
-def is_promptfoo_csv(file: OpenedFile) -> bool:
-    """Whether the header has promptfoo's columns after an output."""
-    if not file.is_text or ",".join(PROMPTFOO_AFTER) not in file.text[:LONGEST_HEADER]:
-        return False
-    try:
-        _, header = next(cells_of(file.path, file.text))
-    except DataError:
-        return False
-    return bool(_promptfoo_outputs(header))
-
-
-def promptfoo_csv(file: OpenedFile) -> Iterator[Row]:
-    """`promptfoo eval --output results.csv`: a row a test, a column `[provider] label` for each prompt and provider.
-
-    The item's text is its variables, as the file has no prompts as asked.
-    """
-    every = cells_of(file.path, file.text)
-    _, header = next(every)
-    outputs = _promptfoo_outputs(header)
-    first = min(outputs)
-    several = len({label for _, label in outputs.values()}) > 1
-    for number, (line, cells) in enumerate(every):
-        if len(cells) != len(header):
-            raise file.wrong(f"expected {len(header)} columns, found {len(cells)}", line)
-        given = zip(header[:first], cells, strict=False)
-        asked = "\n".join(f"{name}: {value}" for name, value in given if name != PROMPTFOO_DESCRIPTION)
-        for at, (provider, label) in outputs.items():
-            fields = {"id": number, "model": f"{provider} {label}" if several else provider, "prompt": asked}
-            output, status, score, named, reason, _ = cells[at : at + 1 + len(PROMPTFOO_AFTER)]
-            if status == "ERROR":
-                yield Row(line, fields, failed=f"the provider failed: {reason or 'no reason is given'}")
-                continue
-            try:
-                scores = {"score": score, **(json.loads(named) if named else {})}
-            except (ValueError, TypeError):
-                raise file.wrong(f"expected named scores as JSON, found {named!r:.60}", line) from None
-            yield Row(line, fields | {"output": output}, scores=scores)
-
-
-def _promptfoo_outputs(header: list[str]) -> dict[int, tuple[str, str]]:
-    """The columns that hold outputs, each with its provider and the label of its prompt.
-
-    >>> _promptfoo_outputs(["text", "[openai:gpt-4.1] Translate: {{text}}", *PROMPTFOO_AFTER])
-    {1: ('openai:gpt-4.1', 'Translate: {{text}}')}
-    """
-    found = {}
-    for at, column in enumerate(header[:-1]):
-        if header[at + 1 : at + 1 + len(PROMPTFOO_AFTER)] == PROMPTFOO_AFTER:
-            provider, bracket, label = column.removeprefix("[").partition("] ")
-            found[at] = (provider, label) if bracket and column.startswith("[") else (column, "")
-    return found
 
 
 def is_helm(file: OpenedFile) -> bool:
@@ -137,12 +43,13 @@ def helm(file: OpenedFile) -> Iterator[Row]:
     """`scenario_state.json` of Stanford's HELM: an entry for each request, with its instance and its result.
 
     The item's text is that of the instance, with the choices if it has any, as the requests of different models
-    differ. Its scores are in other files (`helm_stats`).
+    differ. An instance and its perturbations are a family. Its scores are in other files (`helm_stats`).
     """
     states = (file.document or {})["request_states"]
     if not isinstance(states, list) or not states:
         raise file.wrong("expected a list of 'request_states', found none")
     trials = len({within(state, "train_trial_index") for state in states}) > 1
+    perturbed = any(within(state, "instance", "perturbation") for state in states)
     for number, state in enumerate(states, start=1):
         if within(state, "reference_index") is not None:
             raise file.wrong(
@@ -159,6 +66,7 @@ def helm(file: OpenedFile) -> Iterator[Row]:
         correct = next((one for one in listed if "correct" in (within(one, "tags") or ())), None)
         fields: Fields = {
             "id": _helm_id(within(state, "instance", "id"), within(state, "instance")),
+            "family": within(state, "instance", "id") if perturbed else None,
             "prompt": text,
             "reference": within(correct, "output", "text"),
             "model": within(file.document, "adapter_spec", "model"),
@@ -169,7 +77,9 @@ def helm(file: OpenedFile) -> Iterator[Row]:
             yield Row(number, fields, failed=str(reason), epoch=epoch)
             continue
         completion = file.only(within(state, "result", "completions"), "completions", number)
-        yield Row(number, fields | {"output": within(completion, "text")}, epoch=epoch)
+        reason = within(completion, "finish_reason")
+        how = ended(within(reason, "reason") if isinstance(reason, dict) else reason)
+        yield Row(number, fields | {"output": within(completion, "text")}, epoch=epoch, ended=how)
 
 
 def is_helm_stats(file: OpenedFile) -> bool:
@@ -181,13 +91,17 @@ def helm_stats(file: OpenedFile) -> Iterator[Row]:
     """`per_instance_stats.json` of Stanford's HELM: the mean of each statistic of an instance, without outputs."""
     rows = list(file.rows())
     trials = len({row.fields.get("train_trial_index") for row in rows}) > 1
+    perturbed = any(row.fields.get("perturbation") for row in rows)
     for number, row in enumerate(rows, start=1):
         listed = row.fields.get("stats")
         if not isinstance(listed, list):
             raise file.wrong(f"expected a list of 'stats', found {listed!r:.60}", number)
         yield Row(
             number,
-            {"id": _helm_id(row.fields.get("instance_id"), row.fields)},
+            {
+                "id": _helm_id(row.fields.get("instance_id"), row.fields),
+                "family": row.fields.get("instance_id") if perturbed else None,
+            },
             failed="scenario_state.json has it; `judge=recorded:NAME` compares the scores here",
             epoch=1 + (row.fields.get("train_trial_index") or 0) if trials else 0,
             scores={str(within(one, "name", "name")): within(one, "mean") for one in listed},
@@ -212,8 +126,26 @@ def openai_batch(file: OpenedFile) -> Iterator[Row]:
     """Results of OpenAI's Batch API, and the requests that were sent to it.
 
     The body of a result is a reply of `/v1/chat/completions`, `/v1/responses` or `/v1/completions`. It has no prompt:
-    the file of requests is given as `items`.
+    the file of requests is given as `items`. Of a request that was sent again, the last answer counts.
     """
+    yield from _latest(_openai_batch(file))
+
+
+def _latest(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of a batch; of an item that was sent again, the last answer alone, or its last failure."""
+    found: dict[Any, Row] = {}
+    for row in rows:
+        answered = "output" in row.fields
+        if not answered and not row.failed:
+            yield row  # a request
+            continue
+        known = found.get(row.fields["id"])
+        if known is None or answered or known.failed:
+            found[row.fields["id"]] = row
+    yield from found.values()
+
+
+def _openai_batch(file: OpenedFile) -> Iterator[Row]:
     for row in file.rows():
         fields: Fields = {"id": row.fields.get("custom_id")}
         if "response" not in row.fields:
@@ -228,14 +160,15 @@ def openai_batch(file: OpenedFile) -> Iterator[Row]:
             continue
         try:
             if isinstance(body.get("output"), list):
+                how = ended(within(body, "incomplete_details", "reason") or body.get("status"))
                 answer = "\n".join(said(part) for part in body["output"] if within(part, "type") == "message")
             else:
                 choice = file.only(body.get("choices"), "choices", row.line)
-                message = within(choice, "message")
+                message, how = within(choice, "message"), ended(within(choice, "finish_reason"))
                 answer = said(message) if message else str(choice["text"])
         except (ValueError, TypeError, KeyError) as error:
             raise file.wrong(f"the reply has no text: {error}", row.line) from None
-        yield Row(row.line, fields | {"model": body.get("model"), "output": answer})
+        yield Row(row.line, fields | {"model": body.get("model"), "output": answer}, ended=how)
 
 
 def is_anthropic_batch(file: OpenedFile) -> bool:
@@ -246,6 +179,10 @@ def is_anthropic_batch(file: OpenedFile) -> bool:
 
 def anthropic_batch(file: OpenedFile) -> Iterator[Row]:
     """Results of Anthropic's Message Batches API, and the requests that were sent to it, as in `openai_batch`."""
+    yield from _latest(_anthropic_batch(file))
+
+
+def _anthropic_batch(file: OpenedFile) -> Iterator[Row]:
     for row in file.rows():
         fields: Fields = {"id": row.fields.get("custom_id")}
         if "result" not in row.fields:
@@ -264,7 +201,8 @@ def anthropic_batch(file: OpenedFile) -> Iterator[Row]:
             answer = said(message)
         except ValueError as error:
             raise file.wrong(f"the reply has no text: {error}", row.line) from None
-        yield Row(row.line, fields | {"model": message.get("model"), "output": answer})
+        how = ended(message.get("stop_reason"))
+        yield Row(row.line, fields | {"model": message.get("model"), "output": answer}, ended=how)
 
 
 def is_lm_eval(file: OpenedFile) -> bool:
@@ -276,10 +214,12 @@ def lm_eval(file: OpenedFile) -> Iterator[Row]:
     """`samples_*.jsonl` of EleutherAI's lm-evaluation-harness, of a run with `--log_samples`.
 
     A line is about a document and a filter of what the model wrote. Several filters of one document become one row,
-    with the scores of each filter. The model's name is that of the file's folder. Tasks that compare the likelihoods
-    of given choices have no text to judge, only scores.
+    with the scores of each filter. With `repeats` in the task, each text that the model wrote is a row. The model's
+    name is that of the file's folder. Tasks that compare the likelihoods of given choices have no text to judge, only
+    scores.
     """
     merged: dict[object, Row] = {}
+    repeats = 1
     samples = list(file.rows())
     several = len({sample.fields.get("filter") for sample in samples}) > 1
     for sample in samples:
@@ -294,11 +234,15 @@ def lm_eval(file: OpenedFile) -> Iterator[Row]:
         known = merged.get(key)
         if known is None:
             merged[key] = _lm_eval_row(file, sample, scores)
+            repeats = max(repeats, len(merged[key].fields.get(OUTPUT) or ()))
         elif known.scores is not None and not set(scores) & set(known.scores):
             known.scores.update(scores)  # type: ignore[attr-defined]  # a dictionary, made here
         else:
             raise file.wrong(f"the document {key[0]} appears twice, first on line {known.line}", sample.line)
-    yield from merged.values()
+    for row in merged.values():
+        for epoch, output in enumerate(row.fields.get(OUTPUT) or [None], start=1):
+            fields = row.fields if row.failed else row.fields | {OUTPUT: output}
+            yield replace(row, fields=fields, epoch=epoch if repeats > 1 else 0)
 
 
 def _lm_eval_row(file: OpenedFile, sample: Row, scores: Fields) -> Row:
@@ -311,20 +255,16 @@ def _lm_eval_row(file: OpenedFile, sample: Row, scores: Fields) -> Row:
         prompt = prompt[0]
     fields: Fields = {
         "id": sample.fields.get("doc_id"),
-        "prompt": _parsed(prompt, r'\[\{"role"'),  # the messages that a chat model was sent
+        "prompt": messages_in(prompt, r'\[\{"role"'),  # the messages that a chat model was sent
         "reference": sample.fields.get("target"),
         "model": file.path.parent.name.replace("__", "/") or None,
     }
     if not isinstance(settings, dict):  # it generates no text
         return Row(sample.line, fields, failed=NO_TEXT, scores=scores)
     first = answers[0] if isinstance(answers, list) and answers else None
-    if not isinstance(first, list) or len(first) != 1 or not isinstance(first[0], str):
-        raise file.wrong(
-            f"expected one text in 'resps', found {answers!r:.60}; with `repeats` in the task, "
-            "keep one answer of each document",
-            sample.line,
-        )
-    return Row(sample.line, fields | {"output": first[0]}, scores=scores)
+    if not isinstance(first, list) or not first or not all(isinstance(text, str) for text in first):
+        raise file.wrong(f"expected texts in 'resps', found {answers!r:.60}", sample.line)
+    return Row(sample.line, fields | {OUTPUT: first}, scores=scores)
 
 
 def is_openai_evals(file: OpenedFile) -> bool:
@@ -355,6 +295,74 @@ def openai_evals(file: OpenedFile) -> Iterator[Row]:
             scores.setdefault(sample, {}).update(numbers)
     for sample, row in rows.items():
         yield Row(row.line, row.fields, scores=scores.get(sample, {}))
+
+
+def is_output_items(file: OpenedFile) -> bool:
+    """Whether the first row, or the first of a page as downloaded, is an output item of OpenAI's Evals API."""
+    first = next(iter(_page(file)), file.first)
+    return isinstance(first, dict) and first.get("object") == "eval.run.output_item"
+
+
+def output_items(file: OpenedFile) -> Iterator[Row]:
+    """Output items of OpenAI's Evals API (`evals.runs.output_items.list`), a line each, or a page of the list.
+
+    The scores are those of the graders, by name. A page that says that there are more is refused.
+    """
+    if within(file.document, "has_more"):
+        raise file.wrong(
+            f"this page has the first {len(_page(file))} output items, and says that there are more (`has_more`); expected "
+            "all of them: ask for the next page with `after`, and write a line for each item"
+        )
+    rows = [Row(number, item) for number, item in enumerate(_page(file), start=1)] or file.rows()
+    for row in rows:
+        sample = row.fields.get("sample")
+        fields: Fields = {
+            "id": row.fields.get("datasource_item_id"),
+            "prompt": within(sample, "input"),
+            "model": within(sample, "model"),
+        }
+        graded = row.fields.get("results")
+        scores = {
+            str(within(one, "name")): within(one, "score") for one in (graded if isinstance(graded, list) else [])
+        }
+        said_last = within(sample, "output")
+        error = within(sample, "error", "message") or within(sample, "error", "code")
+        if error or not is_messages(said_last):
+            yield Row(row.line, fields, failed=str(error or "the sample has no output"), scores=scores)
+            continue
+        try:
+            answer = said(said_last[-1])
+        except ValueError as wrong:
+            raise file.wrong(f"the output is no text: {wrong}", row.line) from None
+        how = ended(within(sample, "finish_reason"))
+        yield Row(row.line, fields | {"output": answer}, scores=scores, ended=how)
+
+
+def _page(file: OpenedFile) -> list[Any]:
+    """The entries of a page of a list, as OpenAI's API sends it; empty for another file."""
+    listed = within(file.document, "data") if within(file.document, "object") == "list" else None
+    return listed if isinstance(listed, list) else []
+
+
+def is_deepeval(file: OpenedFile) -> bool:
+    """Whether this is a test run."""
+    return isinstance(within(file.document, "testCases"), list) and "metricsScores" in (file.document or {})
+
+
+def deepeval(file: OpenedFile) -> Iterator[Row]:
+    """A test run of DeepEval (`DEEPEVAL_RESULTS_FOLDER`): a case for each item, with the score of each metric.
+
+    The item is known by its text, as the names of cases count them. A metric that ended in an error has no score.
+    """
+    for number, case in enumerate((file.document or {})["testCases"], start=1):
+        fields: Fields = {"prompt": within(case, "input"), "reference": within(case, "expectedOutput")}
+        measured = within(case, "metricsData") or ()
+        scores = {str(within(one, "name")): None if within(one, "error") else within(one, "score") for one in measured}
+        output = within(case, "actualOutput")
+        if output is None:
+            yield Row(number, fields, failed="the case has no output", scores=scores)
+        else:
+            yield Row(number, fields | {"output": output}, scores=scores)
 
 
 def is_arena_hard(file: OpenedFile) -> bool:
@@ -433,7 +441,7 @@ def pandas_split(file: OpenedFile) -> Iterator[Row]:
         yield Row(number, dict(zip(columns, values, strict=True)))
 
 
-def _parsed(prompt: Any, begins: str) -> Any:
+def messages_in(prompt: Any, begins: str) -> Any:
     """The messages that a text holds as JSON, if it begins so; else the prompt as it is."""
     if isinstance(prompt, str) and re.match(begins, prompt):
         try:
@@ -511,3 +519,13 @@ def folder_rows(folder: Path) -> Iterator[Row]:
         if (size := size + len(text)) > MOST_BYTES:
             raise DataError(folder, f"these files have more than {MOST_BYTES >> 20:,} MiB")
         yield Row(number, {"id": path.stem, "output": text.removesuffix("\n")})
+
+
+def has_fields(*names: str) -> Callable[[OpenedFile], bool]:
+    """What says whether the document, or the first row, has these fields."""
+    return lambda file: file.is_text and set(names) <= set(file.first)
+
+
+def is_markup(file: OpenedFile) -> bool:
+    """Whether this is HTML or XML."""
+    return file.is_text and file.text.lstrip()[:9].lower().startswith(("<!doctype", "<html", "<?xml", "<svg"))

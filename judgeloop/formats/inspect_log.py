@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
+from judgeloop.core.ends import ended
 from judgeloop.core.errors import InputError, install
 from judgeloop.formats import tables
 from judgeloop.formats.columns import said
@@ -79,13 +80,15 @@ def _row(file: OpenedFile, number: int, sample: Any, model: Any) -> Row:
     epoch, scores = within(sample, "epoch") or 1, _scores(within(sample, "scores"))
     if within(sample, "error") or not within(output, "choices"):
         reason = within(sample, "error", "message") or "the sample has no output"
-        return Row(number, fields, failed=str(reason), epoch=epoch)
+        # With `score_on_error`, Inspect scores such a sample, and counts it.
+        return Row(number, fields, failed=str(reason), epoch=epoch, scores=scores or None)
     choice = file.only(output["choices"], "choices", number)
     try:
         answer = said(_restored(within(choice, "message"), attachments))
     except ValueError as error:
         raise file.wrong(f"the output is no text: {error}", number) from None
-    return Row(number, fields | {"output": answer}, epoch=epoch, scores=scores)
+    how = ended(within(choice, "stop_reason"))
+    return Row(number, fields | {"output": answer}, epoch=epoch, scores=scores, ended=how)
 
 
 def _scores(scores: Any) -> dict[str, object]:

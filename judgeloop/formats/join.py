@@ -1,17 +1,19 @@
 """Joins files into a pool, by id or by the exact prompt: outputs to judge, or the scores of finished runs.
 
-`KnownItems` gathers what the rows of all files say of each item: its id, prompt, reference and group. A row that
-contradicts another is an error with both places. A join that leaves out an item or a row is an error with counts,
-unless the user allows a partial join.
+`KnownItems` gathers what the rows of all files say of each item: its id, prompt, reference, group and family. A row
+that contradicts another is an error with both places. A join that leaves out an item or a row is an error with
+counts, unless the user allows a partial join. Several outputs of a file to one item are samples, each an item of its
+own: the second of one file meets the second of another.
 """
 
 import hashlib
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import MOST_NAMED, DataError, InputError
 from judgeloop.core.records import Item, Pool
 from judgeloop.formats.columns import ID, PROMPT, candidates_of, found_text, remedy
@@ -19,18 +21,23 @@ from judgeloop.formats.rows import NO_MAP, ItemRow, Located, OutputRow, Outputs,
 from judgeloop.formats.tables import Place
 
 EXAMPLES_SHOWN = 3
+LINE_ENDS = "differ only in line ends (CRLF, LF)"
 UNICODE = "differ only in Unicode normalization (NFC, NFD)"
 AROUND = 20  # characters shown on each side of the place where two texts begin to differ
 PROMPTS = "give the file of prompts, as in `items=requests.jsonl`"
 BATCH_ID = "custom_id"  # of the requests and replies of a batch
 LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
+SAMPLE = "#"  # between the id of an item and the number of a further output to it
 
 Scores = dict[tuple[str, str], float]  # by the ids of items and the names of systems
 
 
 @dataclass(slots=True)
 class Entry:
-    """What is known of an item so far, and the file and line where it appeared first."""
+    """What is known of an item so far, and the file and line where it appeared first.
+
+    Of a further output to an item, the `sample` says which it is, and `of` the key of the first.
+    """
 
     path: Place
     line: int
@@ -39,12 +46,20 @@ class Entry:
     prompt: str | None = None
     reference: str | None = None
     group: str | None = None
+    family: str | None = None
+    sample: int = 1
+    of: int | None = None
 
     @property
     def name(self) -> str:
         """How messages name the item."""
         text = self.id or self.prompt or ""
-        return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
+        return repr(f"{text if len(text) <= LONGEST_SHOWN else f'{text[:LONGEST_SHOWN]}…'}{self.mark}")
+
+    @property
+    def mark(self) -> str:
+        """What tells a further output from the first, behind the id."""
+        return f"{SAMPLE}{self.sample}" if self.sample > 1 else ""
 
 
 @dataclass
@@ -52,7 +67,8 @@ class KnownItems:
     """The items by key; `closed` if an items file lists all items, `texts` if anybody reads them.
 
     Without `texts`, prompts may be missing, or differ between two rows with one id and the same reference: harnesses
-    write the prompt as they sent it, with the chat template of the model.
+    write the prompt as they sent it, with the chat template of the model. `samples` holds the keys of the outputs to an
+    item of which a file has several, and `spare` those that need no counterpart in every file.
     """
 
     closed: bool
@@ -60,6 +76,8 @@ class KnownItems:
     entries: dict[int, Entry] = field(default_factory=dict)
     by_id: dict[str, int] = field(default_factory=dict)
     by_prompt: dict[str, list[int]] | None = None  # made when a row is first looked up so
+    samples: dict[int, list[int]] = field(default_factory=dict)
+    spare: set[int] = field(default_factory=set)
     strangers: dict[Place, list[str]] = field(default_factory=dict)
     columns: dict[Place, tuple[str, ...]] = field(default_factory=dict)  # of each file, for errors
 
@@ -83,31 +101,50 @@ class KnownItems:
 
         A row about an unknown item adds the item; if the items are closed, the row is counted in
         `strangers` instead. A file joins by id if any of its ids is known. Otherwise its ids are
-        its own, and it joins by prompt.
+        its own, and it joins by prompt: of items with one prompt, each row is about the next.
+
+        A further row about an item is another sample of its output. A copy of a row is an error, unless there are
+        samples in the file that differ, or it says that they are samples.
         """
         self.columns[outputs.path] = outputs.columns
         by_id = not self.entries or any(located.row.id in self.by_id for located in outputs.rows)
+        alike = Counter[str | None]() if by_id else Counter(located.row.prompt for located in outputs.rows)
         found: dict[int, OutputRow] = {}
+        first: dict[int, Located[OutputRow]] = {}
+        taken, copies, differ = Counter[int](), list[DataError](), False
         for located in outputs.rows:
-            key = self._key(outputs.path, located, by_id=by_id)
-            if key is None:
+            keys = self._keys(outputs.path, located, by_id=by_id, alike=alike)
+            if not keys:
                 name = located.row.id or located.row.prompt or ""
                 self.strangers.setdefault(outputs.path, []).append(name)
                 continue
-            if key in found:
-                first = next(row for row in outputs.rows if self._key(outputs.path, row, by_id=by_id) == key)
-                raise located.wrong(
-                    outputs.path,
-                    f"the item {self.entries[key].name} appears twice, first {at(first.line, first.unit)}; "
-                    f"{_twice(first.row, located.row)}",
-                )
-            self._learn(outputs.path, located, key, outputs.rows)
+            before = first.setdefault(keys[0], located)
+            key = keys[taken[keys[0]]] if taken[keys[0]] < len(keys) else self._sample(outputs.path, located, keys[0])
+            taken[keys[0]] += 1
             found[key] = located.row
+            if self.entries[key].of is None:
+                self._learn(outputs.path, located, key, outputs.rows)
+                continue
+            twice = located.wrong(
+                outputs.path,
+                f"the item {self.entries[keys[0]].name} appears twice, first {at(before.line, before.unit)}; "
+                f"{_twice(before.row, located.row)}",
+            )
+            texts = ((located.row.prompt, before.row.prompt), (located.row.reference, before.row.reference))
+            if any(None not in pair and pair[0] != pair[1] for pair in texts):
+                raise twice
+            differ = differ or located.row.output != before.row.output
+            copies += [twice] if located.row.output == before.row.output else []
+        if copies and not (differ or outputs.repeats):
+            raise copies[0]
+        if not by_id and self.by_prompt:
+            self.spare.update(*(keys[taken[keys[0]] :] for keys in self.by_prompt.values() if taken[keys[0]]))
         return found
 
     def item(self, key: int) -> Item:
         """An item; raise DataError if it needs a prompt and has none."""
-        entry = self.entries[key]
+        sample = self.entries[key]
+        entry = sample if sample.of is None else self.entries[sample.of]
         if entry.prompt is None and self.texts:
             raise DataError(
                 entry.path,
@@ -117,7 +154,10 @@ class KnownItems:
                 unit=entry.unit,
             )
         prompt = entry.prompt or ""
-        return Item(entry.id or id_of(prompt), prompt, entry.reference, entry.group)
+        name = f"{entry.id or id_of(prompt)}{sample.mark}"
+        while sample.mark and name in self.by_id:
+            name += SAMPLE
+        return Item(name, prompt, entry.reference, entry.group, family=entry.family)
 
     def _remedy(self, path: Place) -> str:
         """What mends rows without a prompt: the file of prompts, or the column that holds it."""
@@ -129,30 +169,48 @@ class KnownItems:
             return f"; found {found_text(names)}; {PROMPTS}, and say `map=id={BATCH_ID}`"
         return f"; {remedy(PROMPT, dict.fromkeys(names), candidates)}" if names else ""
 
-    def _key(self, path: Place, located: Located[R], *, by_id: bool) -> int | None:
+    def _keys(self, path: Place, located: Located[R], *, by_id: bool, alike: Mapping[str | None, int]) -> Sequence[int]:
+        """The item that a row is about and its known samples, or all items with its prompt; () for a stranger.
+
+        `alike` counts the rows with each prompt in a file that joins by prompt.
+        """
         row = located.row
         if row.id is None and row.prompt is None:
             raise located.wrong(path, f"a row needs the field 'id' or 'prompt'{self._remedy(path)}")
         key = self.by_id.get(row.id) if row.id is not None else None
         if key is None and not (by_id and row.id is not None):
-            key = self._by_prompt(path, located)
+            keys = self._by_prompt(row.prompt or "")
+            items = [one for one in keys if self.entries[one].of is None]
+            if len(items) > 1 and (by_id or (self.closed and alike[row.prompt] < len(items))):
+                raise located.wrong(
+                    path,
+                    f"{len(items):,} items have this prompt, {self.entries[items[0]].name} and others; add ids to the rows",
+                )
+            if len(items) > 1:
+                return keys
+            key = items[0] if items else None
         if key is None and not self.closed:
-            return self.define(path, located)
+            key = self.define(path, located)
+        return () if key is None else self.samples.get(key) or (key,)
+
+    def _sample(self, path: Place, located: Located[R], of: int) -> int:
+        """Add a further output to an item, as an item of its own, and return its key."""
+        known, key, item = self.samples.setdefault(of, [of]), len(self.entries), self.entries[of]
+        self.entries[key] = replace(item, path=path, line=located.line, unit=located.unit, sample=len(known) + 1, of=of)
+        known.append(key)
+        self.spare.add(key)
+        if self.by_prompt is not None and item.prompt is not None:
+            self.by_prompt.setdefault(item.prompt, []).append(key)
         return key
 
-    def _by_prompt(self, path: Place, located: Located[R]) -> int | None:
+    def _by_prompt(self, prompt: str) -> Sequence[int]:
+        """The items with a prompt, and their samples."""
         if self.by_prompt is None:
             self.by_prompt = {}
             for key, entry in self.entries.items():
                 if entry.prompt is not None:
                     self.by_prompt.setdefault(entry.prompt, []).append(key)
-        keys = self.by_prompt.get(located.row.prompt or "", [])
-        if len(keys) > 1:
-            raise located.wrong(
-                path,
-                f"{len(keys):,} items have this prompt, {self.entries[keys[0]].name} and others; add ids to the rows",
-            )
-        return keys[0] if keys else None
+        return self.by_prompt.get(prompt, ())
 
     def _learn(self, path: Place, located: Located[R], key: int, rows: Sequence[Located[R]] = ()) -> None:
         """Add the fields of a row that its item lacks; raise DataError if fields contradict.
@@ -173,7 +231,7 @@ class KnownItems:
             self.by_prompt.setdefault(row.prompt, []).append(key)
         if entry.id is None and row.id is not None:
             self.by_id[row.id] = key
-        for name in ("id", "prompt", "reference", "group"):
+        for name in ("id", "prompt", "reference", "group", "family"):
             if getattr(entry, name) is None:
                 setattr(entry, name, getattr(row, name))
 
@@ -213,11 +271,16 @@ def _differing(name: str, here: str, there: str, count: int) -> str:
     form = unicodedata.normalize("NFC", here) == unicodedata.normalize("NFC", there)
     notes = [f"{_part(here, start)} here, {_part(there, start)} there"]
     notes += [f"they {UNICODE}"] if form else []
+    notes += [f"they {LINE_ENDS}"] if _one_line_end(here) == _one_line_end(there) else []
     notes += [f"{count} items differ so"] if count > 1 else []
     return (
         f"{'; '.join(notes)}. Correct one of the files, take the field out of one of them, or name "
         f"another column with `map={name}=COLUMN`"
     )
+
+
+def _one_line_end(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _part(text: str, start: int) -> str:
@@ -231,7 +294,8 @@ def _part(text: str, start: int) -> str:
 class Joined:
     """The pool, and the counts of what a partial join left out, in words (empty: nothing).
 
-    `beyond` are rows, in words, of items that an items file with all others does not ask for. `scores` are those of
+    `beyond` are rows, in words, that nobody asks for: of items that an items file with all others does not have, and
+    further outputs to an item of which another file has fewer. `scores` are those of
     finished runs; empty where outputs are judged.
     """
 
@@ -277,6 +341,7 @@ def join(
     """
     names = name_apart([(file.system, file.path) for file in outputs])
     known, answers = _matched(outputs, items, items_path)
+    further = _without_counterpart(names, known, answers)
     left_out = _left_out(names, known, answers, outputs)
     matched = [key for key in known.entries if all(key in found for found in answers)]
     if not known.texts and not matched:
@@ -301,6 +366,12 @@ def join(
         items=tuple(known.item(key) for key in matched),
         systems=names,
         outputs=tuple(tuple(found[key].output for key in matched) for found in answers),
+        ends={
+            (system, position): found[key].ended
+            for system, found in enumerate(answers)
+            for position, key in enumerate(matched)
+            if found[key].ended is not OutputEnd.WHOLE
+        },
     )
     scores = {
         (item.id, system): score
@@ -308,7 +379,8 @@ def join(
         for system, found in zip(names, answers, strict=True)
         if (score := found[key].score) is not None
     }
-    return Joined(pool, left_out, "" if left_out else ", ".join(_first(_strange(known.strangers))), scores)
+    beyond = [*([] if left_out else _strange(known.strangers)), *further]
+    return Joined(pool, left_out, ", ".join(_first(beyond)), scores)
 
 
 def _matched(
@@ -321,13 +393,30 @@ def _matched(
     return known, [known.match(file) for file in outputs]
 
 
+def _without_counterpart(names: Sequence[str], known: KnownItems, answers: Sequence[dict[int, OutputRow]]) -> list[str]:
+    """Take out the samples that not every file has; say how many there are of each."""
+    spare = [key for key in sorted(known.spare) if not all(key in found for found in answers)]
+    said = []
+    for name, found in zip(names, answers, strict=True):
+        if own := [key for key in spare if found.pop(key, None) is not None]:
+            many = f"{len(own):,} further outputs" if len(own) > 1 else "1 further output"
+            said.append(f"{many} of {name} without a counterpart{_examples(known, own)}")
+    for key in spare:
+        del known.entries[key]
+    return said
+
+
 def _form(known: KnownItems, matched: Sequence[int]) -> str:
-    """A sentence on what was not matched only because of its Unicode normalization, or ""."""
+    """A sentence on what was not matched only because of its Unicode normalization or line ends, or ""."""
     left = known.entries.keys() - set(matched)
     names = [known.entries[key].id or known.entries[key].prompt or "" for key in left]
     forms = Counter(unicodedata.normalize("NFC", name) for name in {*names, *chain(*known.strangers.values())})
     apart = sum(count for count in forms.values() if count > 1)
-    return f" {apart} of these ids and prompts {UNICODE}: write all files in one form." if apart else ""
+    if apart:
+        return f" {apart} of these ids and prompts {UNICODE}: write all files in one form."
+    ends = Counter(map(_one_line_end, {*names, *chain(*known.strangers.values())}))
+    apart = sum(count for count in ends.values() if count > 1)
+    return f" {apart} of these ids and prompts {LINE_ENDS}: write all files with one of them." if apart else ""
 
 
 def _left_out(

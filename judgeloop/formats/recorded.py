@@ -1,7 +1,7 @@
 """Reads the scores that a finished run recorded, one for each item; `join.py` joins two such runs.
 
-A file with several scorers or epochs is refused with the choice to make, as is a score outside [0, 1]. Outputs may be
-missing.
+A file with several scorers is refused with the choice to make, as is a score outside [0, 1]. Outputs may be missing. Of
+a log that repeats its items, each has the mean of its epochs, unless one is chosen.
 """
 
 import math
@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Any
 
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, along_paths, candidates_of, found_text
+from judgeloop.formats.columns import FAMILY, MODEL, OUTPUT, Map, RowReader, along_paths, candidates_of, found_text
 from judgeloop.formats.rows import MEAN, NO_MAP, Located, OutputRow, Outputs, at, one_epoch, stem
-from judgeloop.formats.tables import Row, Source, Table
+from judgeloop.formats.tables import Row, Source, Table, says_nothing
 
 LOOKED_AT = 100  # rows of a file that are looked at for the names of its scores
 
@@ -44,11 +44,12 @@ def read_recorded(
     the system's name, by default that in the rows.
 
     Raises:
-        DataError: there are no scores, or several scorers or epochs of which none is chosen, or a
-            score is not in [0, 1], or an item appears twice.
+        DataError: there are no scores, or several scorers of which none is chosen, or a score is not in [0, 1], or an
+            item appears twice.
     """
     table = table_of(source)
     rows = list(along_paths(table.rows if epoch == MEAN else one_epoch(table, epoch), mapped))
+    means = epoch == MEAN or (epoch is None and any(row.epoch > 1 for row in rows))
     scores = [scores_of(row, scorer) for row in rows]
     scorer = _only_scorer(table, scores, scorer, rows)
     by_item: dict[object, list[Located[OutputRow]]] = {}
@@ -57,7 +58,8 @@ def read_recorded(
         reader = RowReader(table, row, candidates_of(row.fields, mapped))
         score = _number(table, row, scorer, values.get(scorer))
         item, model, output = reader.item(), reader.text(MODEL), reader.text(OUTPUT) or ""
-        located = Located(row.line, OutputRow(*item, model, output, score), table.unit)
+        found = OutputRow(*item, model, output, score, family=reader.text(FAMILY))
+        located = Located(row.line, found, table.unit)
         if model:
             models[model] = None
         if len(models) > 1:
@@ -67,7 +69,7 @@ def read_recorded(
             )
         key = located.row.id or located.row.prompt or object()  # `join.py` refuses a row without both
         same = by_item.setdefault(key, [])
-        if same and epoch != MEAN:
+        if same and not means:
             raise located.wrong(
                 table.place,
                 f"the item {key!r:.60} appears twice, first {at(same[0].line, same[0].unit)}; take one of the rows "
@@ -104,7 +106,7 @@ def _only_scorer(table: Table, scores: Iterable[dict[str, object]], chosen: str,
 
 def _number(table: Table, row: Row, scorer: str, value: object) -> float | None:
     """A score in [0, 1]; None if it is absent."""
-    if value is None or value == "" or value != value:  # noqa: PLR0124 - NaN: Inspect's unscored
+    if says_nothing(value):  # NaN: Inspect's unscored
         return None
     try:
         number = float(value)  # type: ignore[arg-type]  # what is no number raises

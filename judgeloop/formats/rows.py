@@ -2,24 +2,27 @@
 
 `read_outputs` and `read_items` take a file of any format, or rows in memory. Columns are found as
 `columns.py` says; a `messages` list becomes the text of the conversation; of a log that repeats its
-items, one epoch is kept. `join.py` joins the files.
+items, all epochs are read as samples, unless one is chosen. `join.py` joins the files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from judgeloop.core.ends import OutputEnd, ended
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import (
+    FAMILY,
     FIELDS,
     MODEL,
     OUTPUT,
     PROMPT,
     Candidates,
     Map,
+    MissingFieldError,
     RowReader,
     along_paths,
     candidates_of,
@@ -27,19 +30,22 @@ from judgeloop.formats.columns import (
     guesses_of,
     is_plain,
     mended,
+    normal,
     once,
 )
 from judgeloop.formats.tables import Place, Row, Source, Table
 
 MEAN = "mean"  # of recorded scores; texts have no mean
 NO_MAP: Map = ()
+FINISH_REASON = "finish_reason"  # the column that says how an output ended
+ENDS = {FINISH_REASON, "stop_reason", "finishreason", "stopreason", "done_reason"}
 
 
 def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:
-    """Yield the rows of one epoch; without `epoch`, the rows must all be of one.
+    """Yield the rows of one epoch; without `epoch`, those of all.
 
     Raises:
-        DataError: the rows are of several epochs and none is chosen, or none is of the chosen one.
+        DataError: no row is of the chosen one.
         InputError: a mean is asked for.
     """
     if epoch == MEAN:
@@ -48,16 +54,7 @@ def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:
         )
     seen: set[int] = set()
     for row in table.rows:
-        if epoch is None and not row.epoch:
-            yield row
-            continue
         seen.add(row.epoch)
-        if epoch is None and len(seen) > 1:
-            raise table.wrong(
-                f"the log repeats its items: epochs {' and '.join(map(str, sorted(seen)))}; take one "
-                "with `epoch=1`, or compare the means of recorded scores with `epoch=mean`",
-                row.line,
-            )
         if epoch is None or row.epoch in {0, int(epoch)}:
             yield row
     if epoch is not None and not seen & {0, int(epoch)}:
@@ -73,15 +70,17 @@ class ItemRow:
     prompt: str | None = None
     reference: str | None = None
     group: str | None = None
+    family: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class OutputRow(ItemRow):
-    """A row of an output file: a system's output on an item, and the recorded score that is compared, if any."""
+    """A row of an output file: a system's output on an item, how it ended, and the recorded score that is compared."""
 
     model: str | None = None
     output: str = ""
     score: float | None = None
+    ended: OutputEnd = OutputEnd.WHOLE
 
 
 R = TypeVar("R", bound=ItemRow)
@@ -108,6 +107,7 @@ class Outputs:
     - `failed`: the number of rows without an output, or without a score, which were left out.
     - `guesses`: the fields whose column was guessed, each with that column.
     - `scorer`: whose recorded scores the rows have (`recorded.py`); empty where outputs are judged.
+    - `repeats`: whether the file says that it repeats its items: equal rows about one are then no copies.
     """
 
     path: Place
@@ -117,6 +117,7 @@ class Outputs:
     failed: int = 0
     guesses: tuple[tuple[str, str], ...] = ()
     scorer: str = ""
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,19 +147,23 @@ def read_outputs(
 
     The system's name is `name`, else that in the rows, else the name of the file. A row without an
     output, because the system failed, is refused, or left out with `allow_failed`. Of a log that
-    repeats its items, the rows of the one `epoch` are taken.
+    repeats its items, the rows of the one `epoch` are taken, or all.
 
     Raises:
         DataError: a row is wrong, has no output, or names another system than the rows before it.
     """
     table = table_of(source)
     found: list[Located[OutputRow]] = []
-    seen, failed, systems = _Seen(mapped), 0, dict[str, int]()
+    seen, failed, systems, repeats = _Seen(mapped), 0, dict[str, int](), False
     every = along_paths(one_epoch(table, epoch), mapped)
     for row in every:
-        candidates, plain = seen.of(row)
+        candidates, plain, end = seen.of(row)
+        repeats = repeats or row.epoch > 1
         parsed = _plain(row.fields) if plain and not row.failed else None
+        how = ended(row.fields[end]) if end else row.ended
         why = _why_failed(row, candidates) if parsed is None else ""
+        if how is OutputEnd.FAILED and not why:
+            why = f"it was {how.said}"
         if why and not allow_failed:
             count = 1 + _count_failed(every, seen)
             others = f"; {count} {table.unit}s have none" if count > 1 else ""
@@ -170,7 +175,12 @@ def read_outputs(
             failed += 1
             continue
         if parsed is None:
-            parsed = _parsed(RowReader(table, row, candidates))
+            try:
+                parsed = _parsed(RowReader(table, row, candidates))
+            except MissingFieldError as error:
+                raise error.knowing(every, mapped) from None
+        if how is not OutputEnd.WHOLE:
+            parsed = replace(parsed, ended=how)
         found.append(Located(row.line, parsed, table.unit))
         if parsed.model:
             systems.setdefault(parsed.model, row.line)
@@ -182,7 +192,7 @@ def read_outputs(
                 systems[other],
             )
     system = name or next(iter(systems), None) or stem(table.place)
-    return Outputs(table.place, system, tuple(found), seen.columns, failed, seen.guesses)
+    return Outputs(table.place, system, tuple(found), seen.columns, failed, seen.guesses, repeats=repeats)
 
 
 def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
@@ -195,11 +205,12 @@ def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
     found, seen = [], _Seen(mapped)
     turns: dict[str, Sequence[tuple[str, str]]] = {}
     told: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
-    for row in along_paths(table.rows, mapped):
+    every = along_paths(table.rows, mapped)
+    for row in every:
         reader = RowReader(table, row, seen.of(row)[0])
-        item = ItemRow(*reader.item())
+        item = ItemRow(*reader.item(), family=once(reader.text(FAMILY)))
         if item.prompt is None:
-            raise reader.missing(PROMPT)
+            raise reader.missing(PROMPT).knowing(every, mapped)
         found.append(Located(row.line, item, table.unit))
         if said := reader.turns():
             turns[item.prompt] = said
@@ -219,7 +230,8 @@ def parse_output(table: Table, row: Row) -> OutputRow:
 
 def _parsed(reader: RowReader) -> OutputRow:
     output = reader.output()  # first: it finds the answer at the end of messages
-    return OutputRow(*reader.item(), model=once(reader.text(MODEL)), output=output)
+    item, family = reader.item(), once(reader.text(FAMILY))
+    return OutputRow(*item, model=once(reader.text(MODEL)), output=output, family=family)
 
 
 def _plain(fields: dict[str, Any]) -> OutputRow | None:
@@ -233,10 +245,11 @@ def _plain(fields: dict[str, Any]) -> OutputRow | None:
             continue
         if type(text) is not str or mended(text) is not text:
             return None
-    id_, prompt, reference, group, model, output = texts
+    id_, prompt, reference, group, family, model, output = texts
     if output is None:
         return None
-    return OutputRow(id_ or None, prompt or None, reference or None, once(group), once(model), output)
+    item = id_ or None, prompt or None, reference or None, once(group)
+    return OutputRow(*item, once(model), output, family=once(family))
 
 
 def at(line: int, unit: str) -> str:
@@ -259,17 +272,18 @@ def stem(path: object) -> str:
 
 @dataclass(slots=True)
 class _Seen:
-    """The columns seen so far: which may hold what, and whether such rows are plain."""
+    """The columns seen so far: which may hold what, whether such rows are plain, and which says how an output ended."""
 
     mapped: Map
-    by_names: dict[tuple[str, ...], tuple[Candidates, bool]] = field(default_factory=dict)
+    by_names: dict[tuple[str, ...], tuple[Candidates, bool, str | None]] = field(default_factory=dict)
 
-    def of(self, row: Row) -> tuple[Candidates, bool]:
+    def of(self, row: Row) -> tuple[Candidates, bool, str | None]:
         names = tuple(row.fields)
         known = self.by_names.get(names)
         if known is None:
             candidates = candidates_of(names, self.mapped)
-            known = self.by_names[names] = (candidates, is_plain(candidates))
+            end = next((name for name in names if normal(name) in ENDS), None)
+            known = self.by_names[names] = (candidates, is_plain(candidates), end)
         return known
 
     @property
@@ -280,7 +294,7 @@ class _Seen:
     @property
     def guesses(self) -> tuple[tuple[str, str], ...]:
         """The guesses for all rows, in the order of appearance."""
-        every = (guesses_of(candidates) for candidates, _ in self.by_names.values())
+        every = (guesses_of(candidates) for candidates, *_ in self.by_names.values())
         return tuple(dict.fromkeys(guess for guesses in every for guess in guesses))
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import DataError, InputError, NoFileError, did_you_mean
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ MOST_BYTES = 1 << 30  # of a file as it is read, and when decompressed
 EXPANDED, ALWAYS_BYTES = 50, 1 << 26
 DEVICES = ("/dev/", "/proc/")  # what a shell puts in the place of a pipe
 LONGEST_SHOWN = 60
+NOTHING = {"", "nan", "null", "none", "na", "n/a", "<na>", "nil", "-"}
 UNTERMINATED = "Unterminated string"  # how Python's reader of JSON names it
 CUT = "; the file seems to be cut off: write it again, or delete what is incomplete at its end"
 _LIST_NEXT = re.compile(r"\n\s*\[")
@@ -49,7 +51,8 @@ class Row:
     """The fields of a row and the line on which it begins.
 
     `failed` says why the system gave no output; empty if it gave one. `epoch` counts the times that
-    a log repeats an item, from 1; 0 if the format has none. `scores` are recorded scores by scorer.
+    a log repeats an item, from 1; 0 if the format has none. `scores` are recorded scores by scorer. `ended` says how
+    the output ended, as far as the format says it.
     """
 
     line: int
@@ -57,6 +60,7 @@ class Row:
     failed: str = ""
     epoch: int = 0
     scores: Mapping[str, object] | None = None
+    ended: OutputEnd = OutputEnd.WHOLE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +119,13 @@ def read_bytes(path: Path) -> bytes:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
     return content
+
+
+def check_exists(paths: Iterable[Path]) -> None:
+    """Refuse the first path at which there is nothing."""
+    for path in paths:
+        if not path.exists():
+            raise no_such_file(path)
 
 
 def no_such_file(path: Path) -> NoFileError:
@@ -216,6 +227,13 @@ def form_of(text: str) -> str:
         return LINES if listed else ARRAY
     delimiter = _delimiter_of(text)
     return TABLES.get(delimiter, f"CSV with `{delimiter}`")
+
+
+def says_nothing(value: object) -> bool:
+    """Whether a value stands for none in a column of numbers: null, NaN, or how programs write these as text."""
+    if isinstance(value, str):
+        return value.strip().casefold() in NOTHING
+    return value is None or value != value  # noqa: PLR0124 - NaN
 
 
 def parse_row(path: Path, row: Row, model: type[M]) -> M:

@@ -1,9 +1,10 @@
 """Recorded verdicts in memory, from items and systems to scores; reads them from tables.
 
 The columns are `item_id, model, score` or `item_id, model_a, model_b, score`, with an optional
-`cost_usd`. An empty score is an abstention. Two logs of other tools are read as such tables: AlpacaEval's
-`annotations.json`, and MT-Bench's judgments (FastChat), of pairs or of single answers. The replay
-judge (`judges/recorded.py`) interprets the scores.
+`cost_usd`; capital letters, spaces and hyphens do not matter, as in files of outputs. An empty score is an abstention.
+The score of a pair may be a vote in words, also in a column `winner`, as in tables of FastChat and Chatbot Arena.
+Three logs of other tools are read as such tables: AlpacaEval's `annotations.json`, MT-Bench's judgments (FastChat), of
+pairs or of single answers, and Arena-Hard's judgments. The replay judge (`judges/recorded.py`) interprets the scores.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,15 +23,38 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import to_pico
+from judgeloop.formats.columns import GUESSES, ID, KNOWN, MODEL, normal
+from judgeloop.formats.harnesses import ANNOTATION, BATTLES, JUDGMENT
 from judgeloop.formats.join import Joined, id_of
-from judgeloop.formats.tables import Fields, Row, parse_row, read_bytes, read_rows
+from judgeloop.formats.source import within
+from judgeloop.formats.tables import Fields, Row, parse_row, read_bytes, read_rows, says_nothing
 
 PAIR_KEY_LENGTH = 3  # item, first system, second system
-# What the rows of AlpacaEval and of MT-Bench have, how MT-Bench names who won, and its scores.
-ANNOTATION = {"instruction", "generator_1", "generator_2", "preference"}
-JUDGMENT = {"question_id", "turn", "judge"}
-WINS = {"model_1": 1.0, "tie": 0.5, "model_2": 0.0}  # an error is no verdict
+# How MT-Bench names who won: an error is no verdict.
+WINS = {"model_1": 1.0, "tie": 0.5, "model_2": 0.0}
 LOWEST, HIGHEST = 1, 10  # of MT-Bench's scores
+# What Arena-Hard's judges say of the answers A and B, as the score of A, and how often it counts.
+GAMES = {
+    "A>>B": (1.0, 3), "A>B": (1.0, 1), "A=B": (0.5, 1), "B=A": (0.5, 1), "B>A": (0.0, 1), "A<B": (0.0, 1), "B>>A": (0.0, 3),
+    "A<<B": (0.0, 3), "B<<A": (1.0, 3), "B<A": (1.0, 1),
+}  # fmt: skip
+# Our own names of columns, each with what others call it.
+COLUMNS = {
+    "item_id": ("item_id", *KNOWN[ID], *GUESSES[ID], "item"),
+    "model": (*KNOWN[MODEL], *GUESSES[MODEL], "system"),
+    "model_a": ("model_a", "model_1", "system_a"),
+    "model_b": ("model_b", "model_2", "system_b"),
+    "score": ("score", "winner", "vote", "verdict", "label", "preference"),
+    "cost_usd": ("cost_usd",),
+}
+# Votes in words, as the score of the first of two.
+VOTES = {
+    **dict.fromkeys(("model_a", "a", "model_1", "system_a", "left"), 1.0),
+    **dict.fromkeys(("tie", "ties", "draw", "equal", "both", "neither", "bothbad", "both_bad", "tie_(bothbad)"), 0.5),
+    **dict.fromkeys(("tie_(both_bad)", "tie_(bothgood)", "both_good", "bothgood"), 0.5),
+    **dict.fromkeys(("model_b", "b", "model_2", "system_b", "right"), 0.0),
+}
+ONE_HOT = {"winner_model_a": 1.0, "winner_tie": 0.5, "winner_model_b": 0.0}  # of a table of Chatbot Arena
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
@@ -81,7 +105,7 @@ class VerdictTable:
 
 
 def _finite_or_absent(value: object) -> float | None:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if says_nothing(value):
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
@@ -161,7 +185,7 @@ def with_verdicts(joined: Joined, paths: Iterable[Path]) -> Joined:
         if lacking := len(pool) and len(joined.pool) - len(pool):
             found = [joined.left_out] if joined.left_out else []
             said = ", ".join([*found, f"{lacking:,} without a verdict in {path}"])
-            joined = Joined(pool, said, joined.beyond)
+            joined = replace(joined, pool=pool, left_out=said)
     return joined
 
 
@@ -171,7 +195,41 @@ def verdict_rows(rows: Iterable[Row]) -> Iterator[Row]:
     names = set(every[0].fields) if every else set()
     if names >= ANNOTATION:
         return (Row(row.line, _annotation(row.fields)) for row in every)
-    return _judgments(every) if names >= JUDGMENT else iter(every)
+    if names >= BATTLES:
+        return (Row(row.line, _battle(row.fields)) for row in every)
+    # Tables of Chatbot Arena have these columns, too, with the winner of each row.
+    if names >= JUDGMENT and "winner" not in names:
+        return _judgments(every)
+    return (Row(row.line, row.fields | _as_own(row.fields)) for row in every)
+
+
+def _as_own(fields: Fields) -> Fields:
+    """The fields of a table under our own names, with the vote in words as a score."""
+    given = {normal(name): value for name, value in reversed(fields.items())}
+    found = {
+        own: given[name] for own, names in COLUMNS.items() if (name := next(filter(given.__contains__, names), ""))
+    }
+    if {"model_a", "model_b"} <= set(found):
+        if ONE_HOT.keys() <= given.keys():
+            found["score"] = next((score for name, score in ONE_HOT.items() if str(given[name]) in {"1", "1.0"}), None)
+        vote = found.get("score")
+        if isinstance(vote, str):
+            first = {str(found["model_b"]): 0.0, str(found["model_a"]): 1.0}  # the winner by its name
+            found["score"] = first.get(vote, VOTES.get(normal(vote), vote))
+    return found
+
+
+def _battle(fields: Fields) -> Fields:
+    """The verdict of Arena-Hard's judge: in the first game the baseline is A, in the second the model."""
+    games = fields.get("games")
+    said = [str(within(game, "score")) for game in games] if isinstance(games, list) else []
+    known = [GAMES[one] for one in said if one in GAMES]
+    score = None
+    if len(known) == len(said) == len(("baseline first", "model first")):
+        (first, often), (second, times) = known
+        score = ((1 - first) * often + second * times) / (often + times)
+    names = {"item_id": fields.get("uid"), "model_a": fields.get("model"), "model_b": fields.get("baseline")}
+    return {**names, "score": score}
 
 
 def _annotation(fields: Fields) -> Fields:

@@ -42,7 +42,7 @@ class JudgeOptions(ChatOptions):
 
     Beside those of a chat model:
 
-    - `template`: the prompt, for chat models.
+    - `template`: the prompt, for chat models. `deciding`: that for decision models; None for the usual one.
     - `names`: the names of servers, by the judge as typed; `server` is that of this judge's.
     - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
     - `against`: the system that all others are compared with; None if there is no such system.
@@ -51,6 +51,7 @@ class JudgeOptions(ChatOptions):
     """
 
     template: Template
+    deciding: Template | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     tie_margin: float = 0.0
     against: str | None = None

@@ -1,6 +1,6 @@
 """The catalogue of judges: a row per kind, with its factory, its needs and its forms of reply.
 
-The chat models are those of `providers/catalogue.py`. Settings, help, checks and documentation read this table. It
+The models are those of `providers/catalogue.py`. Settings, help, checks and documentation read this table. It
 imports nothing heavy: a row's function imports a judge's file when the judge is created.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgeloop.core.errors import InputError, did_you_mean, nearest_to
-from judgeloop.providers.catalogue import PROVIDERS, ProviderRow
+from judgeloop.providers.catalogue import DECIDERS, DECISION, PROVIDERS, ProviderRow
 
 if TYPE_CHECKING:
     from judgeloop.core.protocols import Judge
@@ -51,6 +51,11 @@ class JudgeRow:
     models: tuple[str, ...] = ()
 
     @property
+    def decides(self) -> bool:
+        """True of decision models, which write no text."""
+        return self.verdicts == (DECISION,)
+
+    @property
     def form(self) -> str:
         """The name with its placeholder, such as `openai/MODEL`, for help and messages."""
         return f"{self.kind}{self.mark}{self.rest}"
@@ -61,6 +66,15 @@ def _chat(provider: ProviderRow) -> Callable[[str, JudgeOptions], Judge]:
         from judgeloop.judges.chat import chat_judge
 
         return chat_judge(provider.chat(), model, options)
+
+    return make
+
+
+def _decision(provider: ProviderRow) -> Callable[[str, JudgeOptions], Judge]:
+    def make(model: str, options: JudgeOptions) -> Judge:
+        from judgeloop.judges.decisions import decision_judge
+
+        return decision_judge(provider.chat(), model, options)
 
     return make
 
@@ -115,6 +129,19 @@ JUDGES: tuple[JudgeRow, ...] = (
         )
         for one in PROVIDERS
     ),
+    *(
+        JudgeRow(
+            one.name,
+            "/",
+            one.rest,
+            _decision(one),
+            one.forms,
+            remote=True,
+            models=one.models,
+            reads=frozenset({"prompt", "rubric"}),
+        )
+        for one in DECIDERS
+    ),
     JudgeRow("metric", ":", "NAME", _metric),
     JudgeRow("recorded", ":", "NAME", _recorded, alone=True),
     JudgeRow("replay", ":", "FILE", _replay, reads_file=True),
@@ -149,12 +176,15 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
 
         if not is_price_file(options.price):
             price_from_text(options.price)  # a wrong price is an error even if the judge is free
-    if row.verdicts and options.verdict not in row.verdicts:
+    writes = bool(row.verdicts) and not row.decides  # a decision model answers in its own form whatever others do
+    if writes and options.verdict not in row.verdicts:
+        decider = {"openai": "openai-decisions", "vllm": "systemone"}.get(row.kind)
+        hint = f" (did you mean {decider}/{rest}?)" if decider and options.verdict == DECISION else ""
         raise InputError(
-            f"`verdict={options.verdict}`: {row.form} does not support this form of reply; "
+            f"`verdict={options.verdict}`: {row.form} does not support this form of reply{hint}; "
             f"expected {' or '.join(row.verdicts)}"
         )
-    if options.lenient and row.verdicts and options.verdict == "logprob":
+    if options.lenient and writes and options.verdict == "logprob":
         raise InputError(
             "`lenient_replies`: with `verdict=logprob` a verdict is read from probabilities, not "
             "from text; leave one of the two out"
@@ -180,6 +210,9 @@ def parse_spec(spec: str) -> tuple[JudgeRow, str]:
     at = min((spec.index(mark) for mark in ":/" if mark in spec), default=len(spec))
     kind, separator, rest = spec[:at], spec[at : at + 1], spec[at + 1 :]
     row = next((row for row in JUDGES if row.kind == kind), None)
+    if kind == "openai" and rest.startswith("decisions:"):  # as promptfoo names them
+        meant = rest.removeprefix("decisions:")
+        raise InputError(f"`judge={spec}`: there is no such judge (did you mean openai-decisions/{meant}?)")
     if separator and not rest and not (row and row.alone):
         raise InputError(f"`judge={spec}`: the name ends after {separator!r}; expected one of {FORMS}")
     if row is None or bool(row.mark) != bool(separator):
@@ -212,6 +245,11 @@ def _meant(spec: str, kind: str) -> str:
 def is_remote(spec: str) -> bool:
     """Whether `spec` names a judge that is asked over a network, and may cost money."""
     return any(row.remote and row.kind == re.split("[:/]", spec)[0] for row in JUDGES)
+
+
+def is_decision(spec: object) -> bool:
+    """Whether `spec` names a decision model."""
+    return isinstance(spec, str) and any(row.decides and row.kind == re.split("[:/]", spec)[0] for row in JUDGES)
 
 
 def is_recorded(spec: object) -> bool:

@@ -1,4 +1,4 @@
-"""A judge that is a chat model: identity, prompt and form of a verdict, and how it is read.
+"""A judge that is a model, and one that is a chat model: identity, prompt and form of a verdict, and how it is read.
 
 `openai/MODEL`, `anthropic/MODEL` and `vllm/NAME` are such judges. The model is asked by
 `providers/chat.py`, which also knows its price. Both orders of presentation are in
@@ -6,7 +6,8 @@
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, final
 
@@ -26,47 +27,33 @@ LABEL_TOKENS = {"logprob": 1, "choice": 8}
 LEAST_MASS = 0.5
 
 
-@final
-class ChatJudge(BaseJudge):
-    """A chat model that replies with a verdict; each call of `judge` sends one HTTP request.
+class ModelJudge(BaseJudge):
+    """A model behind an API; each call of `judge` sends one HTTP request.
 
-    Nothing is sent before the first call of `judge`.
+    Nothing is sent before the first call of `judge`. A subclass adds `identity`, and reads what the model said.
     """
 
-    def __init__(self, chat: Chat[Any], template: Template, *, lenient: bool = False) -> None:
-        """Ask `chat` with `template`; `lenient` allows thoughts before the answer and a fence."""
+    def __init__(self, chat: Chat[Any], template: Template) -> None:
+        """Ask `chat` with `template`."""
         self.chat = chat
-        assert chat.spec.form is not None, "a verdict has a form"
-        self._form = chat.spec.form
+        self.template = template
         self.price = chat.spec.price
         self.priced = self.price is not None
-        self._template = template
-        self._lenient = lenient
 
-    @cached_property
+    @property
+    @abstractmethod
     def identity(self) -> JudgeIdentity:
         """The model, and everything else that can change a verdict."""
-        spec = self.chat.spec
-        return JudgeIdentity(
-            provider=self.chat.provider.name,
-            model=spec.model,
-            parameters={
-                **spec.endpoint.identity,
-                "prompt": self._template.digest,
-                "schema": digest(self._template.schema),
-                "parser": str(parsing.PARSER_VERSION),
-                # Without the thinking tokens: an answer is the same under a higher limit.
-                "max_output_tokens": str(spec.max_output_tokens),
-                "by": self._form.by,
-                **({} if spec.effort is None else {"effort": spec.effort}),
-                **({"lenient": str(parsing.LENIENT_VERSION)} if self._lenient else {}),
-            },
-        )
 
     @property
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
         return self.chat.tier_note
+
+    @property
+    def price_note(self) -> str:
+        """What the server calls the model that has the user's price, in a sentence; empty if it says nothing new."""
+        return self.chat.price_note
 
     def quote(self, call: Call) -> Quote:
         """The worst case: a token per byte of input, and the limit of output tokens."""
@@ -98,13 +85,56 @@ class ChatJudge(BaseJudge):
         self.chat.make_ready(calls)
 
     def _messages(self, call: Call) -> list[tuple[str, str]]:
-        return list(zip(("system", "user"), self._template.render(call), strict=True))
+        return list(zip(("system", "user"), self.template.render(call), strict=True))
+
+    @abstractmethod
+    def _answer(self, said: Said) -> Answer:
+        """The verdict in what the model said."""
+
+
+@final
+class ChatJudge(ModelJudge):
+    """A chat model that replies with a verdict."""
+
+    def __init__(self, chat: Chat[Any], template: Template, *, lenient: bool = False) -> None:
+        """`lenient` allows thoughts before the answer and a fence."""
+        super().__init__(chat, template)
+        assert chat.spec.form is not None, "a verdict has a form"
+        self._form = chat.spec.form
+        self._lenient = lenient
+
+    @cached_property
+    def identity(self) -> JudgeIdentity:
+        """The model, and everything else that can change a verdict."""
+        spec = self.chat.spec
+        return JudgeIdentity(
+            provider=self.chat.provider.name,
+            model=spec.model,
+            parameters={
+                **spec.endpoint.identity,
+                "prompt": self.template.digest,
+                "schema": digest(self.template.schema),
+                "parser": str(parsing.PARSER_VERSION),
+                # Without the thinking tokens: an answer is the same under a higher limit.
+                "max_output_tokens": str(spec.max_output_tokens),
+                "by": self._form.by,
+                **({} if spec.effort is None else {"effort": spec.effort}),
+                **({"lenient": str(parsing.LENIENT_VERSION)} if self._lenient else {}),
+            },
+        )
 
     def _answer(self, said: Said) -> Answer:
-        labels, by = self._template.labels, self._form.by
+        labels, by = self.template.labels, self._form.by
         if by == "logprob":
             return verdict_from_probabilities(said, labels)
-        in_json = partial(parsing.parse_verdict, field=self._template.answer)
+        in_json: Callable[..., Answer] = partial(parsing.parse_verdict, field=self.template.answer)
+        if self.template.criteria is not None:
+            in_json = partial(
+                parsing.parse_criteria,
+                field=self.template.answer,
+                criteria=self.template.criteria,
+                rates=self.template.rates,
+            )
         read = parsing.parse_label if by == "choice" else in_json
         return parsing.read_reply(
             said.text,
@@ -129,9 +159,14 @@ def verdict_from_probabilities(said: Said, labels: Mapping[str, float]) -> Answe
             mass[token.strip()] += math.exp(min(0.0, logprob))
     total = sum(mass.values())
     if total < LEAST_MASS:
-        return Abstention(f"the labels are unlikely first tokens (their probabilities add up to {total:.2f})")
+        return unlikely(total)
     score = sum(labels[label] * share for label, share in mass.items()) / total
     return Verdict(min(1.0, max(0.0, score)), reason=f"probabilities of the labels add up to {total:.3f}")
+
+
+def unlikely(mass: float) -> Abstention:
+    """That a model would rather have said something else than one of the labels."""
+    return Abstention(f"the labels are unlikely first tokens (their probabilities add up to {mass:.2f})")
 
 
 def form_of(template: Template, by: str) -> Form:

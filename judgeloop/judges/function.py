@@ -1,5 +1,7 @@
 """A judge that is a function of the user's, sync or async: `python:MODULE:FUNCTION`, or passed in.
 
+`python:MODULE:CLASS` is a judge of a class of the user's (`protocols.Judge`), made without arguments.
+
 For a comparison the function returns "A", "B", "tie" or a score from 0 to 1, for a rating a score,
 and None for no verdict. What it returns is checked. The cost of a call is not known and counts as
 zero. A name loads the user's code, so it needs `--allow-plugins`.
@@ -13,11 +15,11 @@ one, and is asked anew.
 import functools
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import final
+from typing import Any, final
 
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
-from judgeloop.core.protocols import Questions
+from judgeloop.core.protocols import Judge, Questions
 from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.providers import user_code
 
@@ -122,10 +124,30 @@ def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
     return records.Abstention(f"the function returned {repr(returned)[:60]}; expected {expected} or None")
 
 
-def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
-    """Create the judge `python:MODULE:FUNCTION`; raises as `load_function` does."""
+def make_judge(spec: str, options: JudgeOptions) -> Judge:
+    """Create the judge `python:MODULE:FUNCTION`, or that of a class; raises as `load_function` does."""
     setting = f"judge=python:{spec}"
-    return PluginJudge(spec, user_code.load_function(spec, setting, allowed=options.allow_plugins))
+    found = user_code.load_function(spec, setting, allowed=options.allow_plugins)
+    return _of_class(found, setting) if isinstance(found, type) else PluginJudge(spec, found)
+
+
+def _of_class(kind: type[Any], setting: str) -> Judge:
+    """The judge that a class makes without arguments.
+
+    Raises:
+        InputError: it makes none; the message says what it lacks.
+    """
+    try:
+        made = kind()
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
+        raise InputError(f"`{setting}`: {kind.__name__}() raised {type(error).__name__}: {error}") from error
+    if not isinstance(made, Judge):
+        lacking = [name for name in vars(Judge) if not name.startswith("_") and not hasattr(made, name)]
+        raise InputError(
+            f"`{setting}`: expected a function, or a class of judges, such as one derived from "
+            f"judgeloop.parts.BaseJudge; {kind.__name__} lacks {', '.join(sorted(lacking))}"
+        )
+    return made
 
 
 def function_judge(function: user_code.Plugin, *, version: str | None = None, name: str | None = None) -> PluginJudge:

@@ -15,12 +15,14 @@ missing, because the chat templates of some models hold it.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from judgeloop.core.records import Abstention, Answer, Verdict
+from judgeloop.core.records import FIRST, NEITHER, SECOND, TIE, Abstention, Answer, Verdict
+from judgeloop.judges.criteria import OVERALL, Criteria
 
+CHOSEN = {1.0: FIRST, 0.0: SECOND, TIE: NEITHER}  # of two answers, by a label's score
 # Part of every verdict's key. Raise it when the same text could give another verdict.
 PARSER_VERSION = 1
 LONGEST_REPLY = 64 * 1024  # characters
@@ -42,11 +44,13 @@ _BEGINS_AN_ANSWER = ("{", FENCE)
 Read = Callable[[str], Answer]
 
 
-def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner") -> Answer:
+def parse_verdict(
+    text: str, labels: Mapping[str, float], field: str = "winner", beside: Sequence[str] = (), *, whole: bool = True
+) -> Answer:
     """The verdict in `text`, or an abstention that says what is wrong.
 
-    `text` is a JSON object with a label in `field` and optionally text in "reason". `labels` maps
-    each allowed label to its score.
+    `text` is a JSON object with a label in `field`, the fields `beside` it, and optionally text in "reason". `labels`
+    maps each allowed label to its score. Without `whole`, `field` is not there, and the verdict is a tie.
 
     >>> parse_verdict('{"reason": "shorter", "winner": "B"}', {"A": 1.0, "B": 0.0, "tie": 0.5})
     Verdict(score=0.0, reason='shorter', flipped=False, votes=(), both=False)
@@ -58,17 +62,44 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
     except (ValueError, RecursionError) as error:
         why = getattr(error, "msg", str(error))[:LONGEST_WHY] or type(error).__name__
         return _unparsable(f"not one JSON object ({why}); it begins {text[:SHOWN]!r}; `verdict` asks for another form")
-    if not isinstance(reply, dict) or not set(reply) <= {"reason", field}:
-        return _unparsable(f"not an object of 'reason' and '{field}'")
+    fields = [*beside, *([field] if whole else [])]
+    if not isinstance(reply, dict) or not set(reply) <= {"reason", *fields} or not set(beside) <= set(reply):
+        return _unparsable(f"not an object of 'reason' and {' and '.join(map(repr, fields))}")
     label = reply.get(field)
-    if not isinstance(label, str) or label not in labels:
+    if whole and (not isinstance(label, str) or label not in labels):
         return _unparsable(f"'{field}' is {str(label)[:SHOWN]!r}, none of {', '.join(labels)}")
     reason = reply.get("reason", "")
     if not isinstance(reason, str):
         return _unparsable("'reason' is not text")
     # JSON allows lone surrogates, but UTF-8 cannot encode them.
     storable = reason[:LONGEST_REASON].encode("utf-8", "replace").decode("utf-8")
-    return Verdict(labels[label], reason=storable)
+    return Verdict(labels[str(label)] if whole else TIE, reason=storable)
+
+
+def parse_criteria(text: str, labels: Mapping[str, float], field: str, criteria: Criteria, *, rates: bool) -> Answer:
+    """The verdict in `text`, a label for each of the criteria, and one for all of them if that decides.
+
+    `text` is a JSON object with an object of labels in "criteria", optionally text in "reason", and a label in `field`
+    unless the weighted sum decides. With `rates`, labels are levels.
+    """
+    head = parse_verdict(text, labels, field, ("criteria",), whole=criteria.decide == OVERALL)
+    if isinstance(head, Abstention):
+        return head
+    found, names = json.loads(text)["criteria"], [one.name for one in criteria.each]
+    if not isinstance(found, dict) or {*found} != {*names}:
+        return _unparsable(f"'criteria' is not an object of {', '.join(names)}")
+    for name, label in found.items():
+        if not isinstance(label, str) or label not in labels:
+            return _unparsable(f"'{name}' is {str(label)[:SHOWN]!r}, none of {', '.join(labels)}")
+    options = labels if rates else {CHOSEN[score]: score for score in labels.values()}
+    ordered = sorted(options.items(), key=lambda option: option[1])
+
+    def shares(label: str) -> dict[str, float]:
+        return {option: float(score == labels[label]) for option, score in ordered}
+
+    overall = shares(json.loads(text)[field]) if criteria.decide == OVERALL else None
+    by_name = {name: shares(found[name]) for name in names}
+    return criteria.verdict(by_name, overall, labels if rates else {}, head.reason)
 
 
 def parse_label(text: str, labels: Mapping[str, float]) -> Answer:

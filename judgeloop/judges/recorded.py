@@ -71,6 +71,7 @@ class ReplayJudge(BaseJudge):
 
     order_matters = False
     blind = False
+    looks_up = True  # which is no attempt at a request
 
     def __init__(self, table: VerdictTable, *, tie_margin: float = 0.0, against: str | None = None) -> None:
         """Create the judge.
@@ -189,6 +190,7 @@ class ScriptedJudge(BaseJudge):
     - `cost_p`: the cost of a call, in picodollars; `worst_p`: its worst case, by default `cost_p`.
     - `delay_s`: returns the seconds to wait before answering a call.
     - `calls`: the calls received, in the order of arrival.
+    - `answers_as`: the model that its replies name, by default the one asked for.
     """
 
     script: Callable[[Call], Answer]
@@ -201,6 +203,7 @@ class ScriptedJudge(BaseJudge):
     by_hand: bool = False
     model: str = "scripted"
     calls: list[Call] = field(default_factory=list)
+    answers_as: str = ""
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -218,4 +221,4 @@ class ScriptedJudge(BaseJudge):
         self.calls.append(call)
         if self.delay_s is not None:
             await asyncio.sleep(self.delay_s(call))
-        return Reply(self.script(call), cost_p=self.cost_p, model=self.model)
+        return Reply(self.script(call), cost_p=self.cost_p, model=self.answers_as or self.model)

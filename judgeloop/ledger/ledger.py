@@ -24,10 +24,10 @@ import os
 import platform
 import time
 import uuid
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar, cast, final
@@ -36,6 +36,7 @@ from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Abstention, Output, Reply, Verdict
+from judgeloop.ledger.answers import checksum, outputs_of, verdicts_of
 from judgeloop.ledger.periods import ends
 from judgeloop.ledger.records import (
     ORIGIN,
@@ -53,6 +54,7 @@ from judgeloop.ledger.schema import TOKENS
 from judgeloop.ledger.writer import Batch, Connection, Found, Statement, Writer
 
 T = TypeVar("T")
+Groups = Sequence[Sequence[Reservation]]  # of calls
 # Another process that looks whether a run is worked on holds its lock for an instant.
 PATIENCE_S = 0.3
 NEVER_SENT = "its process ended before it was sent"
@@ -122,8 +124,8 @@ REMEMBER = f"""INSERT INTO verdicts (attempt, key, score, reason, probabilities,
     SELECT id, key, :score, :reason, :probabilities, :crc FROM attempts WHERE id = :id AND ended = '{End.VERDICT}'
     ON CONFLICT (key) DO NOTHING"""
 # No output is older than its run, wherever the clock was set: a run knows its own by that.
-KEEP_OUTPUT = f"""INSERT INTO outputs (attempt, cost_p, key, text, failed, cut, tokens, seconds, model, created_at, crc)
-    SELECT a.id, a.charged_p, a.key, :text, :failed, :cut, :tokens, :seconds, :model,
+KEEP_OUTPUT = f"""INSERT INTO outputs (attempt, cost_p, key, text, failed, ended, tokens, seconds, model, created_at, crc)
+    SELECT a.id, a.charged_p, a.key, :text, :failed, :ended, :tokens, :seconds, :model,
         greatest(greatest(:now, :since), r.created_at), :crc
     FROM attempts a JOIN runs r ON r.id = a.run WHERE a.id = :id AND a.ended = '{End.OUTPUT}'
     AND NOT EXISTS (SELECT 1 FROM outputs o WHERE o.key = a.key AND o.created_at >= :since)"""
@@ -132,7 +134,7 @@ CLOSE = """UPDATE attempts SET state = :state, ended = :end, charged_p = :cost_p
 DROP = "DELETE FROM attempts WHERE id = :id AND ended IS NULL"
 VERDICTS = """SELECT v.key, v.score, v.reason, v.probabilities, v.crc, a.model, a.ended_at
     FROM verdicts v LEFT JOIN attempts a ON a.id = v.attempt WHERE v.key = ANY(:keys)"""
-OUTPUTS = """SELECT key, text, failed, cut, cost_p, tokens, seconds, model, created_at, crc FROM outputs
+OUTPUTS = """SELECT key, text, failed, ended, cost_p, tokens, seconds, model, created_at, crc FROM outputs
     WHERE key = ANY(:keys) AND created_at >= :since ORDER BY created_at, seq"""
 SUM = "CAST(coalesce(sum({0}) FILTER (WHERE {1}), 0) AS BIGINT)"
 SPENT = f"""SELECT {SUM.format("charged_p", "opener = :opener AND rehearsed = 0")} AS now_p,
@@ -187,6 +189,7 @@ class Ledger:
         What is booked is charged to the budget of every run, and to those named in `charge_to`.
         """
         self._writer, self._opener = writer, uuid.uuid4().hex
+        self.opened_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._names = frozenset(charge_to)
         self._charge_to = "".join(f"\n{name}\n" for name in sorted(self._names))
         self._named = [BUDGETS] if self._names else []
@@ -206,16 +209,17 @@ class Ledger:
         return await self._do(Batch(statements, lambda found: outputs_of(found[0])))
 
     async def reserve(
-        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None, *, instead: Ticket | None = None
+        self, run: str, groups: Groups, budget_p: int | None, *, instead: Ticket | None = None, spare_p: int = 0
     ) -> list[list[Ticket]]:
         """Reserve for `run` the longest prefix of whole `groups` that all its budgets still cover.
 
+        They have to cover `spare_p`, too, which is not reserved.
         They are `budget_p`, its own, and those of the ledger that it is charged to. If any group is
         granted, the reservation `instead`, which was never sent, is given back at the same moment, so
         that no other run gets its money in between.
         """
         rows: list[dict[str, object]] = []
-        upto_p = 0
+        upto_p = spare_p
         for group in groups:
             upto_p += sum(one.cost_p for one in group)
             rows += [
@@ -487,14 +491,9 @@ class Ledger:
             db.execute_all([(KEEP_TEXT, {"digest": digest, "text": text}) for digest, text in result.texts.items()])
             old = db.execute("SELECT headline FROM results WHERE run = :run", {"run": run}).rows
             same = bool(old) and old[0][0] == result.headline
-            write_note(
-                db,
-                run,
-                replace(
-                    note_of(run_row(db, run)), exit_code=result.exit_code, decided=result.decided, tied=result.tied
-                ),
-                kept=int(not same),
-            )
+            ended = {name: getattr(result, name) for name in ("exit_code", "decided", "tied")}
+            note = replace(note_of(run_row(db, run)), **ended)
+            write_note(db, run, note, kept=int(not same), changed=int(result.judge_changed))
             digests = json.dumps(list(result.texts))
             values = {"headline": result.headline, "text": result.text, "document": result.document}
             crcs = {"headline_crc": checksum(result.headline), "crc": checksum(result.text, result.document, digests)}
@@ -602,52 +601,10 @@ def settling(ticket: Ticket, reply: Reply) -> list[Statement]:
         return [(SETTLE, values), (REMEMBER, known | {"crc": crc}), (VERDICTS, under)]
     if isinstance(answer, Output):
         names = ("text", "failed", "tokens", "seconds", "model")
-        known = {name: getattr(answer, name) for name in names} | {"id": ticket.attempt, "cut": int(answer.cut)}
-        known["crc"] = checksum(ticket.key, answer.text, answer.failed, known["cut"])
+        known = {name: getattr(answer, name) for name in names} | {"id": ticket.attempt, "ended": str(answer.ended)}
+        known["crc"] = checksum(ticket.key, answer.text, answer.failed, known["ended"])
         return [(SETTLE, values), (KEEP_OUTPUT, known | under), (OUTPUTS, under)]
     return [(SETTLE, values)]
-
-
-def checksum(*values: object) -> int:
-    """What shows that an answer or a result is as it was written: disks rot, and it is used for months."""
-    return zlib.crc32(json.dumps(values).encode())
-
-
-def changed(what: str, key: str) -> DamagedLedgerError:
-    """The error for what is not as it was written."""
-    return DamagedLedgerError(
-        f"the {what} {key} was changed after it was written, and is not used; restore the ledger from a copy, or name "
-        "another (`ledger`): `judgeloop ledger verify` lists all of them"
-    )
-
-
-def verdicts_of(found: Found) -> dict[str, Verdict]:
-    """The verdicts that were found, by key.
-
-    Raises:
-        DamagedLedgerError: one is not as it was written.
-    """
-    verdicts = {}
-    for key, score, reason, probabilities, crc, model, at in found.rows:
-        if crc != checksum(key, score, reason, probabilities):
-            raise changed("verdict", key)
-        told = None if probabilities is None else json.loads(probabilities)
-        verdicts[key] = Verdict(score, reason, probabilities=told, model=model or "", at=at or "")
-    return verdicts
-
-
-def outputs_of(found: Found) -> dict[str, Output]:
-    """The outputs that were found, by key; the last of each.
-
-    Raises:
-        DamagedLedgerError: one is not as it was written.
-    """
-    outputs = {}
-    for key, text, failed, cut, cost_p, tokens, seconds, model, created_at, crc in found.rows:
-        if crc != checksum(key, text, failed, cut):
-            raise changed("output", key)
-        outputs[key] = Output(text, failed, bool(cut), cost_p, tokens, seconds, model, created_at)
-    return outputs
 
 
 def run_row(db: Connection, run: str) -> Mapping[str, Any]:
@@ -663,9 +620,10 @@ def note_of(row: Mapping[str, Any]) -> RunNote:
     return RunNote(**values | lists)
 
 
-def write_note(db: Connection, run: str, note: RunNote, kept: int = 0) -> None:
-    """Note what a run is, who works on it, and how many results are `kept` with that."""
-    note = replace(note, results=note_of(run_row(db, run)).results + kept)
+def write_note(db: Connection, run: str, note: RunNote, kept: int = 0, changed: int = 0) -> None:
+    """Note what a run is, who works on it, and how many results are `kept`, and ends by another judge, with that."""
+    before = note_of(run_row(db, run))
+    note = replace(note, results=before.results + kept, changed=before.changed + changed)
     db.execute("UPDATE runs SET note = :note WHERE id = :run", {"run": run, "note": json.dumps(asdict(note))})
 
 

@@ -57,13 +57,13 @@ ADD_ANSWER = """INSERT INTO {table} (attempt, key, score, reason, probabilities,
     VALUES (:attempt, :key, :score, :reason, :probabilities, :crc)"""
 DROP_ANSWER = "DELETE FROM {table} WHERE key = :key AND attempt = :attempt"
 # The latest output under each key, with its attempt.
-OUTPUTS = """SELECT a.id, a.opener, o.cost_p, o.key, o.text, o.failed, o.cut, o.tokens, o.seconds, o.model, o.created_at, o.crc
+OUTPUTS = """SELECT a.id, a.opener, o.cost_p, o.key, o.text, o.failed, o.ended, o.tokens, o.seconds, o.model, o.created_at, o.crc
     FROM outputs o JOIN attempts a ON a.id = o.attempt WHERE NOT EXISTS (SELECT 1 FROM outputs p
     WHERE p.key = o.key AND (p.created_at > o.created_at OR (p.created_at = o.created_at AND p.seq > o.seq)))
     ORDER BY o.seq"""
-ADD_OUTPUT = """INSERT INTO outputs (attempt, cost_p, key, text, failed, cut, tokens, seconds, model, created_at,
+ADD_OUTPUT = """INSERT INTO outputs (attempt, cost_p, key, text, failed, ended, tokens, seconds, model, created_at,
         crc)
-    VALUES (:attempt, :cost_p, :key, :text, :failed, :cut, :tokens, :seconds, :model, :created_at, :crc)"""
+    VALUES (:attempt, :cost_p, :key, :text, :failed, :ended, :tokens, :seconds, :model, :created_at, :crc)"""
 RESULTS = "SELECT run, created_at, headline, text, document, digests, headline_crc, crc FROM results ORDER BY seq"
 ADD_RESULT = """INSERT INTO results (run, created_at, headline, text, document, digests, headline_crc, crc)
     VALUES (:run, :created_at, :headline, :text, :document, :digests, :headline_crc, :crc)"""

@@ -10,8 +10,19 @@ from typing import Any, final
 from judgeloop.core.keys import KeyedJudge, KeyIngredients, digest
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import JudgeIdentity, Usage
-from judgeloop.ledger.ledger import balances, changed, checksum, note_of, recorded
-from judgeloop.ledger.records import ORIGIN, Balance, Charged, End, KeptResult, RecordedAttempt, RecordedRun, Request
+from judgeloop.ledger.answers import changed, checksum
+from judgeloop.ledger.ledger import balances, note_of, recorded
+from judgeloop.ledger.records import (
+    ORIGIN,
+    Balance,
+    Charged,
+    End,
+    KeptResult,
+    RecordedAttempt,
+    RecordedRun,
+    Request,
+    Unanswered,
+)
 from judgeloop.ledger.writer import Connection, Values
 
 LATEST = 2_000  # attempts that are looked through for replies, of all judges
@@ -31,6 +42,10 @@ LENGTHS = f"""SELECT note, output_tokens FROM attempts
     AND rehearsed = 0 AND ended IN ('{End.VERDICT}', '{End.TRUNCATED}') AND output_tokens IS NOT NULL ORDER BY id"""
 FIRST_ASKED = f"""SELECT item_id, judge, note FROM attempts WHERE run = :run AND ended = '{End.VERDICT}'
     ORDER BY id LIMIT {LATEST}"""
+# A reply without a verdict, of which a further one may follow.
+UNANSWERED = f"""SELECT key, coalesce(model, '') AS model, count(*) AS times, max(outcome) AS outcome, max(ended_at) AS at
+    FROM attempts WHERE key = ANY(:keys) AND ended IN ('{End.ABSTAINED}', '{End.TRUNCATED}')
+    GROUP BY key, coalesce(model, '')"""
 MODELS = """SELECT judge, model FROM attempts WHERE run = :run AND model <> ''
     GROUP BY judge, model ORDER BY min(id)"""
 
@@ -97,6 +112,11 @@ class LedgerReader:
         """What was said of each call of a run whose reply had no verdict, by key."""
         found = f"SELECT key, outcome FROM attempts WHERE run = :run AND ended = '{End.ABSTAINED}' ORDER BY id"
         return {key: outcome or "" for key, outcome in self._rows(found, {"run": run})}
+
+    def unanswered(self, keys: Collection[str]) -> list[Unanswered]:
+        """The replies without a verdict to these calls, of any run, by model."""
+        rows = self._rows(UNANSWERED, {"keys": list(keys)})
+        return [Unanswered(key, model, times, outcome or "", at or "") for key, model, times, outcome, at in rows]
 
     def calls_of(self, run: str) -> dict[tuple[str, str], list[KeyIngredients]]:
         """What the keys of a run's first verdicts are made of, by their items and judges."""

@@ -93,7 +93,9 @@ class RunNote:
     some of its questions about a baseline (`runs/earlier.py`). Runs of one `question` differ in the `seed`
     alone; with the same one, as of an unchanged pair of several nights, they are one test. Of the verdicts of
     two systems, `decided` preferred one and `tied` were ties. `outputs` has a digest of each system's outputs,
-    empty for one that answers live.
+    empty for one that answers live. `met` says which outputs meet on which items by which judges, whatever is asked of
+    them and whatever their names are, and `asking` what is asked: draws, limit, rule, risk, null, population. `changed`
+    counts how often the run ended because its judge did: it begins anew then, which is another asking.
     """
 
     systems: tuple[str, ...] = ()
@@ -110,6 +112,9 @@ class RunNote:
     decided: int = 0
     tied: int = 0
     outputs: tuple[str, ...] = ()
+    met: str = ""
+    asking: str = ""
+    changed: int = 0
 
     @property
     def test(self) -> tuple[str, int] | None:
@@ -173,6 +178,16 @@ class Charged:
         return Charged(self.attempts + other.attempts, self.charged_p + other.charged_p, self.tokens + other.tokens)
 
 
+class Unanswered(NamedTuple):
+    """How many replies of a model to a call had no verdict, what the last said, and when (ISO 8601, UTC)."""
+
+    key: str
+    model: str
+    times: int
+    outcome: str
+    at: str
+
+
 class Request(NamedTuple):
     """A request to a judge; times are in UTC (ISO 8601), tokens those that its reply reported.
 
@@ -200,7 +215,7 @@ class KeptResult:
     - `headline`: the decision. `text`: the result as it was printed. `exit_code`: that of the command.
     - `document`: all its values, as JSON; for each text that was judged its digest. `texts`: these texts.
     - `at`: when this decision was first kept (ISO 8601, UTC); empty while it is not.
-    - `decided`, `tied`: as in a `RunNote`.
+    - `decided`, `tied`: as in a `RunNote`. `judge_changed`: it ended because the judge did.
     """
 
     headline: str
@@ -211,6 +226,7 @@ class KeptResult:
     exit_code: int | None = None
     decided: int = 0
     tied: int = 0
+    judge_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

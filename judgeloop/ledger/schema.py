@@ -10,7 +10,7 @@ from judgeloop.core.records import Usage
 from judgeloop.ledger.periods import PERIODS
 from judgeloop.ledger.records import End
 
-VERSION = 2
+VERSION = 3
 STATES = "'reserved', 'sent', 'settled', 'released', 'abandoned'"
 ENDS = ", ".join(f"'{end}'" for end in End)
 PERS = ", ".join(f"'{period}'" for period in PERIODS)
@@ -54,7 +54,7 @@ TABLES = (
     f"CREATE TABLE disputed (seq {{serial}}, {ANSWER.format(key='key TEXT NOT NULL')}, UNIQUE (key, attempt))",
     """CREATE TABLE outputs (
     seq {serial}, attempt BIGINT NOT NULL, cost_p BIGINT NOT NULL CHECK (cost_p >= 0),
-    key TEXT NOT NULL, text TEXT, failed TEXT NOT NULL, cut BIGINT NOT NULL CHECK (cut IN (0, 1)), tokens BIGINT,
+    key TEXT NOT NULL, text TEXT, failed TEXT NOT NULL, ended TEXT NOT NULL, tokens BIGINT,
     seconds DOUBLE PRECISION NOT NULL, model TEXT NOT NULL, created_at TEXT NOT NULL, crc BIGINT NOT NULL,
     CHECK ((text IS NULL) = (failed <> '')))""",
     "CREATE INDEX outputs_by_key ON outputs (key)",

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
-from judgeloop.ledger.ledger import DRAWN, checksum
+from judgeloop.ledger.answers import checksum
+from judgeloop.ledger.ledger import DRAWN
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
 from judgeloop.ledger.records import End
 from judgeloop.ledger.schema import TOKENS
@@ -25,7 +26,7 @@ ANSWERS = ("verdicts", "disputed", "outputs")
 CHECKED: tuple[tuple[str, str, Callable[..., object]], ...] = (
     ("verdicts", "crc, key, score, reason, probabilities", checksum),
     ("disputed", "crc, key, score, reason, probabilities", checksum),
-    ("outputs", "crc, key, text, failed, cut", checksum),
+    ("outputs", "crc, key, text, failed, ended", checksum),
     ("results", "headline_crc, headline", checksum),
     ("results", "crc, text, document, digests", checksum),
     ("judged", "digest, text", digest),

@@ -27,6 +27,7 @@ class Draft:
     - `risk`: the stated risk. `gap`: the gap that the question is about, in share won less share lost.
     - `settings`: those of the question or of the replay. `seed`: that of what is drawn before the run.
     - `pool`: items and outputs; None in a replay, which has `found` what would be computed of them.
+    - `members`: where families of items are drawn, the members of each that are judged; `items` is then their number.
     - `found`: what is known of the items already, by what it is. Several selectors of one draft compute it once.
     """
 
@@ -42,6 +43,7 @@ class Draft:
     seed: Sequence[int] = ()
     pool: Pool | None = None
     found: dict[Any, Any] = field(default_factory=dict)
+    members: tuple[tuple[int, ...], ...] = ()
 
     @property
     def about(self) -> int:

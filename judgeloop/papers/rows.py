@@ -11,10 +11,11 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import ONE_SYSTEM, Draws
 from judgeloop.methods.rows import Draft, RuleRow, SelectorRow
 
-_VECTORS = frozenset({"represent"})
+_REPRESENT = frozenset({"represent"})
+_VECTORS = _REPRESENT | {"vectors"}
 _OPINIONS = frozenset({"weak_judges"})
 _CONFIDENCE = frozenset({"confidence", "confidence_by"})
-_STATES = frozenset({"represent", "layer", "clusters", "allocation"})
+_STATES = _VECTORS | {"layer", "clusters", "allocation"}
 
 
 def _embedded(draft: Draft, texts: Callable[[Any], list[str]]) -> Any:
@@ -24,18 +25,25 @@ def _embedded(draft: Draft, texts: Callable[[Any], list[str]]) -> Any:
     return embed(texts(draft.pool), settings.represent, seed=settings.seed, cache_dir=settings.cache_dir)
 
 
+def _of_outputs(draft: Draft) -> Any:
+    """The vectors of each system's outputs: those of the file that the settings name, else embedded."""
+    assert draft.pool is not None, "a replay knows the vectors"
+    if draft.settings.vectors is not None:
+        from judgeloop.papers.recorded import of_outputs
+
+        return of_outputs(draft.settings.vectors, draft.pool)
+    every = _embedded(draft, lambda pool: [text for outputs in pool.outputs for text in outputs])
+    return [every[begin : begin + draft.items] for begin in range(0, len(every), draft.items)]
+
+
 # DiffUse, Ashury-Tahan et al. (2024).
 
 
 def _differences(draft: Draft) -> Any:
-    """One vector for each item, of those of both outputs (section 4.1); a replay may measure another way."""
+    """One vector for each item, of those of both outputs (section 4); a replay may measure another way."""
     from judgeloop.papers.diffuse.tree import COMBINED
 
-    def of_both() -> Any:
-        both = _embedded(draft, lambda pool: [text for outputs in pool.outputs for text in outputs])
-        return both[: draft.items], both[draft.items :]
-
-    return COMBINED[draft.setting("combine", "difference")](*draft.known("outputs", of_both))
+    return COMBINED[draft.setting("combine", "difference")](*draft.known("outputs", lambda: _of_outputs(draft)))
 
 
 def _clustered(draft: Draft, vectors: Any, name: str) -> Any:
@@ -69,11 +77,13 @@ def _diffuse_of_one(draft: Draft) -> Any:
     from judgeloop.papers.diffuse.selector import DiffUse
 
     if "outputs" not in draft.found and draft.settings.hidden:
+        given = draft.settings
+        source = f"represent={given.represent}" if given.vectors is None else f"vectors={given.vectors}"
         raise InputError(
-            f"`represent={draft.settings.represent}`: `selector=diffuse` clusters the outputs, and hidden "
-            "states are of the prompts; use `represent=lexical` or `represent=minilm`"
+            f"`{source}`: `selector=diffuse` clusters the outputs, and hidden states are of the prompts; use "
+            "`represent=lexical` or `represent=minilm`"
         )
-    vectors = draft.known("outputs", lambda: _embedded(draft, lambda pool: list(pool.outputs[0])))
+    vectors = draft.known("outputs", lambda: _of_outputs(draft)[0])
     return DiffUse(vectors, draft.start, systems=ONE_SYSTEM)
 
 
@@ -202,7 +212,7 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     SelectorRow(
         "compare", "input-cluster", "one representative of each cluster of prompts", Draws.PICKED, _input_cluster,
-        takes=_VECTORS, vectors="prompts",
+        takes=_REPRESENT, vectors="prompts",
     ),
     SelectorRow(
         "select", "llm-selector", "the query with the largest expected information about which system is best",

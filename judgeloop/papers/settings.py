@@ -1,11 +1,14 @@
 """The settings that only the papers' methods read: a mixin a paper, for the settings of the questions that offer it."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, MinLen
 
+from judgeloop.core.errors import DataError, InputError, NoFileError
 from judgeloop.core.records import Item
 from judgeloop.formats.tables import Source
 from judgeloop.settings import fields
@@ -17,19 +20,61 @@ RepresentOne = Annotated[
     str, like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL")
 ]
 
+LEXICAL = "lexical"
 # Variants of DiffUse that replays measure (`diffuse/tree.py`), the paper's own first.
 COMBINATIONS = ("difference", "concatenation", "addition")
 CLUSTERINGS = ("ward", "cosine", "kmeans", "quarter-ward")
 REPRESENTATIVES = ("cosine", "euclidean", "largest-norm", "random")
 
 
+VectorsFile = Annotated[
+    Path | None, Setting("File of vectors (.npz), which are then not computed.", fields.SELECTION, Role.CONTENT)
+]
+
+
 @dataclass(frozen=True, kw_only=True)
-class DiffUseSettings:
-    """Settings of DiffUse (Ashury-Tahan et al. 2024)."""
+class VectorSettings:
+    """Where the vectors of texts come from."""
 
     represent: Represent = Setting(
         "How texts become vectors: lexical, minilm or minilm:FOLDER.", fields.SELECTION, Role.RUN
-    ).field("lexical")
+    ).field(LEXICAL)
+    vectors: VectorsFile = None
+
+    @property
+    def vectors_digest(self) -> dict[str, str]:
+        """What a run's id has of the file: its content; empty without a file.
+
+        Raises:
+            InputError: there is no such file, or it cannot be read.
+        """
+        if self.vectors is None:
+            return {}
+        try:
+            return {"vectors": hashlib.sha256(self.vectors.read_bytes()).hexdigest()}
+        except FileNotFoundError:
+            raise NoFileError(self.vectors) from None
+        except OSError as error:
+            raise DataError(self.vectors, f"cannot be read: {error.strerror}") from None
+
+    @property
+    def represented(self) -> str:
+        """What a result says of the vectors: the name of their file, or how they were computed."""
+        return self.represent if self.vectors is None else self.vectors.name
+
+    def check_vectors(self) -> None:
+        """Refuse two sources of vectors.
+
+        Raises:
+            InputError: both are given.
+        """
+        if self.vectors is not None and self.represent != LEXICAL:
+            raise InputError(f"`represent={self.represent}`: not used, because `vectors` are given")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffUseSettings(VectorSettings):
+    """Settings of DiffUse (Ashury-Tahan et al. 2024)."""
 
 
 Epsilons = tuple[float, float]
@@ -76,9 +121,10 @@ class LLMSelectorSettings:
     epsilon: Epsilon = None
 
 
+AUTO = "auto"
 HIDDEN = "hidden:"  # begins the name of a model whose hidden states are the vectors
 MIDDLE = "middle"
-Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
+Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
 # Their papers prescribe the last hidden layer (Li et al. 2019, Chen et al. 2020).
 ON_THE_LAST_LAYER = ("cross-entropy", "mmd-critic")
 CLUSTERS: Form = {
@@ -103,7 +149,7 @@ ConfidenceBy = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class AcTracerSettings:
+class AcTracerSettings(VectorSettings):
     """Settings of AcTracer (Huang et al. 2024) and of its rivals."""
 
     represent: RepresentOne = Setting(
@@ -111,9 +157,9 @@ class AcTracerSettings:
         "of a causal language model).",
         fields.SELECTION,
         Role.RUN,
-    ).field("lexical")
+    ).field(LEXICAL)
     layer: Layer | None = fields.run_setting(
-        "Layer of the hidden states: middle, last or a number. Default: middle; last for "
+        "Layer of the hidden states: middle, last, a number, or auto (AcTracer's search). Default: middle; last for "
         "cross-entropy and mmd-critic, as in their papers.",
         fields.SELECTION,
     ).field(None)
@@ -128,8 +174,10 @@ class AcTracerSettings:
 
     @property
     def hidden(self) -> bool:
-        """Whether the vectors are hidden states of a model."""
-        return self.represent.startswith(HIDDEN)
+        """Whether the vectors are hidden states of a model, computed or recorded."""
+        from judgeloop.papers.recorded import holds_layers
+
+        return self.represent.startswith(HIDDEN) or holds_layers(self.vectors)
 
     def confidences(self, outputs: Source, items: Sequence[Item]) -> Any:
         """The system's confidence in each of its outputs, shape (items,).

@@ -8,10 +8,22 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, final
 
+from judgeloop.core.ends import FULL_CONTEXT, OutputEnd, ended
 from judgeloop.core.records import Usage
-from judgeloop.providers.chat import REFUSED, Chat, Count, EndedEarlyError, Messages, OrNone, Said, Wire, WireReply
+from judgeloop.providers.chat import (
+    REFUSED,
+    Chat,
+    Count,
+    EndedEarlyError,
+    Messages,
+    OrNone,
+    Said,
+    TextOrNone,
+    Wire,
+    WireReply,
+)
 from judgeloop.providers.endpoint import Provider
-from judgeloop.providers.errors import TOO_LONG
+from judgeloop.providers.errors import FILTERED, TOO_LONG
 
 # Anthropic bills nothing for a refusal without output.
 PROVIDER = Provider(
@@ -30,7 +42,7 @@ class Block(Wire):
     """A block of content: text, or the input of a tool."""
 
     type: str
-    text: str = ""
+    text: TextOrNone = ""
     input: Any = None
 
 
@@ -63,14 +75,14 @@ class Message(WireReply):
     """A whole reply."""
 
     content: list[Block]
-    stop_reason: str | None
+    stop_reason: Any = None
     usage: Annotated[MessageUsage | None, OrNone] = None
 
     def text(self) -> str:
-        """The text, or the tool's input as JSON; empty if several tools were called."""
+        """The text, or the tool's input as JSON; of several tools a list of them."""
         tools = [block.input for block in self.content if block.type == "tool_use"]
         if tools:
-            return json.dumps(tools[0]) if len(tools) == 1 else ""
+            return json.dumps(tools[0] if len(tools) == 1 else tools)
         return "".join(block.text for block in self.content if block.type == "text")
 
     def tokens(self) -> Usage | None:
@@ -174,9 +186,11 @@ class AnthropicChat(Chat[Message]):
         tool = {"name": TOOL, "description": "Give the verdict.", "input_schema": schema, "strict": True}
         return {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
 
-    def _whole(self, events: Sequence[Any]) -> Any:
-        """The events as one message."""
+    def _whole(self, events: Sequence[Any], *, done: bool) -> Any:
+        """The events as one message; a gateway may number its blocks from 1."""
+        del done
         found: dict[str, Any] = {}
+        blocks: dict[Any, Any] = {}
         for event in events:
             match event.get("type"):
                 case "error":
@@ -184,9 +198,11 @@ class AnthropicChat(Chat[Message]):
                 case "message_start":
                     found = event["message"] | {"content": [], "stop_reason": None}
                 case "content_block_start":
-                    found["content"].append(event["content_block"])
+                    blocks[event.get("index")] = event["content_block"]
+                    found["content"] = list(blocks.values())
                 case "content_block_delta" if event["delta"].get("type") == "text_delta":
-                    found["content"][event["index"]]["text"] += event["delta"]["text"]
+                    block = blocks[event.get("index")]
+                    block["text"] = (block.get("text") or "") + event["delta"]["text"]
                 case "message_delta":
                     usage = (found.get("usage") or {}) | (event.get("usage") or {})
                     found |= event["delta"] | {"usage": usage}
@@ -196,9 +212,7 @@ class AnthropicChat(Chat[Message]):
                     pass
         raise EndedEarlyError
 
-    def _is_truncated(self, message: Message) -> bool:
-        return message.stop_reason == "max_tokens"
-
     def _said(self, message: Message) -> Said:
-        ended = {"refusal": REFUSED, "model_context_window_exceeded": TOO_LONG}
-        return Said(message.text(), ended=ended.get(message.stop_reason or "", ""))
+        end, word = ended(message.stop_reason), str(message.stop_reason or "")
+        filtered = REFUSED if word == "refusal" else FILTERED if end is OutputEnd.FILTERED else ""
+        return Said(message.text(), None, end, word, filtered or (TOO_LONG if word in FULL_CONTEXT else ""))

@@ -1,4 +1,4 @@
-"""The catalogue of providers, a row each.
+"""The catalogue of providers, a row each: chat models, and decision models, which only judge.
 
 To add a provider, add its file and one row here: judges, systems, settings, help and documentation read this table.
 It imports nothing heavy: a row's function imports the provider's file when a model of it is used.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRow:
-    """A provider of chat models.
+    """A provider of chat models or of decision models.
 
     - `name`: the first part of a model's name as typed.
     - `rest`: the placeholder for the model's name in the help.
@@ -64,9 +64,37 @@ PROVIDERS: tuple[ProviderRow, ...] = (
 )
 
 
+DECISION = "decision"  # the form of reply of a model that writes no text
+
+
+def _openai_decisions() -> type[Chat[Any]]:
+    from judgeloop.providers.decisions import OpenAIDecisions
+
+    return OpenAIDecisions
+
+
+def _typesafe() -> type[Chat[Any]]:
+    from judgeloop.providers.decisions import TypeSafe
+
+    return TypeSafe
+
+
+def _systemone() -> type[Chat[Any]]:
+    from judgeloop.providers.decisions import SystemOne
+
+    return SystemOne
+
+
+DECIDERS: tuple[ProviderRow, ...] = (
+    ProviderRow("openai-decisions", "MODEL", _openai_decisions, (DECISION,)),
+    ProviderRow("typesafe", "MODEL", _typesafe, (DECISION,), models=("jev",)),
+    ProviderRow("systemone", "NAME", _systemone, (DECISION,)),
+)
+
+
 def chat_class(name: str) -> type[Chat[Any]] | None:
     """The class that asks the models of a provider; None if there is no such provider."""
-    return next((row.chat() for row in PROVIDERS if row.name == name), None)
+    return next((row.chat() for row in (*PROVIDERS, *DECIDERS) if row.name == name), None)
 
 
 def likely_model(judge: JudgeIdentity) -> str:
@@ -85,6 +113,6 @@ def likely_model(judge: JudgeIdentity) -> str:
     providers = data_snapshot.get_snapshot().providers
     tables = [provider.models for provider in providers if provider.id == judge.provider]
     nearest = nearest_to(judge.model, [model.id for models in tables for model in models])
-    if nearest is None or published_price(nearest, provider=judge.provider) is None:
+    if nearest is None or published_price(nearest, provider=judge.provider, decides=chat.provider.decides) is None:
         return ""
     return f" (did you mean {replace(judge, model=nearest).name}?)"

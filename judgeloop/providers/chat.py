@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, final
 
 from pydantic import (
@@ -29,6 +30,7 @@ from pydantic import (
 )
 from pydantic_core import from_json
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import Price, worst_cost
 from judgeloop.core.records import Abstention, Answer, Output, Quote, Reply, Usage
@@ -107,6 +109,10 @@ class EndedEarlyError(Exception):
     """A stream that ended before its last event."""
 
 
+class UnreadError(Exception):
+    """A reply in JSON that is not of the kind that was asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """The form that a reply must have.
@@ -151,13 +157,17 @@ class ChatSpec:
 class Said:
     """What a model said: its text, and the likely first tokens with their log-probabilities.
 
-    `first_tokens` is None if the server gives no log-probabilities. `ended` says why the reply is no
-    whole answer: a refusal, a filter, a text that is too long; empty if it is one.
+    `first_tokens` is None if the server gives no log-probabilities. `end` says how the reply ended, `word` what
+    the server calls that, and `no_answer` why it is no whole answer (a refusal, a filter, a text that is too long);
+    empty if it is one. `instead` names a field that holds a text in place of the answer.
     """
 
     text: str
     first_tokens: Sequence[tuple[str, float]] | None = None
-    ended: str = ""
+    end: OutputEnd = OutputEnd.WHOLE
+    word: str = ""
+    no_answer: str = ""
+    instead: str = ""
 
 
 Read = Callable[[Said], Answer]  # reads the answer in what a model said
@@ -175,7 +185,7 @@ class Chat(ABC, Generic[WireT]):
     # id, the noun for a reply in messages, and the model that a reply must match. And what a system
     # may be asked with: the field of the request by the parameter's name; a dot leads into an object.
     provider: ClassVar[Provider]
-    path: ClassVar[str]
+    path: str
     request_id_header: ClassVar[str]
     reply_name: ClassVar[str]
     streaming: ClassVar[Mapping[str, Any]] = {"stream": True}  # asks for a stream of events
@@ -184,6 +194,7 @@ class Chat(ABC, Generic[WireT]):
 
     def __init__(self, spec: ChatSpec) -> None:
         self.spec = spec
+        self.named = ""  # the model of the user's price, as the first reply named it
         self.limit = TokenLimit(spec.max_output_tokens + spec.thinking_tokens)
         self._schema_size = len(json.dumps(spec.form.schema)) if spec.form else 0
         self._clients: Clients[Any] = Clients(self._make_client)
@@ -197,6 +208,12 @@ class Chat(ABC, Generic[WireT]):
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
         return pricing.note(self.spec.tier, self.spec.price)
+
+    @property
+    def price_note(self) -> str:
+        """What the server calls the model that has the user's price, in a sentence; empty if it says nothing new."""
+        spec = self.spec
+        return pricing.renamed(spec.model, spec.endpoint.clean(self.named), spec.price, spec.published)
 
     @classmethod
     def fields(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,6 +260,7 @@ class Chat(ABC, Generic[WireT]):
         from judgeloop.providers.http import EVENTS
 
         request, endpoint = self.request(call, messages), self.spec.endpoint
+        key = endpoint.key
         _, api_error = self._sdk()
         options: dict[str, Any] = {}
         if self.limit.of(call) > STREAMED_FROM:
@@ -258,15 +276,24 @@ class Chat(ABC, Generic[WireT]):
             if failure and ran_out(failure):  # it may be billed
                 used_up = self._used_up(call) if read is None else self.limit.truncated(call, 0)
                 return Reply(used_up, cost_p=None)
+            if failure and failure.status == HTTPStatus.UNAUTHORIZED and await _renewed(endpoint, key):
+                why = f"{endpoint.origin} refused the key; it is asked again with the one that its command prints now"
+                raise JudgeError(ErrorKind.CHANGED, why, billed=False) from None
             if failure and self._change_request(failure, request):
                 raise changed(endpoint) from None
             raise ending(error, endpoint) from None
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
             # The body is too large or cut off, or its encoding is unknown.
             raise unreadable(endpoint) from None
+        if endpoint.printed is not None:
+            endpoint.printed.accepted()
         # A server that does not stream sends a JSON object all the same.
         streamed = bool(options) and not raw.content.lstrip().startswith(b"{")
-        message, texts = self._message(raw.content, streamed=streamed), _texts(messages)
+        try:
+            message, texts = self._message(raw.content, streamed=streamed), _texts(messages)
+        except UnreadError as error:
+            # The model was asked, and is paid: what it replies to the same request is likely the same.
+            return Reply(Abstention(str(error), again=True), cost_p=None)
         billed, usage = self._bill(message, call, texts), message.tokens()
         cut = _cut(usage, texts) if billed.cost_p == 0 else None
         return Reply(
@@ -292,16 +319,12 @@ class Chat(ABC, Generic[WireT]):
         """Import the provider's SDK; return its client class and the class of its errors."""
 
     @abstractmethod
-    def _whole(self, events: Sequence[Any]) -> Any:
-        """The events of a stream as one body, or the event that is an error.
+    def _whole(self, events: Sequence[Any], *, done: bool) -> Any:
+        """The events of a stream as one body, or the event that is an error; `done`: it ended in `DONE`.
 
         Raises:
             EndedEarlyError: the last event is missing.
         """
-
-    @abstractmethod
-    def _is_truncated(self, message: WireT) -> bool:
-        """Whether the reply was cut at the limit of output tokens."""
 
     @abstractmethod
     def _said(self, message: WireT) -> Said:
@@ -318,7 +341,11 @@ class Chat(ABC, Generic[WireT]):
     def _message(self, content: bytes, *, streamed: bool) -> WireT:
         """The reply in a body; the key is removed before anything is parsed or quoted."""
         try:
-            whole = self._whole(list(_events(content))) if streamed else from_json(content)
+            read = list(_events(content)) if streamed else from_json(content)
+        except ValueError:  # a page of a gateway, perhaps, or cut on the way
+            raise JudgeError(ErrorKind.RETRY, f"the reply is not a {self.reply_name}", billed=True) from None
+        try:
+            whole = self._whole(read, done=content.rstrip().endswith(DONE)) if streamed else read
             body = self.spec.endpoint.without_key(whole)
             failure = Failure.within(body)
             if failure is None:
@@ -326,29 +353,37 @@ class Chat(ABC, Generic[WireT]):
         except EndedEarlyError:
             raise JudgeError(ErrorKind.RETRY, "the stream ended early", billed=True) from None
         except (ValidationError, ValueError, TypeError, LookupError, AttributeError):
-            raise JudgeError(ErrorKind.RETRY, f"the reply is not a {self.reply_name}", billed=True) from None
+            raise UnreadError(f"the reply is not a {self.reply_name}") from None
         raise ending_of(failure, self.spec.endpoint)
 
     def _answered(self, call: Hashable, message: WireT, usage: Usage | None, read: Read | None) -> Answer | Output:
+        """What a reply says: a verdict or an output; an abstention if the server broke it off."""
+        said = self._said(message)
+        if said.end is OutputEnd.FAILED:
+            return Abstention(f"the server broke the reply off: it ended with {said.word!r}", again=True)
         if read is not None:
-            return self._answer(call, message, usage, read)
-        said, cut = self._said(message), self._is_truncated(message)
-        if not said.text and said.ended:
-            return Output(None, FILTERED if said.ended == REFUSED else said.ended)
-        if not said.text and cut:
+            return self._answer(call, said, usage, read)
+        if not said.text and said.no_answer:
+            return Output(None, FILTERED if said.no_answer == REFUSED else said.no_answer)
+        if not said.text and said.end is OutputEnd.CUT:
             return self._used_up(call)
         tokens = usage.output_tokens if usage else None
-        return Output(said.text, cut=cut, tokens=tokens, model=message.model)
+        return Output(said.text, ended=said.end, tokens=tokens, model=message.model)
 
     def _used_up(self, call: Hashable) -> Output:
         """That the limit was reached before any text."""
         return Output(None, f"the limit of {self.limit.of(call):,} tokens was used up by thoughts")
 
-    def _answer(self, call: Hashable, message: WireT, usage: Usage | None, read: Read) -> Answer:
-        if self._is_truncated(message):
+    def _answer(self, call: Hashable, said: Said, usage: Usage | None, read: Read) -> Answer:
+        if said.no_answer:
+            return Abstention(said.no_answer, too_long=said.no_answer == TOO_LONG)
+        if said.end is OutputEnd.CUT:
             return self.limit.truncated(call, usage.reasoning_tokens if usage else 0)
-        said = self._said(message)
-        return Abstention(said.ended, too_long=said.ended == TOO_LONG) if said.ended else read(said)
+        if not said.text.strip() and said.first_tokens is None:
+            written = f", and {usage.output_tokens:,} tokens were written" if usage and usage.output_tokens else ""
+            instead = f"; there is text in `{said.instead}`" if said.instead else ""
+            return Abstention(f"the reply is empty: `content` has no text{written}{instead}", again=True)
+        return read(said)
 
     def _bill(self, message: WireT, call: Hashable, texts: Sequence[str]) -> pricing.Bill:
         """What to book for a reply to a request with `texts`."""
@@ -356,8 +391,10 @@ class Chat(ABC, Generic[WireT]):
         if spec.price is None:
             return pricing.Bill(0)
         most = self._most(call, texts)
+        if spec.price.own and not self.named:
+            self.named = message.model
         claim = pricing.Claim(message.model, message.said(), message.tokens(), message.cost_p(), message.tier())
-        return pricing.bill(claim, pricing.Sent(spec.model, spec.price, tuple(texts), most, spec.published))
+        return pricing.bill(claim, pricing.Sent(spec.model, spec.price, tuple(texts), most, spec.published, self.named))
 
     def _most(self, call: Hashable, texts: Sequence[str]) -> Usage:
         return pricing.most_tokens(texts, self._schema_size, self.limit.of(call))
@@ -431,6 +468,16 @@ def _clean(answer: Answer | Output, endpoint: Endpoint) -> Answer | Output:
         return replace(answer, reason=endpoint.clean(answer.reason))
     text = None if answer.text is None else endpoint.masked(answer.text)
     return replace(answer, text=text, failed=endpoint.clean(answer.failed), model=endpoint.clean(answer.model))
+
+
+async def _renewed(endpoint: Endpoint, key: str) -> bool:
+    """Whether a command prints another key than the one that was refused."""
+    if endpoint.printed is None:
+        return False
+    try:
+        return await endpoint.printed.renewed(key)
+    except InputError as error:
+        raise JudgeError(ErrorKind.REJECTED, str(error), billed=False) from None
 
 
 def _texts(messages: Messages) -> tuple[str, ...]:

@@ -9,11 +9,14 @@ goes only to the provider, or to the address in the provider's own environment v
 import ipaddress
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from judgeloop.core.errors import InputError
+
+if TYPE_CHECKING:
+    from judgeloop.providers.key_command import PrintedKey
 
 STANDARD, FLEX, FLEX_OR_STANDARD = "standard", "flex", "flex-or-standard"
 TIERS = (STANDARD, FLEX, FLEX_OR_STANDARD)
@@ -21,6 +24,7 @@ ANSWER_TOKENS = 512  # the maximum number of tokens of a reply, unless the user 
 JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
 NO_KEY = "none"  # placeholder for servers without a key, because the SDKs require a key
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+PRIVATE_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")  # of names that no public server has
 CA_FILE, CA_DIR = "SSL_CERT_FILE", "SSL_CERT_DIR"
 # What is read for the network, each with a sentence. The proxies may also be in lower case.
 VARIABLES = {
@@ -44,6 +48,7 @@ class ChatOptions:
       repr.
     - `server`: the name of this server, "" if its address identifies it.
     - `price`: the user's price as typed, or the path of a file of prices (`pricing.own_price`).
+    - `key_command`: the command that prints the key of the server (`key_command.py`); None for a key of a variable.
     - `timeout_s`: time limit of a request, in seconds.
     - `max_output_tokens`: maximum number of tokens of a reply; None for `ANSWER_TOKENS`, and the
       thinking tokens of a model that thinks (`token_limit.py`).
@@ -57,6 +62,7 @@ class ChatOptions:
     base_url: str | None = field(default=None, repr=False)
     server: str = ""
     price: str | None = None
+    key_command: str | None = None
     timeout_s: float = 120.0
     max_output_tokens: int | None = None
     effort: str | None = None
@@ -82,6 +88,7 @@ class Provider:
     - `length_is_free`: its own host is known not to bill a request that is too long.
     - `flex_is_half`: flex costs half at its own host where no price is published.
     - `effort_in_tokens`: it also takes the effort as a number of thinking tokens.
+    - `decides`: its models write no text (`decisions.py`), and only input is billed.
     """
 
     name: str
@@ -92,10 +99,32 @@ class Provider:
     length_is_free: bool = False
     flex_is_half: bool = False
     effort_in_tokens: bool = False
+    decides: bool = False
+
+    def is_free(self, url: str) -> bool:
+        """Whether a model at `url` costs nothing: it is the user's own server.
+
+        Decision models of others are behind the same form of address as one's own, so the host must show it.
+        """
+        return self.url is None and (not self.decides or is_at_home(url))
 
     def owns(self, url: str) -> bool:
         """Whether `url` is on the provider's own host."""
         return self.url is not None and urlsplit(url).hostname == urlsplit(self.url).hostname
+
+
+def is_at_home(url: str) -> bool:
+    """Whether the host of an address is this machine, or in a private network.
+
+    >>> [is_at_home(f"http://{host}:8000/v1") for host in ("localhost", "10.0.0.7", "gpu", "gpu.lan", "1.1.1.1")]
+    [True, True, True, True, False]
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return "." not in host or host.endswith(PRIVATE_ENDINGS)
+    return found.is_private or found.is_loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +134,15 @@ class Names:
     who: str
     base_url: str
     key: str
+    command: str
+
+    @property
+    def address(self) -> str:
+        """The setting as messages show it: settings stand between backticks, variables do not."""
+        return self.base_url if self.base_url.isupper() else f"`{self.base_url}`"
 
 
-OF_JUDGE = Names("judge={}/…", "judge_base_url", JUDGE_KEY)
+OF_JUDGE = Names("judge={}/…", "judge_base_url", JUDGE_KEY, "key_command")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +183,26 @@ class Endpoint:
     filter_is_free: bool = False
     length_is_free: bool = False
     names: Names = OF_JUDGE
+    printed: "PrintedKey | None" = field(default=None, repr=False, compare=False)
+
+    @property
+    def key(self) -> str:
+        """The key to send now: the latest that a command printed, else the one of a variable."""
+        return self.api_key if self.printed is None else self.printed.value
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        """Every key that was sent."""
+        return (self.api_key,) if self.printed is None else (*self.printed.earlier, self.printed.value)
 
     def masked(self, text: str) -> str:
         """A server's text as UTF-8, with the key masked."""
         from judgeloop.providers.redaction import redact  # every command imports this module; few meet a key
 
-        return redact(text.encode("utf-8", "replace").decode("utf-8"), self.api_key)
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        for secret in self._secrets:
+            text = redact(text, secret)
+        return text
 
     def clean(self, text: str) -> str:
         """A server's text, safe to store and show: UTF-8, key masked, cut to length."""
@@ -168,14 +217,17 @@ class Endpoint:
         if in_part:
             from judgeloop.providers.redaction import redact_parts
 
-            line = redact_parts(line, self.api_key)
+            for secret in self._secrets:
+                line = redact_parts(line, secret)
         return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
 
     def without_key(self, value: Any) -> Any:
         """A JSON value from a server with the key removed from every text in it."""
         from judgeloop.providers.redaction import redacted
 
-        return redacted(value, self.api_key)
+        for secret in self._secrets:
+            value = redacted(value, secret)
+        return value
 
     @property
     def identity(self) -> dict[str, str]:
@@ -209,11 +261,23 @@ def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUD
             f"`{names.who.replace('{}', provider.name)}`: where is the server? Give "
             f"`{names.base_url}=http://HOST:PORT/v1`"
         )
+    if not given and url != provider.url:
+        names = replace(names, base_url=f"{provider.url_variable}", key=f"{provider.key_variable}")
     _check_url(url, names)
-    official = provider.owns(url)
+    official, printed = provider.owns(url), None
+    if options.offline:
+        key = NO_KEY
+    elif options.key_command:
+        from judgeloop.providers.key_command import PrintedKey
+
+        _check_encrypted(url, names, f"`{names.command}`")
+        printed = PrintedKey(options.key_command, names.command, environment)
+        key = printed.value
+    else:
+        key = _key(provider, url, environment, names, given=given)
     return Endpoint(
         url,
-        NO_KEY if options.offline else _key(provider, url, environment, names, given=given),
+        key,
         options.timeout_s,
         own=not given or official,
         network=Network.of(environment, url),
@@ -221,6 +285,7 @@ def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUD
         filter_is_free=official and provider.filter_is_free,
         length_is_free=official and provider.length_is_free,
         names=names,
+        printed=printed,
     )
 
 
@@ -230,7 +295,7 @@ def _check_url(url: str, names: Names) -> None:
     The message does not repeat an address with "@", which may contain a password.
     """
     if "@" in url:
-        raise InputError(f"`{names.base_url}`: a key does not belong in an address; set {names.key}")
+        raise InputError(f"{names.address}: a key does not belong in an address; set {names.key}")
     try:
         parts = urlsplit(url)
         complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
@@ -238,7 +303,7 @@ def _check_url(url: str, names: Names) -> None:
         complete = False
     # What reads the address would leave out a tab or a line feed in it.
     if not complete or any(sign.isspace() or not sign.isprintable() for sign in url):
-        raise InputError(f"`{names.base_url}`: expected http(s)://HOST[:PORT]/…, found {url!r}")
+        raise InputError(f"{names.address}: expected http(s)://HOST[:PORT]/…, found {url!r}")
 
 
 def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Names, *, given: bool) -> str:
@@ -250,19 +315,26 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Na
             f"{name}: expected a key of ASCII letters, digits and signs; found other characters in it, "
             "such as the … of an example; copy the key again"
         )
+    of_judge = names.who == OF_JUDGE.who
     if not key and official:
         raise InputError(
-            f"the {'judge' if names is OF_JUDGE else names.who} needs a key: set "
+            f"the {'judge' if of_judge else names.who} needs a key: set "
             f"{provider.key_variable} in the environment, or write {provider.key_variable}=… to the file "
-            f".env in this folder{'; `judge=metric:rouge2` needs none, but references' if names is OF_JUDGE else ''}"
+            f".env in this folder{'; `judge=metric:rouge2` needs none, but references' if of_judge else ''}"
         )
-    parts = urlsplit(url)
-    if key and parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        raise InputError(
-            f"`{names.base_url}`: the key would travel unencrypted to {parts.hostname}; use https, or unset "
-            f"{name} for a server without a key"
-        )
+    if key:
+        _check_encrypted(url, names, name)
     return key or NO_KEY
+
+
+def _check_encrypted(url: str, names: Names, source: str) -> None:
+    """Refuse to send a key from `source` to another machine in the open."""
+    parts = urlsplit(url)
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise InputError(
+            f"{names.address}: the key would travel unencrypted to {parts.hostname}; use https, or unset "
+            f"{source} for a server without a key"
+        )
 
 
 def _proxy(environment: Mapping[str, str], url: str) -> str | None:

@@ -2,7 +2,8 @@
 
 Takes an SDK's error, or a reply of status 200 that holds an error in place of an answer. A `Failure` reads it, as JSON
 has it in many forms: those of OpenAI, Anthropic, Azure, Amazon Bedrock, Google (a list of one object), OpenRouter (the
-error of the provider behind it in `metadata`), LiteLLM (the status as the code), Ollama and vLLM. The outcome is a
+error of the provider behind it in `metadata`), LiteLLM (the status as the code), Ollama, vLLM, and TypeSafe (`detail`,
+an object, or the list of what a check of the request found). The outcome is a
 `JudgeError`, whose kind, bill, wait and text are all that `engine/attempts.py` looks at. The codes of all providers
 are listed together, because servers that imitate a provider mix them. Fields of the error decide. Its message is
 searched only where no field says anything, because it may quote the texts to judge.
@@ -21,6 +22,7 @@ from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.providers.endpoint import NO_KEY, Endpoint
 
 TOO_LONG = "too long for the model"
+TOO_MANY_TOKENS = "max_tokens_exceeded"  # of TypeSafe, without a message: the texts were counted, and not read
 FILTERED = "refused by the provider's filter"
 NO_CREDIT = {
     "insufficient_quota",
@@ -36,6 +38,7 @@ BAD_KEY = {"API_KEY_INVALID"}
 # Codes of errors that concern one item only, with the reason for the abstention.
 OF_ITEM = {
     "context_length_exceeded": TOO_LONG,
+    TOO_MANY_TOKENS: TOO_LONG,
     "string_above_max_length": TOO_LONG,
     "request_too_large": TOO_LONG,
     "content_filter": FILTERED,
@@ -154,7 +157,7 @@ class Failure:
         details = self.error.get("details")
         parts = [_fields(part) for part in (details if isinstance(details, list) else [details])]
         found = [
-            *(self.error.get(name) for name in ("code", "status", "type")),
+            *(self.error.get(name) for name in ("code", "status", "type", "error_type")),
             *(part.get(name) for name in ("error_code", "reason") for part in parts),
             _fields(self.error.get("innererror")).get("code"),
         ]
@@ -162,8 +165,10 @@ class Failure:
 
     @property
     def message(self) -> str:
-        """The server's words, with those of the provider behind a gateway."""
+        """The server's words, with those of the provider behind a gateway; the request is not repeated."""
         said = next((self.error[name] for name in ("message", "Message", "detail") if self.error.get(name)), self.text)
+        if isinstance(said, list):  # each part may quote the texts to judge as its input
+            said = "; ".join(f"{_path(part.get('loc'))}: {part.get('msg')}" for part in map(_fields, said))
         raw = self._metadata.get("raw")
         return f"{said} ({raw})" if isinstance(raw, str) and raw else str(said)
 
@@ -207,7 +212,14 @@ def _error_in(body: Any) -> Mapping[str, Any]:
     inner = body.get("error")
     if isinstance(inner, str):
         return {"message": inner}
-    return inner if isinstance(inner, Mapping) else body
+    found = inner if isinstance(inner, Mapping) else body
+    detail = found.get("detail")
+    return detail if isinstance(detail, Mapping) else found
+
+
+def _path(loc: Any) -> str:
+    """The field of a request that a check refuses, as a dotted path."""
+    return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc)
 
 
 def _googles_wait_s(detail: Any) -> float | None:
@@ -239,6 +251,18 @@ def _seconds(text: str, unit_s: float) -> float | None:
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
+def _waiting(seconds: float) -> str:
+    """A time that a server asks to wait, for people.
+
+    >>> [_waiting(seconds) for seconds in (0.25, 7, 90, 5400, 1_382_400)]
+    ['0.25 s', '7 s', '90 s', '90 minutes', '16 days']
+    """
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.3g} {unit}"
+    return f"{seconds:g} s"
+
+
 def ending(error: Any, endpoint: Endpoint) -> JudgeError:
     """How an attempt ended, by the error of an SDK.
 
@@ -268,7 +292,7 @@ def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
     if reason is not None:
         too_long = reason == TOO_LONG
         known = endpoint.length_is_free if too_long else endpoint.filter_is_free
-        billed = failure.late or not (known or failure.status in _UNREAD)
+        billed = failure.late or not (known or failure.status in _UNREAD or TOO_MANY_TOKENS in codes)
         return JudgeError(ErrorKind.ITEM, reason, billed=billed, too_long=too_long)
     found = _of_every_item(failure, codes, endpoint)
     if failure.status in _OF_FIREWALLS and not failure.error:
@@ -329,7 +353,7 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
     status, wait_s = failure.status, failure.wait_s
     what = failure.title + (f", {codes[0]}" if codes else "")
     if wait_s is not None:
-        what += f", asks to wait {wait_s:g} s"
+        what += f", asks to wait {_waiting(wait_s)}"
     # With 401, servers quote a part of the key.
     quoted = endpoint.quoted(failure.message, in_part=status == HTTPStatus.UNAUTHORIZED)
     said = f'; the server says: "{quoted}"' if quoted else ""
@@ -342,18 +366,22 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
     if BAD_KEY & set(codes) or status in _BAD_KEY:
         wrong = "no key was sent" if endpoint.api_key == NO_KEY else "the key is not accepted for this request"
         names = endpoint.names
-        text = f"{what}: {wrong} (a server set by `{names.base_url}` gets {names.key}){said}"
+        text = f"{what}: {wrong} (a server set by {names.address} gets {names.key}){said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=late)
     if status in _CROWDED:
         scarce = any(_SCARCE.search(text) for text in (*codes, failure.message))
         kind = ErrorKind.SCARCE if scarce or status == NO_CAPACITY else ErrorKind.CROWDED
         return JudgeError(kind, what + said, billed=late, wait_s=wait_s)
+    turned_away = ""
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        turned_away = "the server redirects; give the URL that it redirects to"
+    elif status == HTTPStatus.NOT_IMPLEMENTED and not failure.late:  # vLLM, of decisions by most models
+        turned_away = f"the server or its model cannot do what is asked{said}"
+    if turned_away:
+        return JudgeError(ErrorKind.REJECTED, f"{what}: {turned_away}", billed=False)
     if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         kind = ErrorKind.CROWDED if status == OVERLOADED else ErrorKind.RETRY
         return JudgeError(kind, what + said, billed=True, wait_s=wait_s)
-    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-        text = f"{what}: the server redirects; give the URL that it redirects to"
-        return JudgeError(ErrorKind.REJECTED, text, billed=False)
     text = f"{what}: {quoted or 'the request is not accepted'}"
     if status == HTTPStatus.NOT_FOUND:
         lacks_path = not endpoint.own and endpoint.origin.count("/") == SLASHES

@@ -47,6 +47,7 @@ PLAIN_HEADERS = {
     "accept", "accept-encoding", "anthropic-version", "authorization", "connection", "content-length", "content-type",
     "host", "user-agent",
 }  # fmt: skip
+OPENAI_HOST, OF_OPENAI = "api.openai.com", ("openai-organization", "openai-project")
 CODING, CODINGS = "gzip", {"gzip", "x-gzip"}  # asked for, and two names for it
 CONNECT_S = 5.0  # to connect to a server; as the SDKs and httpx have it
 Options = Iterable[httpcore2.SOCKET_OPTION] | None
@@ -131,7 +132,25 @@ def tls(ca_file: str | None, ca_dir: str | None) -> ssl.SSLContext:
 def hooks(endpoint: Endpoint) -> dict[str, list[Any]]:
     """The event hooks; request headers are removed unless the address is the provider's."""
     plain = partial(plain_headers, key=endpoint.api_key)
-    return {"request": [] if endpoint.own else [plain], "response": [bound_body]}
+    request: list[Any] = [of_openai_alone if endpoint.own else plain]
+    request += [partial(latest_key, endpoint=endpoint)] if endpoint.printed else []
+    return {"request": request, "response": [bound_body]}
+
+
+async def latest_key(request: httpx2.Request, *, endpoint: Endpoint) -> None:
+    """Send the latest key that a command printed, and no other: a token is a bearer's, whatever the server."""
+    request.headers.pop("x-api-key", None)
+    request.headers["authorization"] = f"Bearer {endpoint.key}"
+
+
+async def of_openai_alone(request: httpx2.Request) -> None:
+    """Remove the names of OpenAI's organisation and project from what goes elsewhere.
+
+    OpenAI's SDK, which also asks other providers, reads them from the environment, whatever the address.
+    """
+    if not f".{request.url.host}".endswith(f".{OPENAI_HOST}"):
+        for name in OF_OPENAI:
+            request.headers.pop(name, None)
 
 
 async def plain_headers(request: httpx2.Request, *, key: str) -> None:

@@ -10,8 +10,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from judgeloop.core.ends import FULL_CONTEXT, OutputEnd, ended
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
 from judgeloop.core.records import Reply, Usage
@@ -29,7 +30,7 @@ from judgeloop.providers.chat import (
     WireReply,
 )
 from judgeloop.providers.endpoint import FLEX, FLEX_OR_STANDARD, STANDARD, Provider
-from judgeloop.providers.errors import FILTERED, Failure
+from judgeloop.providers.errors import FILTERED, TOO_LONG, Failure
 
 # OpenAI counts the tokens of a request before a model reads it. What its filter refuses may be
 # billed, as at Azure, whose service evaluates a prompt before it answers 400.
@@ -40,8 +41,8 @@ SAMPLING = {
     "temperature": "temperature", "top-p": "top_p", "seed": "seed", "stop": "stop",
     "frequency-penalty": "frequency_penalty", "presence-penalty": "presence_penalty",
 }  # fmt: skip
-# Google's reasons for which a filter ends a reply.
-FILTERS = {"blocklist", "language", "prohibited_content", "recitation", "safety", "spii"}
+# Where servers put the thoughts of a model, and some of them its answer.
+THOUGHTS = ("reasoning", "reasoning_content", "thinking")
 NEWER_LIMIT, OLDER_LIMIT = "max_completion_tokens", "max_tokens"
 # How LiteLLM begins to say that a model takes the newer name only: it leaves the fields empty.
 _ONLY_NEWER = re.compile(
@@ -49,11 +50,21 @@ _ONLY_NEWER = re.compile(
 )
 
 
+def _joined(content: Any) -> Any:
+    """The text of content that is a list of parts, as Mistral sends it, without thoughts; other content as it is."""
+    if not isinstance(content, list):
+        return content
+    return "".join(part["text"] for part in content if part.get("type") == "text")
+
+
 class ChoiceMessage(Wire):
     """The text of the reply, or the refusal."""
 
-    content: str | None = None
+    content: Annotated[str | None, BeforeValidator(_joined)] = None
     refusal: str | None = None
+    reasoning: Any = None
+    reasoning_content: Any = None
+    thinking: Any = None
 
 
 class TokenProbability(Wire):
@@ -79,7 +90,7 @@ class GeneratedChoice(Wire):
     """A generated message, and why generation ended."""
 
     message: ChoiceMessage = ChoiceMessage()  # Google leaves it out of a reply that its filter blocks
-    finish_reason: str | None = None
+    finish_reason: Any = None
     logprobs: Logprobs | None = None
 
 
@@ -267,31 +278,34 @@ class OpenAIChat(Chat[ChatCompletion]):
         strict = {"name": "verdict", "strict": True, "schema": dict(form.schema)}
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
 
-    def _whole(self, events: Sequence[Any]) -> Any:
-        """The chunks as one completion."""
+    def _whole(self, events: Sequence[Any], *, done: bool) -> Any:
+        """The chunks as one completion; without a reason, a stream ends in `DONE` or a chunk of usage alone."""
         if failed := [event for event in events if event.get("error")]:
             return failed[0]
         chunks = [choice for event in events for choice in event.get("choices") or ()]
         ends = [chunk["finish_reason"] for chunk in chunks if chunk.get("finish_reason")]
-        if not ends:
+        if not (ends or done or any(event.get("usage") and not event.get("choices") for event in events)):
             raise EndedEarlyError
         deltas = [chunk.get("delta") or {} for chunk in chunks]
-        message = {name: "".join(delta.get(name) or "" for delta in deltas) or None for name in ("content", "refusal")}
+        message = {
+            name: "".join(delta.get(name) or "" for delta in deltas) or None
+            for name in ("content", "refusal", *THOUGHTS)
+        }
         told = {name: text for event in events for name, text in event.items() if text is not None}
-        return told | {"choices": [{"index": 0, "finish_reason": ends[-1], "message": message}]}
-
-    def _is_truncated(self, message: ChatCompletion) -> bool:
-        one_token = self.spec.form is not None and self.spec.form.by == "logprob"
-        return message.choices[0].finish_reason == "length" and not one_token
+        return told | {"choices": [{"index": 0, "finish_reason": ends[-1] if ends else None, "message": message}]}
 
     def _said(self, message: ChatCompletion) -> Said:
         choice = message.choices[0]
         refusal = choice.message.refusal
-        finish = (choice.finish_reason or "").lower()
-        filtered = finish.startswith("content_filter") or finish in FILTERS
-        ended = REFUSED if refusal else FILTERED if filtered else ""
+        end, word = ended(choice.finish_reason), str(choice.finish_reason or "").lower()
+        if end is OutputEnd.CUT and self.spec.form is not None and self.spec.form.by == "logprob":
+            end = OutputEnd.WHOLE  # one token is all that was asked for
+        no_answer = (
+            REFUSED if refusal else FILTERED if end is OutputEnd.FILTERED else TOO_LONG if word in FULL_CONTEXT else ""
+        )
         if len(message.choices) > 1:
-            ended = "more than one choice in the reply"
+            no_answer = "more than one choice in the reply"
         places = choice.logprobs.content if choice.logprobs else None
         likely = [(one.token, one.logprob) for one in places[0].top_logprobs] if places else None
-        return Said(choice.message.content or refusal or "", likely, ended)
+        instead = next((name for name in THOUGHTS if getattr(choice.message, name)), "")
+        return Said(choice.message.content or refusal or "", likely, end, word, no_answer, instead)

@@ -9,6 +9,9 @@ prices are those in the installed genai-prices.
 The bounds need no tokenizer. A byte-level tokenizer makes at most one token per byte, so the number of bytes is an
 upper bound. It never joins words, so the number of words is a lower bound.
 
+The user's price holds for the model that the first reply names: a deployment may have a name of its own, and a price of
+its own. A later reply by another model that is listed dearer than that one breaks it.
+
 A reply's usage is a `Claim`. It is checked against what was promised before the call (`Sent`) and against what can be
 counted here. Where a claim cannot be true, the worst case is booked. Where it is true and dearer than the quote, it is
 booked, and the run stops (`engine/attempts.py`), because reservations no longer bound the bill.
@@ -98,6 +101,15 @@ class Priced(Protocol):
 
 
 @runtime_checkable
+class Renamed(Protocol):
+    """A judge or a system whose server may call its model otherwise."""
+
+    @property
+    def price_note(self) -> str:
+        """What the server calls the model that has the user's price, in a sentence; empty if it says nothing new."""
+
+
+@runtime_checkable
 class PaidByTheCall(Protocol):
     """A system that is code; what a call may cost is what its caller says."""
 
@@ -132,7 +144,7 @@ def model_price(provider: Provider, model: str, url: str, *, given: str | None, 
         DataError: the file of prices is wrong.
     """
     own = own_price(given, f"{provider.name}/{model}")
-    price = own or (published_at(provider, url)(model) if provider.url else FREE)
+    price = own or (FREE if provider.is_free(url) else published_at(provider, url)(model))
     if price is None or tier == STANDARD:
         return price and replace(price, flex=None)
     return replace(price, flex=_flex_price(provider, model, url, price, own=own is not None))
@@ -201,6 +213,7 @@ def _price_in(name: str, table: Any, path: Path) -> Price:
             cache_write=rates.get("cache_write_per_mtok", plain),
             source=str(path),
             checked=checked,
+            own=True,
         )
     except (KeyError, ValueError, TypeError) as error:
         raise DataError(
@@ -228,10 +241,10 @@ def published_at(provider: Provider, url: str, tier: str | None = None) -> Publi
 
     It returns None for a model whose price is not known, and for the user's own server.
     """
-    if provider.url is None:
+    if provider.is_free(url):
         return unpublished
     where = {"provider": provider.name} if provider.owns(url) else {"base_url": url}
-    return lru_cache(maxsize=MOST_MODELS)(partial(published_price, tier=tier, **where))
+    return lru_cache(maxsize=MOST_MODELS)(partial(published_price, tier=tier, decides=provider.decides, **where))
 
 
 def price_from_text(text: str) -> Price:
@@ -254,18 +267,24 @@ def price_from_text(text: str) -> Price:
             f"or a file of prices that ends in {PRICE_FILE}; found {text!r}"
         ) from None
     plain = Rate(rate_in)
-    return Price(plain, Rate(rate_out), plain, plain, source=f"`judge_price={text}`")
+    return Price(plain, Rate(rate_out), plain, plain, source=f"`judge_price={text}`", own=True)
 
 
 def published_price(
-    model: str, *, provider: str | None = None, base_url: str | None = None, tier: str | None = None
+    model: str,
+    *,
+    provider: str | None = None,
+    base_url: str | None = None,
+    tier: str | None = None,
+    decides: bool = False,
 ) -> Price | None:
     """The price of `model` in genai-prices, for a provider or for an API's URL.
 
     None if genai-prices has no price for it, or none of its own at the service tier `tier`. If the
     price depends on the time of day, the highest price counts. A model that also charges for
     something else that a call uses, such as a fee per request, gets None, because a call could then
-    cost more than its reservation.
+    cost more than its reservation. A model that `decides` is billed for its input alone, and a price
+    with output is that of another model of its name; of any other model a price without output is not whole.
     """
     from genai_prices import data_snapshot
 
@@ -281,13 +300,13 @@ def published_price(
     now = datetime.now(UTC)
     by_hour = [found.get_prices(now.replace(hour=hour, minute=half), context) for hour in range(24) for half in (0, 30)]
     charged = {key for prices in by_hour for key, amount in prices.__dict__.items() if amount is not None}
-    if not {"input_mtok", "output_mtok"} <= charged or charged - TOKEN_PRICES - UNUSED_PRICES:
+    if "input_mtok" not in charged or ("output_mtok" in charged) is decides or charged - TOKEN_PRICES - UNUSED_PRICES:
         return None
     rates = {key: _dearest(by_hour, key) for key in charged & TOKEN_PRICES}
     plain = rates["input_mtok"]
     return Price(
         input=plain,
-        output=rates["output_mtok"],
+        output=rates.get("output_mtok", Rate(0)),
         cache_read=rates.get("cache_read_mtok", plain),
         cache_write=rates.get("cache_write_mtok", plain),
         checked=table_date(),
@@ -369,7 +388,18 @@ def _told_price(who: Judge | System) -> str:
         return f"at most {show_usd(who.most_p)} a call" if who.most_p else ""
     price = who.price if isinstance(who, Priced) else None
     text = show_price(price) if price else ""
-    return f"{text}, from {price.source}" if price and text else ""
+    note = who.price_note if isinstance(who, Renamed) else ""
+    return f"{text}, from {price.source}{f'; {note}' if note else ''}" if price and text else ""
+
+
+def renamed(model: str, named: str, price: Price | None, published: Published) -> str:
+    """What a server calls the model that has the user's price, and its list price if that is higher."""
+    if price is None or not price.own or named in {"", model}:
+        return ""
+    listed, million = published(named), Usage(10**6, 10**6)
+    dearer = listed is not None and cost(million, listed) > cost(million, price)
+    more = f", which is listed at {show_price(listed)}; your price is booked" if listed and dearer else ""
+    return f"the server calls {model} {named}{more}"
 
 
 def age_of(who: Judge | System, now: date) -> int | None:
@@ -438,6 +468,7 @@ class Sent:
     - `texts`: the texts sent.
     - `most`: the most tokens that the call can use.
     - `published`: looks up the published price of another model at the same server.
+    - `named`: the model that the price is of, if it is the user's: the one that the first reply named.
     """
 
     model: str
@@ -445,6 +476,7 @@ class Sent:
     texts: tuple[str, ...]
     most: Usage
     published: Published = unpublished
+    named: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -522,7 +554,7 @@ def _breaches(claim: Claim, usage: Usage | None, dearer: Price | None, sent: Sen
     """A sentence for each way in which `claim` costs more than was quoted."""
     sentences = []
     if dearer is not None:
-        sentences.append(f"it answered as {claim.model}, which costs more than {sent.model}")
+        sentences.append(f"it answered as {claim.model}, which costs more than {sent.named or sent.model}")
     if _is_dearer(tier := claim.tier):
         sentences.append(f"it answered at the tier {tier!r}, which was not asked for")
     most = sent.most
@@ -543,14 +575,15 @@ def _is_dearer(tier: str | None) -> bool:
 
 
 def _dearer_model(name: str, usage: Usage, sent: Sent) -> Price | None:
-    """The price of the model `name` if it costs more than the model asked for, else None.
+    """The price of the model `name` if it costs more than the one that the price is of, else None.
 
     Published prices are compared with each other: the user's own price may be lower for both.
     """
-    if name in {"", sent.model}:
+    of = sent.named or sent.model
+    if name in {"", of}:
         return None
     other = sent.published(name)
     if other is None:
         return None
-    expected = sent.published(sent.model) or sent.price
+    expected = sent.published(of) or sent.price
     return other if cost(usage, other) > cost(usage, expected) else None

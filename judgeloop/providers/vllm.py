@@ -90,7 +90,7 @@ class VllmChat(OpenAIChat):
         from judgeloop.providers.http import http_client
 
         async with http_client(self.spec.endpoint) as client:
-            client.headers["Authorization"] = f"Bearer {self.spec.endpoint.api_key}"
+            client.headers["Authorization"] = f"Bearer {self.spec.endpoint.key}"
             try:
                 await self._look_with(client)
             except (httpx2.ConnectError, httpx2.ConnectTimeout):

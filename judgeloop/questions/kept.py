@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.keys import digest
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Item, Pool, Shown
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.records import KeptResult
@@ -58,7 +59,14 @@ def kept_of(result: RunResult) -> KeptResult:
     document = to_json({"job": result.job, "result": result}, inf_nan_mode="constants").decode()
     decided, tied = result.decided_and_tied
     return KeptResult(
-        result.page.headline, f"{result}\n", document, texts, exit_code=result.exit_code, decided=decided, tied=tied
+        result.page.headline,
+        f"{result}\n",
+        document,
+        texts,
+        exit_code=result.exit_code,
+        decided=decided,
+        tied=tied,
+        judge_changed=result.stop_reason is StopKind.JUDGE_CHANGED,
     )
 
 

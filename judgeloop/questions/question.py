@@ -4,21 +4,19 @@ A question says what a run is made of, what is left of it, and what its result i
 (`catalogue.py`) imports it when it is asked.
 """
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
-from judgeloop.core.errors import DamagedLedgerError
-from judgeloop.core.outcomes import Finished, StopKind
+from judgeloop.core.outcomes import Finished
 from judgeloop.core.protocols import T
 from judgeloop.engine.session import check_draws
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.report.labels import Texts
 from judgeloop.report.page import Page
-from judgeloop.report.result import CUT_SHORT, RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.runs.begin import conducted, opened, terms_of
 from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
@@ -89,7 +87,7 @@ class Question(ABC, Generic[S, T, R]):
         return read_inputs(config, environment, offline=offline)
 
     async def with_others(self, ran: Ran[S, T], result: R) -> R:
-        """A result that notes which result of another run it contradicts."""
+        """A result that notes what else the ledger says of it."""
         del ran
         return result
 
@@ -107,7 +105,8 @@ class Question(ABC, Generic[S, T, R]):
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
-        run_id, question = ids_of(self.name, config, inputs, **self.identity(config, inputs))
+        families = {"families": parts.members} if parts.members else {}
+        run_id, question = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
         return Prepared(config, inputs, parts, run_id, question if isinstance(config, ContestSettings) else "")
 
     async def run(
@@ -126,30 +125,6 @@ class Question(ABC, Generic[S, T, R]):
             ran = await self._ran(begun, terms)
             result = await self._concluded(ran)
             return await forecast(begun, terms, self.left(ran), result, ran.finished)
-
-    async def ended_otherwise(
-        self, ran: Ran[S, T], result: R, runs: Iterable[RecordedRun], decided: Callable[[R], object]
-    ) -> tuple[str, R] | None:
-        """What the last of `runs` that `decided` something says of it, and its result; None if `result` decides that.
-
-        A run that was cut short has decided nothing.
-        """
-        from pydantic import TypeAdapter
-
-        cut = {*CUT_SHORT, StopKind.BUDGET}
-        ended = [] if result.stop_reason in cut else [one.id for one in runs if one.note.exit_code is not None]
-        for name in reversed(ended):
-            kept = await ran.run.look(lambda reader, name=name: reader.result(name))  # type: ignore[misc]
-            try:
-                last: R = TypeAdapter(self.result).validate_python(
-                    json.loads(kept.document)["result"] | {"texts": None}
-                )
-            except (ValueError, KeyError) as error:
-                raise DamagedLedgerError(f"a result in the ledger cannot be read: {error}") from None
-            if last.stop_reason not in cut:
-                said = f"{name}, with {last.judged:,} judged: {last.page.headline}"
-                return (said, last) if decided(last) != decided(result) else None
-        return None
 
     async def ask(
         self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved

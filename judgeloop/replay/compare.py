@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from judgeloop.catalogue import rule_row, selector_row
 from judgeloop.core.errors import InputError
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.protocols import Selector
 from judgeloop.core.records import Choice, Draws, Label, Verdict, as_score, preference
 from judgeloop.engine.recorded import replay
@@ -101,7 +102,8 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayCompar
 
     A row for a number of judged items has `estimate`: the gap among the judged items, true
     winner minus true loser, so that it is positive if the right system is named. A row for a rule
-    has `asked` and `named`: 1 for the right system, -1 for the wrong system, 0 if undecided.
+    has `asked` and `named`: 1 for the right system, -1 for the wrong system, 0 if undecided; and
+    `met`: whether the rule ended the run, not the end of the pool.
     Repetitions in which the systems are exactly level have no right answer and are left out.
     """
     rows: list[Row] = []
@@ -190,7 +192,8 @@ def _until_met(
             )
             ending = replay(session, contest.verdict)
             named = {None: 0, 0: 1, 1: -1}[ending.winner]
-            yield {"rule": name, "risk": risk, "asked": ending.asked, "named": named}
+            met = ending.stop.kind is StopKind.RISK_MET
+            yield {"rule": name, "risk": risk, "asked": ending.asked, "named": named, "met": met}
 
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:

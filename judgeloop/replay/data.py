@@ -18,6 +18,7 @@ from judgeloop.formats.join import align
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.methods.stats.strata import Floats
+from judgeloop.papers.recorded import VectorFile, read_vectors
 from judgeloop.replay.settings import ReplaySettings
 
 Texts = Sequence[str | None]  # a system's outputs by item; None where it has none
@@ -28,7 +29,8 @@ class Recorded:
     """What is recorded of `systems` on `items`; `table` holds the scores of all systems.
 
     `scores` has the shape (systems, items), NaN without a score. `vectors`, shape (systems, items,
-    dimensions), are those of a file. `outputs` and `vectors` are empty or None if nothing uses them.
+    dimensions), are those of a file, `states` the hidden states in one. All three are empty or None if nothing uses
+    them.
     """
 
     table: VerdictTable
@@ -37,6 +39,7 @@ class Recorded:
     scores: Floats
     outputs: tuple[Texts, ...] = ()
     vectors: NDArray[np.floating] | None = None
+    states: VectorFile | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -91,19 +94,14 @@ def read_recorded(
     if unknown := sorted(set(config.leave_out) - table.systems):
         raise InputError(f"`leave_out={unknown[0]}`: the verdicts contain no such system")
     systems = sorted((table.systems | set(also)) - set(config.leave_out))
-    known, texts, given = [Item(name, "") for name in table.items], dict[str, Texts](), None
+    known, texts = [Item(name, "") for name in table.items], dict[str, Texts]()
+    given: NDArray[np.floating] | None = None
+    states: VectorFile | None = None
     if items or outputs or vectors is not None:
         rows = [located.row for located in read_items(config.items).rows]
         known = [Item(row.id or "", row.prompt or "") for row in rows]
     if vectors is not None:
-        given = read_vectors(vectors, len(known))
-        both = [name for name in systems if name in given]
-        if len(both) < config.FEWEST <= len(systems):
-            raise InputError(
-                f"`vectors`: {vectors} names {some(sorted(given))}, and the verdicts {some(sorted(systems)) or 'none'}; the "
-                f"vectors of {config.FEWEST} systems with verdicts are needed"
-            )
-        systems = both
+        systems, given, states = _vectors_in(vectors, config, systems, known)
     if len(systems) < config.FEWEST:
         raise InputError(
             f"{config.verdicts}: expected scores of at least {config.FEWEST} of the systems, found "
@@ -123,13 +121,30 @@ def read_recorded(
             f"items such as {table.items[0]!r}: give the rows of items such ids, in the field `id`"
         )
     return Recorded(
-        table,
-        tuple(systems),
-        tuple(known),
-        scores,
-        tuple(texts[name] for name in systems if outputs),
-        None if given is None else np.stack([given[name] for name in systems]),
+        table, tuple(systems), tuple(known), scores, tuple(texts[name] for name in systems if outputs), given, states
     )
+
+
+def _vectors_in(
+    path: Path, config: ReplaySettings, systems: list[str], items: Sequence[Item]
+) -> tuple[list[str], NDArray[np.floating] | None, VectorFile | None]:
+    """The systems of which a file has vectors, and these; or the file, if it holds a model's hidden states."""
+    file = read_vectors(path)
+    if file.layers and config.FEWEST == 1:
+        if len(systems) > 1:
+            raise InputError(
+                f"`vectors`: {path} holds the hidden states of one model, and the verdicts {some(systems)}; leave out "
+                "the others with `leave_out`"
+            )
+        return systems, None, file
+    found = {name: own for name in systems if (own := file.of_system(name)) is not None}
+    if len(found) < config.FEWEST <= len(systems):
+        raise InputError(
+            f"`vectors`: {path} names {some(sorted(file.embeddings)) or 'none'}, and the verdicts "
+            f"{some(sorted(systems)) or 'none'}; the vectors of {config.FEWEST} systems with verdicts are needed"
+        )
+    places = file.places([item.id for item in items])
+    return list(found), np.stack([own[places] for own in found.values()]) if found else None, None
 
 
 def read_scores(path: Path) -> VerdictTable:
@@ -169,22 +184,3 @@ def read_texts(place: Path, items: Path, systems: Sequence[str]) -> tuple[list[I
     aligned = align(list(found.values()), read_items(items).rows, items)
     texts = ([row.output if row else None for row in rows] for rows in aligned.rows)
     return list(aligned.items), dict(zip(found, texts, strict=True))
-
-
-def read_vectors(path: Path, items: int) -> dict[str, NDArray[np.floating]]:
-    """Read the vectors of each system's outputs, shape (items, dimensions), from an .npz file.
-
-    The file holds the arrays `models`, shape (systems,), and `embeddings`, shape (systems, items,
-    dimensions).
-
-    Raises:
-        DataError: an array is missing, or has another shape.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            names, vectors = arrays["models"], arrays["embeddings"]
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(path, f"expected an .npz with the arrays models and embeddings: {error}") from None
-    if vectors.shape[:-1] != (len(names), items):
-        raise DataError(path, f"expected embeddings of the shape ({len(names)}, {items}, …), found {vectors.shape}")
-    return dict(zip(map(str, names), np.asarray(vectors, dtype=np.float32), strict=True))

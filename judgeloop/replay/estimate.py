@@ -28,8 +28,9 @@ from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.intervals import Interval
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.papers.actracer.inputs import SEARCHING, most_clusters, read_confidence, states_of
-from judgeloop.papers.settings import HIDDEN, MIDDLE
+from judgeloop.papers.actracer.inputs import SEARCHING, most_clusters, read_confidence, searched_layer, states_of
+from judgeloop.papers.recorded import holds_layers
+from judgeloop.papers.settings import AUTO, HIDDEN, MIDDLE
 from judgeloop.papers.vectors import embed, reduced
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE
 from judgeloop.replay.compare import Row, walked
@@ -236,8 +237,10 @@ def check(config: ReplayEstimateSettings) -> None:
     Raises:
         InputError: a setting has no effect with the other settings.
     """
-    if config.layer is not None and not config.represent.startswith(HIDDEN):
-        raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
+    if config.layer is not None and not config.represent.startswith(HIDDEN) and not holds_layers(config.vectors):
+        raise InputError(
+            f"`layer={config.layer}`: only `represent=hidden:MODEL`, or a file of hidden states, has layers"
+        )
     if config.vectors is not None and config.represent != "lexical":
         raise InputError(f"`represent={config.represent}`: not used, because `vectors` are given")
 
@@ -253,7 +256,11 @@ def read_systems(config: ReplayEstimateSettings) -> tuple[list[Subject], ReplayE
     """
     check(config)
     chosen = config.selectors or EVERY
-    for_vectors = config.vectors is None and bool(vectors_of(QUESTION, chosen))
+    looked_at = vectors_of(QUESTION, chosen)
+    # Hidden states are of the prompts: who looks at outputs has none in such a file.
+    for_vectors = bool(
+        looked_at & {"outputs"} if holds_layers(config.vectors) else looked_at and config.vectors is None
+    )
     texts = for_vectors or config.proxy == BY_CONFIDENCE or takes(QUESTION, chosen, "confidence")
     found = read_recorded(config, items=True, outputs=texts, vectors=config.vectors)
     _check_range(config.verdicts, found.table)
@@ -304,13 +311,14 @@ class _Sources:
             outputs=(tuple(texts[at] or "" for at in places),),
         )
         given = None if found.vectors is None else found.vectors[number, places]
+        recorded = found.states is not None
         confidence = vectors = last = outputs = None
         if takes(QUESTION, config.selectors, "confidence") or config.proxy == BY_CONFIDENCE:
             path = Path(self.files[name].path)
             confidence = read_confidence(path, pool.items, config.confidence, config.confidence_by)
         if looked_at & {"states", "last states"}:
             vectors = self._states(pool, given, config.layer or MIDDLE)
-            hidden = config.represent.startswith(HIDDEN) and "last states" in looked_at
+            hidden = (recorded or config.represent.startswith(HIDDEN)) and "last states" in looked_at
             last = self._states(pool, given, "last") if hidden else vectors
         if "outputs" in looked_at:
             outputs = self._output_vectors(pool) if given is None else given
@@ -321,9 +329,13 @@ class _Sources:
 
         Given vectors are reduced in the same way.
         """
-        config = self.config
+        config, states = self.config, self.found.states
+        if states is not None:
+            return reduced(states.at_layer(layer)[states.places([item.id for item in pool.items])])
         if given is not None:
             return reduced(given)
+        if layer == AUTO:
+            layer = str(searched_layer(pool, config.represent, config.cache_dir))
         return states_of(pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir)
 
     def _output_vectors(self, pool: Pool) -> NDArray[np.floating]:

@@ -48,8 +48,8 @@ def realise(field: Field, realisation: int, config: ReplaySelectSettings) -> lis
 
     A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner
     over the whole pool; None if the run named no winner; and `too_far` whether that is more than the gap
-    of the settings allows. `calls` and `queries` are their numbers at
-    the end of the run. `level_since` is that of the selector's belief (`Belief`).
+    of the settings allows. A run ends with too many abstentions, as a live one does. `calls` and
+    `queries` are their numbers at the end of the run. `level_since` is that of the selector's belief (`Belief`).
     """
     rng = np.random.default_rng([config.seed, realisation])
     items = np.sort(rng.permutation(field.scores.shape[1])[: config.pool])
@@ -103,7 +103,7 @@ def _session(
         selector=row.make(draft),
         estimator=WinRates(systems, field.baseline, config.risk if row.drops else None, gap=draft.gap),
         rule=rule,
-        limits=Limits(1, most, 1.0),
+        limits=Limits(1, most, config.max_abstentions),
         rng=rng,
     )
 

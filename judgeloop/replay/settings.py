@@ -24,6 +24,7 @@ from judgeloop.papers.settings import (
     Layer,
     Represent,
     RepresentOne,
+    VectorsFile,
     WeakJudges,
 )
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE
@@ -47,7 +48,8 @@ from judgeloop.settings.fields import (
     Share,
     run_setting,
 )
-from judgeloop.settings.setting import Parse, Role, Setting, anybody, one_of, some_of
+from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.setting import Parse, Role, Setting, anybody, declared, one_of, some_of
 from judgeloop.settings.values import listed, numbers
 
 
@@ -62,9 +64,6 @@ def _among(help_: str, names: Sequence[str], panel: str = SELECTION, **more: Any
 
 
 # Settings of several questions.
-VectorsFile = Annotated[
-    Path | None, _file("File of output vectors: .npz with the arrays models and embeddings.", SELECTION)
-]
 TieMargin = Annotated[float, Ge(0), run_setting("Scores that differ by no more than this are a tie.", PROTOCOL)]
 
 REPLAYED_RULES = tuple(row.name for row in catalogue.rules_of("compare") if not row.recorded)
@@ -198,6 +197,14 @@ class ReplaySelectSettings(ReplaySettings):
     epsilon: Epsilon = None
     risk: Annotated[Share, run_setting("Stated risk at which a race stops.", PROTOCOL)] = 0.1
     min_gap: MinGap = None
+    max_abstentions: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        run_setting(
+            "Share of calls without a verdict (0 to 1) above which a run ends, as a live search does.", PROTOCOL
+        ),
+    ] = declared(RunSettings)["max_abstentions"].default
     seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
     tie_margin: TieMargin = 0.0
 
@@ -239,7 +246,7 @@ class ReplayEstimateSettings(ReplaySettings):
     layer: Annotated[
         Layer | None,
         run_setting(
-            "Layer of the hidden states: middle, last or a number. Default: middle. "
+            "Layer of the hidden states: middle, last, a number, or auto (AcTracer's search). Default: middle. "
             "cross-entropy and mmd-critic always use the last.",
             ONE,
         ),

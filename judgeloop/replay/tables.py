@@ -47,7 +47,10 @@ def by_size(rows: Sequence[Row]) -> list[Row]:
 def by_rule(rows: Sequence[Row]) -> list[Row]:
     """A row for each rule, risk and selector.
 
-    The columns are those of Ashury-Tahan et al. (2024), tables 2 and 3.
+    The columns are those of Ashury-Tahan et al. (2024), tables 2 and 3. A run that judged its whole
+    pool names the better system, though the rule is not met; the paper counts it as inconclusive.
+    So `success_met` and `inconclusive_met` count names by the rule alone. A whole pool names no wrong
+    system, so `error` is the same in both.
     """
     table = []
     for (rule, risk, selector), group in _groups(rows, "rule", "risk", "selector"):
@@ -59,6 +62,8 @@ def by_rule(rows: Sequence[Row]) -> list[Row]:
             row |= _figure(name, of_kind, lambda run: run["is"])
             apart = [run["gap"] for run in of_kind if run["is"]]
             row[f"gap_{name}"] = float(np.mean(apart)) if apart else None
+        row["success_met"] = float(np.mean([run["met"] and run["named"] == 1 for run in group]))
+        row["inconclusive_met"] = float(np.mean([not run["met"] for run in group]))
         table.append(row)
     return table
 
@@ -113,9 +118,10 @@ def needed(rows: Sequence[Row]) -> list[Row]:
     """The calls that each selector needs to name the best or a near-best system.
 
     There is a row for each selector, `goal` and `level`. `goal` is "best", or a gap within which a
-    system is near the best. `level` is how often the goal is to be reached. `against_random` is the
-    share of the calls of random that is saved. Durmazkeser et al. (2025), table 1, has such shares
-    ("label efficiency"), and does not say beside which selector. `gap95` is the 95th percentile of
+    system is near the best. `level` is how often the goal is to be reached. `against_random` is how
+    many more calls than random it takes, as a share; fewer are negative. Durmazkeser et al. (2025),
+    table 1, has such shares with the other sign ("label efficiency"), and does not say beside which
+    selector. `gap95` is the 95th percentile of
     the gap at these calls (table 2). Figures of a level that is never reached are None.
     """
     table: list[Row] = []
@@ -128,7 +134,7 @@ def needed(rows: Sequence[Row]) -> list[Row]:
     random = {(row["goal"], row["level"]): row["calls"] for row in table if row["selector"] == "random"}
     for row in table:
         base = random.get((row["goal"], row["level"]))
-        row["against_random"] = 1 - row["calls"] / base if base and row["calls"] else None
+        row["against_random"] = row["calls"] / base - 1 if base and row["calls"] else None
     return table
 
 

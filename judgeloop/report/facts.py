@@ -11,8 +11,10 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
+from judgeloop.report.leanings import said_of
 from judgeloop.report.page import COST, Fact, Section, costs, told
-from judgeloop.report.result import RunResult
+from judgeloop.report.records import said_ends
+from judgeloop.report.result import TOO_OFTEN, RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
 HUMAN = "human"  # the name of a person as a judge
@@ -22,6 +24,7 @@ LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
 GROUP = "group "  # how the names of conditions on single groups begin
 ONE_WAY = {"random", "fixed"}  # orders of presentation in which no flip is seen
+FLIPS_RISK = 0.05  # of failing a judge with as many flips as may be
 
 ABOUT_THE_JUDGE = "This is about the judge's verdicts on these items, not about whether the judge is right."
 ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, not about whether the judge is right."
@@ -71,6 +74,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
         *([costs(_cost(result))] if paid else []),
+        Fact("asked", Section.RISK, "asked before", _asked(result), first=True),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
         *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), one.said) for one in gate),
@@ -84,6 +88,12 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact("price", Section.COST, "price", setup.prices),
         Fact("tier", Section.COST, "tier", setup.tier),
         Fact("empty", Section.DATA, "empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
+        Fact(
+            "ends",
+            Section.DATA,
+            "not whole",
+            "; ".join(f"{visible(name)}: {said_ends(ends)}" for name, ends in data.ended.items()),
+        ),
         Fact("columns", Section.DATA, "columns", data.guessed),
         Fact("beyond", Section.DATA, "not asked", data.beyond),
         Fact("version", Section.AGAIN, "version", f"judgeloop {setup.version}"),
@@ -92,23 +102,53 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     )
 
 
+def _asked(result: RunResult) -> str:
+    """How often these outputs met before, and what the risks add up to; empty where they did not."""
+    before, in_all = result.asked_before, result.risk_in_all
+    if in_all is None:
+        return ""
+    risks, of = before.risks, len(before.risks)
+    left = of - before.answered
+    times = "once" if of == 1 else f"{of:,} times"
+    how = "" if not left else " without an answer" if left == of else f", {left:,} without an answer"
+    each = (
+        f"risk {risks[0]:g}{' each' * (of > 1)}"
+        if len(set(risks)) == 1
+        else f"risks {', '.join(f'{one:g}' for one in risks)}"
+    )
+    own = result.setup.risk_threshold if result.setup.guarantee else 1.0
+    more = "; 0.5 or more: a new set of items is needed" if in_all >= TOO_OFTEN else ""
+    return f"{times}{how} ({each}). With this one ({own:g}) the chance of {result.wrong_answer} is at most {in_all:.4g}{more}"
+
+
 def state(outcome: Outcome) -> str:
     """How something stands that must hold, in a word; what failed is seen."""
     return outcome.said.upper() if outcome is Outcome.FAILED else outcome.said
 
 
-def on_items(about: Population, items: int, but: int = 0) -> str:
-    """Which items a decision is about: all `but` so many.
+def on_items(about: Population, items: int, but: int = 0, families: int | None = None) -> str:
+    """Which items a decision is about: all `but` so many; and how many families were drawn in their place, if any.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     >>> on_items(Population.THESE_ITEMS, 1200, 20)
     'on 1,180 of these 1,200 items'
+    >>> on_items(Population.ITEMS_LIKE_THESE, 40, families=8)
+    'on items like these (8 families, each counts once; 40 items)'
     """
+    if families is not None:
+        return f"on items like these ({families:,} families, each counts once; {items:,} items)"
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     some = f"{items - but:,} of " if but else ""
     return f"on {some}these {items:,} items" if items != 1 else "on this one item"
+
+
+def of_items(result: RunResult) -> str:
+    """What may be judged, for a sentence that says how much of it was: all items, or families of them."""
+    items, families = count(result.items, "item"), result.data.families
+    each = "an item" if families == result.data.drawn else "several items"
+    return items if families is None else f"{families:,} families, {each} of each ({items})"
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -153,7 +193,7 @@ def headline(result: RunResult, decision: str) -> str:
     """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
     required, first = visible(result.setup.required_winner or ""), result.outcome.said.upper()
     if result.stop_reason is StopKind.CONTROLS:
-        decision = f"no result {on_items(result.about, result.items)}: {stopped(visible(result.stop_sentence))}"
+        decision = f"no result {on_items(result.about, result.items, families=result.data.families)}: {stopped(visible(result.stop_sentence))}"
     elif required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     elif required and result.answer is Outcome.NOT_SHOWN:
@@ -189,6 +229,14 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
             yield Condition(f"controls of {judge}", OF_CONTROLS[tally.end], of_controls(judge, tally))
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
+    elif result.setup.order is not None and result.counts.judged:
+        one_way = result.setup.order in ONE_WAY
+        why = (
+            "unknown, as each pair is shown in one order"
+            if one_way
+            else "any share of verdicts may change with the order"
+        )
+        yield Condition("flips", Outcome.PASSED, why)
     most = per_cent(result.setup.max_abstentions)
     without = f"{_silent(result)} without a verdict, and at most {most} may be"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
@@ -205,7 +253,7 @@ def _flips(result: RunResult, most: float) -> Condition:
     """Whether it is shown that more verdicts change with the order than may; open if none was looked at.
 
     A tie in the first order is a tie, and the order of a metric's texts changes nothing. All verdicts count,
-    also those for groups. A judge with as many flips as may be fails with at most about the risk: the
+    also those for groups. A judge with as many flips as may be fails with at most about `FLIPS_RISK`: the
     test is exact for a fixed number of verdicts, and flips have little part in when a run ends (tests/statistical).
     """
     counts = result.counts
@@ -214,14 +262,14 @@ def _flips(result: RunResult, most: float) -> Condition:
     flips, both = counts.flips_in_all, counts.both_in_all
     if not both:
         return Condition("flips", Outcome.PASSED, "no verdict could change with the order")
-    chance, risk = chance_of_so_many(flips, both, most), result.setup.risk_threshold
-    shown = chance <= risk
+    chance = chance_of_so_many(flips, both, most)
+    shown = chance <= FLIPS_RISK
     said = (
         f"{flips:,} of {count(both, 'verdict')} changed with the order; it is {'' if shown else 'not '}shown that "
         f"more than {100 * most:.3g} % do"
     )
     low, high = wilson_interval(flips, both)
-    figures = f"p = {chance:.2g}, and {risk:g} or less fails; 95 % interval {per_cent(low)} to {per_cent(high)}"
+    figures = f"p = {chance:.2g}, and {FLIPS_RISK:g} or less fails; 95 % interval {per_cent(low)} to {per_cent(high)}"
     return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures)
 
 
@@ -234,8 +282,12 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
     if not paid:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
     order = f"{setup.order}{_changed(result)}" if setup.order else ""
+    # A gate by a model in one order: nobody can say how often it contradicts itself.
+    blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == "flips" for one in result.conditions)
     return [
         *found,
+        Fact("again", Section.JUDGE, "asked again", _again(result)),
+        Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
         Fact("silent", Section.JUDGE, "no verdict", _silent(result) if counts.asked else ""),
@@ -254,6 +306,20 @@ def _models(result: RunResult) -> str:
         elif models and models[0] != asked:
             text += f"; the server of {visible(judge)} calls it {visible(models[0])}"
     return text
+
+
+def _in_short(result: RunResult) -> str:
+    """Whether the judge can be trusted, in a sentence."""
+    counts, setup = result.counts, result.setup
+    one_order = setup.order in ONE_WAY and bool(counts.judged)
+    return said_of(counts.leanings, setup.systems, counts.flips, counts.both_orders, one_order=one_order)
+
+
+def _again(result: RunResult) -> str:
+    """How many verdicts were paid twice, as another model had given them; empty for none."""
+    again, usd = result.spend.again, result.spend.again_usd
+    cost = f" for {dollars(usd)}" if usd else ""
+    return f"{count(again, 'verdict')} of another model, paid twice because the judge changed{cost}" if again else ""
 
 
 def _agreement(result: RunResult) -> str:
@@ -293,11 +359,12 @@ def _changed(result: RunResult) -> str:
 
 def _controls(result: RunResult) -> str:
     """What each judge made of its controls; "" where no judge has any."""
-    if not result.setup.controlled and not any(result.counts.controls):
+    asked = result.setup.controlled or result.setup.advised
+    if not asked and not any(result.counts.controls):
         return NOT_ASKED if result.setup.prompt or result.setup.order is not None else ""
     judges = zip_longest(result.setup.judges, result.counts.controls)
     found = "; ".join(of_controls(name, tally) for name, tally in judges)
-    return found if result.setup.controlled else f"{found}; asked by an earlier command of this run"
+    return found if asked else f"{found}; asked by an earlier command of this run"
 
 
 def of_controls(judge: str, tally: ControlTally | None) -> str:
@@ -308,6 +375,7 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
         return f"{judge} has given no verdict on its controls"
     found = f"{tally.right:,} right, {count(tally.tied, 'tie')}, {tally.wrong:,} wrong"
     found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
+    found += f"; try {tally.number}" if tally.number > 1 else ""
     return f"{judge} {CONTROLS[tally.end]} ({found})"
 
 
@@ -360,10 +428,12 @@ def _calls(result: RunResult) -> str:
         now += f" ({dollars(outputs)} for outputs, {dollars(judging)} for judging)"
     ahead = f"{count(counts.ahead, 'more answer')} {'was' if counts.ahead == 1 else 'were'}"
     ahead += f" {'paid for' if result.ahead_usd else 'given'}, and not needed{about(result.ahead_usd)}"
-    controls = sum(one.asked for one in counts.controls if one is not None) if result.setup.controlled else 0
+    controls = sum(one.asked for one in counts.controls if one is not None)
+    controls *= result.setup.controlled or result.setup.advised
     paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
+    looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
     parts = [
-        f"{now}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered from the ledger",
+        f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger",
         f"those for {count(controls, 'control')} are among them{paid}" if controls else "",
         f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",
         tokens(spend.tokens),
@@ -396,8 +466,6 @@ def _given(one: Generated, result: RunResult) -> str:
     reasons = ", ".join(f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why)
     counted = (
         (one.failed, f"without an output{_other_end(one)}{f': {reasons}' if reasons else ''}"),
-        (one.cut, "cut at the limit of tokens"),
-        (one.empty, "empty"),
         (one.thoughts, "with thoughts in tags, which were judged, too"),
         (one.masked, "in which a key was masked"),
         (one.too_long, "too long to be judged"),

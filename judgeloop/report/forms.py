@@ -158,12 +158,12 @@ def render_junit(result: Tested) -> str:
     return _suite(result.job, _ended(*own), *(_ended(one.name, one.outcome.exit_code, one.said) for one in conditions))
 
 
-def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]], skipped: str = "") -> str:
+def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]], skipped: Mapping[str, str]) -> str:
     """A test suite with a test for each end: a name, an exit code, a sentence and warnings.
 
-    If something was `skipped`, a last test says what.
+    Tests that are `skipped` say what else is to be known, by name, as far as they have a text.
     """
-    more = [Case("absent", "skipped", skipped, "", {})] if skipped else []
+    more = [Case(name, "skipped", said, "", {}) for name, said in skipped.items() if said]
     return _suite(question, *(_ended(name, code, text, warnings=said) for name, code, text, said in ends), *more)
 
 

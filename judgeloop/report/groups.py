@@ -1,7 +1,7 @@
-"""The groups of items: how many of each are judged, and what the verdicts say.
+"""The groups of items, and single criteria: how many are judged, and what the verdicts say.
 
-Reads items and label rows of a comparison, and what was found of each group if it was tested. Returns
-a record of each group and its row of a page.
+Reads items and label rows of a comparison, and what was found of each group or criterion if it was tested. Returns
+a record of each and its row of a page.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from judgeloop.core.records import Item
+from judgeloop.core.records import TIE, Item, preference
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import PageTable, Section
@@ -67,6 +67,19 @@ def group_rows(
     return tuple(rows if findings is None else (_tested(row, findings[row.group]) for row in rows))
 
 
+def criterion_rows(
+    labels: Sequence[LabelRow], findings: Mapping[str, GroupFinding] | None = None
+) -> tuple[GroupRow, ...]:
+    """The criteria, each as a group of the items that were judged by it; none without criteria."""
+    judged = [row for row in labels if row.score is not None and (row.in_decision or findings is not None)]
+    names = list(dict.fromkeys(name for row in judged for name in row.criteria))
+    known = Counter[tuple[str | None, int]](
+        (name, preference(TIE - score)) for row in judged for name, score in row.criteria.items()
+    )
+    rows = [_row(name, sum(name in row.criteria for row in judged), known) for name in names]
+    return tuple(rows if findings is None else (_tested(row, findings[row.name]) for row in rows))
+
+
 def _row(group: str | None, items: int, known: Counter[tuple[str | None, int]]) -> GroupRow:
     wins, ties, losses = (known[group, preference] for preference in (1, 0, -1))
     judged = wins + ties + losses
@@ -99,16 +112,16 @@ def _ruled_out(row: GroupRow) -> float | None:
     return None if row.claim == "open" else 0.0
 
 
-def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[PageTable, ...]:
-    """The table of the largest groups with enough verdicts, and how many more there are.
+def group_table(rows: Sequence[GroupRow], heading: str, of: str = "group") -> tuple[PageTable, ...]:
+    """The table of the largest groups with enough verdicts, or of criteria, and how many more there are.
 
     A group with all items is none.
     """
     shown = [row for row in rows if row.claim or row.judged >= FEWEST_SHOWN][:MOST_SHOWN]
-    if not shown or len(rows) == 1:
+    if not shown or (len(rows) == 1 and of == "group"):
         return ()
     tested = any(row.claim for row in shown)
-    columns = ("group", "items", "judged", "won", "ties", "lost", "gap", *(CLAIMED if tested else ()))
+    columns = (of, "items", "judged", "won", "ties", "lost", "gap", *(CLAIMED if tested else ()))
     cells = [_cells(row) for row in shown]
     if left := [row for row in rows if row not in shown]:
         name = left[0].name if len(left) == 1 else f"({count(len(left), 'more group')})"

@@ -7,7 +7,7 @@ CSV texts are escaped, because a spreadsheet runs a cell that looks like a formu
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -36,6 +36,9 @@ class LabelRow:
     - `shown_first`: the system that the judge saw first, as A, when it gave the reason; null for a
       rating or an abstention
     - `other_reason`: if the two orders disagreed, what the judge gave as its reason in the other one
+    - `graded`: in [0, 1], how much the probabilities of a decision model lean to `system`, the mean of the orders; null
+      of other judges, and for a rating, whose `score` it is. It decides nothing
+    - `criteria`: the scores by single criteria; empty without any
     """
 
     item_id: str
@@ -51,6 +54,13 @@ class LabelRow:
     group: str | None = None
     shown_first: str | None = None
     other_reason: str = ""
+    graded: float | None = None
+    criteria: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def by_criteria(self) -> str:
+        """The scores by single criteria in one cell of a table."""
+        return " ".join(f"{name}={score:g}" for name, score in self.criteria.items())
 
 
 def label_rows(
@@ -83,6 +93,8 @@ def _row(label: Label, systems: Sequence[str], items: Sequence[Item], *, in_deci
         group=items[label.choice.position].group,
         shown_first=shown_first,
         other_reason=verdict.other_reason if verdict else "",
+        graded=verdict.graded if verdict else None,
+        criteria=dict(verdict.criteria) if verdict else {},
     )
 
 
@@ -151,7 +163,7 @@ def render_csv(labels: Sequence[LabelRow], texts: Texts | None = None, may: Call
     more = texts.columns(labels, may) if texts else {}
     lines = [csv_line([*(field.name for field in fields(LabelRow)), *more])]
     for number, label in enumerate(labels):
-        row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
+        row = asdict(label) | {"votes": " ".join(map(str, label.votes)), "criteria": label.by_criteria}
         if texts and not may(label):
             row |= {"reason": "", "other_reason": ""}
         lines.append(csv_line([*row.values(), *(column[number] for column in more.values())]))

@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any
 
 from judgeloop.core.jsonable import Say, plain
-from judgeloop.report.words import about, count, dollars, per_cent, visible
+from judgeloop.report.words import about, count, dollars, expected, per_cent, visible
 
 
 class NoteCode(enum.StrEnum):
@@ -19,32 +19,43 @@ class NoteCode(enum.StrEnum):
 
     FEW_ITEMS = "few_items"
     FEW_ITEMS_LIKE_THESE = "few_items_like_these"
+    FEW_FAMILIES = "few_families"
+    FEW_PROMPTS = "few_prompts"
     MANY_FLIPS = "many_flips"
     ITEMS_LEFT_OUT = "items_left_out"
+    NEIGHBOURS = "neighbours"
     OUTPUT_REPEATED = "output_repeated"
     OUTPUTS_EMPTY = "outputs_empty"
+    OUTPUTS_NOT_WHOLE = "outputs_not_whole"
+    THOUGHTS_JUDGED = "thoughts_judged"
     PRICES_OLD = "prices_old"
     ASKED_ANEW = "asked_anew"
     USAGE_NOT_BELIEVED = "usage_not_believed"
     ALL_IDENTICAL = "all_identical"
     ALL_TIES = "all_ties"
     SEARCHED = "searched"
-    REDRAWN = "redrawn"
-    REBASED = "rebased"
+    ASKED_OFTEN = "asked_often"
+    KNOWN_OTHERWISE = "known_otherwise"
+    DRIFT = "drift"
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
+    JUDGE_CHANGED = "judge_changed"
+    CONTROLS_NOT_PASSED = "controls_not_passed"
+    NAME_MOVES = "name_moves"
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
+    OTHER_MODEL = "other_model"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
     TOO_FEW_JUDGED = "too_few_judged"
     ITEMS_WANTED = "items_wanted"
     MORE_ITEMS = "more_items"
     NO_MORE_ITEMS = "no_more_items"
+    OTHER_FAMILIES = "other_families"
     MANY_MORE_ITEMS = "many_more_items"
     LEVEL = "level"
     OUT_OF_REACH = "out_of_reach"
@@ -70,11 +81,21 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.FEW_ITEMS: "The set has only {items:item}. Another set may turn out differently.",
     NoteCode.FEW_ITEMS_LIKE_THESE: "The set has only {items:item}. The decision holds for other "
     "items only if they are like these.",
+    NoteCode.FEW_FAMILIES: "The {items:item} are of only {families:,} families, each of which counts once. The decision "
+    "holds for other items only if they are like these.",
+    NoteCode.FEW_PROMPTS: "The {items:item} have only {families:,} different prompts, each of which counts once. If a part "
+    "of the input is in another column, put both together: `map=prompt=prompt+COLUMN`.",
     NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed with the order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",
+    NoteCode.NEIGHBOURS: "Verdicts on items that stand near each other in the files agree more than others (p = {p:.2g}): "
+    "are they from the same documents, or of the same kind? Then they are no independent draws, and the stated risk does "
+    "not hold. Name what they share: `map=family=COLUMN`.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
+    NoteCode.OUTPUTS_NOT_WHOLE: "Not all outputs of {system} are whole: {said}.",
+    NoteCode.THOUGHTS_JUDGED: "{thoughts:,} of {items:output} of {system} hold thoughts in tags, which are judged, too; {without:,} "
+    "have no answer behind them. `strip_thoughts={system}` has the answers judged alone.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
     "changed: update genai-prices, or set `judge_price` (for a system `system=NAME.price`).",
     NoteCode.ASKED_ANEW: "{why}",
@@ -86,20 +107,31 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.REDRAWN: "Another draw of the same items and outputs ended otherwise: run {said} This one judged {judged}. "
-    "Verdicts are remembered, so another seed is no new evidence: of the two, the run that judged more counts for more.",
-    NoteCode.REBASED: "A search of the same items and outputs with another baseline ended otherwise: run {said} This one judged "
-    "{judged}. Each baseline asks its own question: `compare` asks about two systems directly, best on other items.",
+    NoteCode.ASKED_OFTEN: "So much was asked about these outputs on these items that the chance of a wrong answer may be "
+    "{risk:.4g}: 0.5 or more. A new set of items is needed.",
+    NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: of {known:verdict} "
+    "known that prefer one of the two, {against:,} are for {other}.",
+    NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
+    "{first:+.2f}, over the next {half:,} it is {second:+.2f} (p = {chance:.2g}). Draws are in random order, so the judge may "
+    "have changed.",
     NoteCode.THIN_LEAD: "{best} is ahead of {rival} by {won:,} to {lost:,} of the items that tell them apart. That decides about "
     "these items. On other items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
+    NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
+    NoteCode.CONTROLS_NOT_PASSED: "{judge} was not shown to tell an answer to the question from an answer to another "
+    "question: {right} of {asked} controls right. If your criteria ignore the question (valid JSON, tone), set "
+    "`controls=off`; else use another judge.",
+    NoteCode.NAME_MOVES: "{judge} is a name for the latest model, and {model} answered. Give that name as the judge's, so "
+    "that the same model answers the next run.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
-    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. Its answers are remembered, "
-    "so a server that was repaired, or got another model, needs another `judge_name`; a model of a provider, "
-    "another `ledger`. If your criteria ignore the question (valid JSON, tone), set `controls=off`.",
+    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. The same command tries this one again, "
+    "with other controls, and needs twice the evidence to pass. If your criteria ignore the question (valid JSON, tone), "
+    "set `controls=off`.",
+    NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
+    "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
@@ -109,13 +141,14 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MANY_MORE_ITEMS: "With about {even:more item} the chance of a decision is even. No number "
     "of items makes it four in five. That is a second test.",
     NoteCode.NO_MORE_ITEMS: "No number of items promises a decision.",
+    NoteCode.OTHER_FAMILIES: "Items of other families are meant: more of the same families change nothing.",
     NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
     NoteCode.OUT_OF_REACH: "If it goes on like this, judging all {items:item} would not decide. It may go otherwise.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
-    NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:about} would be enough.",
+    NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:expected} would be enough.",
     NoteCode.USUAL_JUDGMENTS: "A search among as many systems usually takes about {judgments:more judgment}{usd:about}.",
     NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: if it goes on like this, about "
-    "{judgments:more judgment}{usd:about} would be enough.",
+    "{judgments:more judgment}{usd:expected} would be enough.",
     NoteCode.SAME_TEST: "To go on is no second test.",
     NoteCode.SECOND_TEST: "That is a second test, with a risk of its own.",
     NoteCode.MORE_FOR_BETTER: "To show that {system} is better would take about "
@@ -128,7 +161,8 @@ TEXTS: dict[NoteCode, str] = {
     "{limit:judgment}.",
     NoteCode.MORE_ITEMS_ANEW: "More items make another run, with a risk of its own.",
     NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, which is one.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the maximum cost.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} in the worst case, which is reserved; "
+    "most cost far less.",
     NoteCode.RAISE_NIGHT: "To go on in the night {night}, raise the budget that its pairs share, in the file of the suite or "
     "by `judgeloop suite --budget`, and this pair's own if it has one: {usd:dollars} more covers "
     "{judgments:more judgment} at the maximum cost.",
@@ -158,7 +192,12 @@ def note(code: NoteCode, **values: Any) -> Note:
     return Note(code, values)
 
 
-SHOWN: Mapping[str, Callable[[float], str]] = {"about": about, "dollars": dollars, "share": per_cent}
+SHOWN: Mapping[str, Callable[[float], str]] = {
+    "about": about,
+    "expected": expected,
+    "dollars": dollars,
+    "share": per_cent,
+}
 
 
 class _Sentences(Formatter):

@@ -3,20 +3,23 @@
 Their docstrings say what each field of the JSON holds. The question's own `result.py` has its decision.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.jsonable import Part, Sentence
-from judgeloop.core.outcomes import ControlTally, Finished, Generated
-from judgeloop.core.records import Abstention, Label, Population, Verdict
+from judgeloop.core.outcomes import AnsweredBy, ControlTally, Finished, Generated
+from judgeloop.core.records import Abstention, Label, Pool, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
-from judgeloop.methods.stats.intervals import wilson_interval
+from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
+from judgeloop.methods.stats.neighbours import ALARM
+from judgeloop.report.leanings import Leanings, leanings_of
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.words import sentence
+from judgeloop.report.words import sentence, visible
 
 # If more of the verdicts surely change with the order, it says more than the outputs do.
-MANY_FLIPS = 0.5
+MANY_FLIPS, SHOWN = 1 / 3, 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,7 @@ class Setup(Part):
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed
     - `required_winner`: the system that must win; null if none must
     - `controlled`: true if judges that are models had to pass controls first
+    - `advised`: true if judges that are models were asked controls, and one that does not pass is only warned of
     - `max_abstentions`: the share of items without a verdict above which the run stops
     - `fail_on_warning`: true if a warning makes exit code 5 of 0
     - `prompt`: the id of the prompt that the judges read; empty if none of them reads one
@@ -69,6 +73,7 @@ class Setup(Part):
     calls_per_item: int
     required_winner: str | None
     controlled: bool = False
+    advised: bool = False
     max_abstentions: float
     fail_on_warning: bool = False
     prompt: str = ""
@@ -108,17 +113,28 @@ class Setup(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataNotes(Part):
-    """What is to be known of the data; `usual_empty` is the number of the baseline's empty outputs.
+    """What is to be known of the data.
+
+    `usual_empty` is the number of the baseline's empty outputs, and `usual_ends` of those that are not whole.
 
     - `items`: number of items in the set
+    - `families`: number of families that are drawn in place of items; null where items are
+    - `drawn`: number of items that may be judged, if families are drawn; else null
+    - `by_prompt`: true if the items of a family have the same prompt, as no column names families
+    - `neighbours`: the p-value of a test of whether verdicts within ten lines of each other agree more than others;
+      null for few verdicts, and where the result is about these items alone
     - `left_out`: a sentence on the items that were left out; empty if none were
-    - `beyond`: rows, in words, of items that the items file does not ask for; empty if there are none
+    - `beyond`: rows, in words, of items that the items file does not ask for, and further outputs to an item of which
+      another file has fewer; empty if there are none
     - `guessed`: a sentence on the columns that were guessed; empty if none were
     - `repeated`: the systems that gave the same output to many items, with the number of items
     - `empty`: the systems that gave an output without text to some items, with the number of items
+    - `ended`: how many outputs of each system are not whole, by their end: `cut`, `filtered`, `failed`, `unknown`
+    - `thoughts`: the files of which outputs hold thoughts in tags, with the number of items
+    - `unanswered`: on how many of these no answer stands behind the thoughts
     """
 
-    HIDDEN = frozenset({"usual_empty"})
+    HIDDEN = frozenset({"usual_empty", "usual_ends"})
 
     items: int
     left_out: str = ""
@@ -126,22 +142,70 @@ class DataNotes(Part):
     guessed: Sentence = ""
     repeated: dict[str, int] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, dict[str, int]] = field(default_factory=dict)
+    thoughts: dict[str, int] = field(default_factory=dict)
+    unanswered: dict[str, int] = field(default_factory=dict)
     usual_empty: int = 0
+    usual_ends: int = 0
+    families: int | None = None
+    drawn: int | None = None
+    by_prompt: bool = False
+    neighbours: float | None = None
 
     @property
     def warnings(self) -> list[Note]:
-        """Items left out; outputs that are repeated, or empty more often than those of the baseline."""
+        """Items left out; neighbours that agree; outputs that repeat, hold thoughts, or are more often not whole."""
         same, empty = self.repeated.items(), self.empty.items()
         partial = note(NoteCode.ITEMS_LEFT_OUT, items=self.items, left_out=self.left_out)
         return [
             *([partial] if self.left_out else []),
+            *([note(NoteCode.NEIGHBOURS, p=self.neighbours)] if (self.neighbours or 1) <= ALARM else []),
             *(note(NoteCode.OUTPUT_REPEATED, system=name, repeated=number, items=self.items) for name, number in same),
             *(
                 note(NoteCode.OUTPUTS_EMPTY, system=name, empty=number)
                 for name, number in empty
                 if number > self.usual_empty
             ),
+            *(
+                note(
+                    NoteCode.OUTPUTS_NOT_WHOLE,
+                    system=name,
+                    outputs=sum(ends.values()),
+                    ended=ends,
+                    said=said_ends(ends),
+                )
+                for name, ends in self.ended.items()
+                if sum(ends.values()) > self.usual_ends
+            ),
+            *(
+                note(NoteCode.THOUGHTS_JUDGED, system=name, thoughts=n, items=self.items, without=self.unanswered[name])
+                for name, n in self.thoughts.items()
+            ),
         ]
+
+
+def said_ends(ends: Mapping[str, int]) -> str:
+    """How many outputs ended in which way, in words.
+
+    >>> said_ends({"cut": 12, "filtered": 1})
+    '12 cut at a limit of tokens, 1 stopped by a filter'
+    """
+    return ", ".join(f"{number:,} {OutputEnd(end).said}" for end, number in ends.items())
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBefore:
+    """How often the outputs of a run met before on its items by its judges, whatever was asked of them.
+
+    - `risks`: the risk of each such run, in the order in which they began
+    - `answered`: how many of them had an answer
+    - `known`: of two systems, how many verdicts that the ledger holds prefer each, if most are for the other one than
+      the result names; empty else
+    """
+
+    risks: tuple[float, ...] = ()
+    answered: int = 0
+    known: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +244,9 @@ class Counts(Part):
     - `controls`: what each judge made of its controls, in the order of `judges`: numbers that were right,
       tied, wrong or without a verdict, and the end; null for a judge without controls
     - `generated`: what each system gave that answers live; empty without any
+    - `leanings`: what the judge leans to, by its verdicts on two outputs: a place, its own word, length
+    - `answered_by`: of each judge the models whose verdicts were used, one a call, with their dates; empty for one
+      whose replies name no model
     - `decided_at`: when an earlier command had this result (UTC), if nothing was asked now; else empty
     """
 
@@ -200,6 +267,8 @@ class Counts(Part):
     agreement: Agreement | None
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
+    answered_by: tuple[tuple[AnsweredBy, ...], ...] = ()
+    leanings: Leanings = field(default_factory=Leanings)
     decided_at: str = ""
 
     @property
@@ -221,14 +290,30 @@ class Counts(Part):
 
     @property
     def warnings(self) -> list[Note]:
-        """A judge that surely says otherwise in the other order, more often than not."""
-        if self.flip_interval is None or self.flip_interval[0] <= MANY_FLIPS:
+        """A judge of which it is shown that it says otherwise in the other order in more than a third."""
+        if chance_of_so_many(self.flips, self.both_orders, MANY_FLIPS) > SHOWN:
             return []
         return [note(NoteCode.MANY_FLIPS, flips=self.flips, both=self.both_orders)]
 
 
-def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
-    """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
+def changes(models: Sequence[AnsweredBy]) -> str:
+    """The models that answered for a judge, the oldest first, with dates and numbers of verdicts.
+
+    >>> old = AnsweredBy("haiku-1", 53, "2026-11-20T02:00:00.000+00:00", "2026-11-25T02:00:00.000+00:00")
+    >>> changes([old, AnsweredBy("haiku-2", 1, "2026-11-26T02:00:00.000+00:00", "2026-11-26T02:00:00.000+00:00")])
+    '53 by haiku-1 (2026-11-20 to 2026-11-25), 1 by haiku-2 (2026-11-26)'
+    """
+    dated = ((one, sorted({one.first[:10], one.last[:10]})) for one in models)
+    return ", ".join(f"{one.verdicts:,} by {visible(one.model)} ({' to '.join(dates)})" for one, dates in dated)
+
+
+def counts_of(
+    finished: Finished[Any], *, both_orders: int = 0, flips: int = 0, pool: Pool | None = None, one_order: bool = False
+) -> Counts:
+    """The counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed.
+
+    `pool` and `one_order` are as in `leanings_of`.
+    """
     ending = finished.ending
     aside = [label for label in ending.labels if label.choice.key not in ending.deciding]
     answers = [label.answer for label in (*aside, *ending.further)]
@@ -249,6 +334,8 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         agreement=agreement_of(ending.labels),
         controls=finished.controls,
         generated=finished.generated,
+        answered_by=finished.answered_by,
+        leanings=leanings_of([*ending.labels, *ending.further], finished.pool or pool, one_order=one_order),
         decided_at=finished.decided_at,
     )
 

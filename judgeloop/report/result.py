@@ -4,6 +4,7 @@ A question's own `result.py` adds its figures, and `page.py` makes facts of them
 to a program: as text, in a notebook, as values and as a data frame.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -19,12 +20,13 @@ from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page
 from judgeloop.report.pictures import Curve
-from judgeloop.report.records import Counts, DataNotes, Setup
+from judgeloop.report.records import AskedBefore, Counts, DataNotes, Setup, changes
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
-from judgeloop.report.words import as_python, visible
+from judgeloop.report.words import as_python, moves, visible
 
 SCHEMA_VERSION = 1
+TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
 FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}
 # What to do after an end that cuts a run short.
@@ -35,6 +37,7 @@ CUT_SHORT = {
     StopKind.SYSTEM_FAILED: NoteCode.FIX_AND_RESUME,
     StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
+    StopKind.JUDGE_CHANGED: NoteCode.OTHER_MODEL,
 }
 
 
@@ -55,6 +58,10 @@ class RunResult(Part):
     - `warnings`: what to be careful of: codes, sentences and values
     - `conditions`: what must hold: the answer first, then what is required of judge, cost, groups and warnings; each
       with its own outcome
+    - `asked_before`: how often these outputs met before on these items by these judges, whatever was asked, at which
+      risks, and what the ledger holds beyond this run where it points the other way
+    - `risk_in_all`: the sum of these risks and of this run's: the most that the chance of any wrong answer is, if no
+      setting was chosen by a look at the verdicts; null where nothing was asked before
     - `outcome`: how the run stands to all that was asked: the worst of the conditions
 
     The parts `setup`, `options` (settings of this question only), `data`, `counts` and `spend` have
@@ -72,6 +79,7 @@ class RunResult(Part):
         "generating_usd",
         "judging_usd",
         "usd_of_all",
+        "risk_in_all",
         "exit_code",
     )
     LEFT_OUT: ClassVar[frozenset[str]] = frozenset()  # what has no meaning for this question
@@ -91,6 +99,7 @@ class RunResult(Part):
     page: Page = field(default=NO_PAGE, kw_only=True, compare=False, repr=False)
     texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
     course: tuple[Curve, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    asked_before: AskedBefore = field(default_factory=AskedBefore, kw_only=True)
     halt: StopReason = field(init=False, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False)
     outcome: Outcome = field(init=False)
@@ -127,6 +136,11 @@ class RunResult(Part):
     def items(self) -> int:
         """Number of items in the set."""
         return self.data.items
+
+    @property
+    def drawable(self) -> int:
+        """Number of items that may be judged: all, or of each family that is drawn so many as are judged."""
+        return self.data.drawn or self.items
 
     @property
     def about(self) -> Population:
@@ -174,7 +188,7 @@ class RunResult(Part):
     @property
     def queries_in_all(self) -> int:
         """Number of queries that would judge everything."""
-        return self.items
+        return self.drawable
 
     @property
     def usd_of_all(self) -> float | None:
@@ -186,6 +200,18 @@ class RunResult(Part):
             return None
         judging = self.judging_usd - float(to_usd(self.spend.controls_p))
         return judging / known * self.queries_in_all
+
+    @property
+    def risk_in_all(self) -> float | None:
+        """The most that the chance of any wrong answer is, over all that was asked about these outputs."""
+        before = self.asked_before.risks
+        own = self.setup.risk_threshold if self.setup.guarantee else 1.0
+        return min(1.0, round(math.fsum([*before, own]), 10)) if before else None
+
+    @property
+    def wrong_answer(self) -> str:
+        """What an answer of this question does where it is wrong, as the subject of a sentence."""
+        return "naming one that is not the best"
 
     @property
     def decided_and_tied(self) -> tuple[int, int]:
@@ -299,11 +325,20 @@ class RunResult(Part):
         if self.lost_to_failures:
             return (note(NoteCode.FIX_AND_RESUME), *self._budget_enough())
         if stop in CUT_SHORT:
+            if stop is StopKind.JUDGE_CHANGED:
+                return (self._asked_of_another(),)
             anew = self.setup.asked_anew and stop is not StopKind.CONTROLS
             return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[stop]),)
         found = () if cut else self.to_decide()
         hopeless = any(one.code == NoteCode.OUT_OF_REACH for one in found)
         return found if hopeless else (*found, *self._budget_enough())
+
+    def _asked_of_another(self) -> Note:
+        """How many verdicts are asked again once another model answers, and their probable cost."""
+        verdicts = sum(one.verdicts for models in self.counts.answered_by for one in models)
+        spend = self.spend
+        usd = float(to_usd(verdicts * spend.answers_p // spend.answers)) if spend.answers and spend.known else None
+        return note(NoteCode.OTHER_MODEL, verdicts=verdicts, usd=usd)
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""
@@ -338,12 +373,28 @@ class RunResult(Part):
     @property
     def warnings(self) -> tuple[Note, ...]:
         """What to be careful of: few items, flipped verdicts, a doubtful judge, data or bill."""
-        few = [] if self.items >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
+        few = [] if (self.data.families or self.items) >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
+        if few and self.data.families:
+            code = NoteCode.FEW_PROMPTS if self.data.by_prompt else NoteCode.FEW_FAMILIES
+            few = [note(code, families=self.data.families, items=self.items)]
         parts = (self.counts, self.data, self.setup)
-        found = [*self.doubts(), *few, *(one for part in parts for one in part.warnings)]
+        often = self.risk_in_all is not None and self.risk_in_all >= TOO_OFTEN
+        asked = [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all)] if often else []
+        found = [*asked, *self.doubts(), *few, *(one for part in parts for one in part.warnings)]
+        found += [
+            note(NoteCode.JUDGE_CHANGED, judge=judge, models=len(models), said=changes(models))
+            for judge, models in zip(self.setup.judges, self.counts.answered_by, strict=False)
+            if len(models) > 1
+        ]
+        found += [
+            note(NoteCode.NAME_MOVES, judge=judge, model=models[-1])
+            for judge, models in zip(self.setup.judges, self.counts.judge_models, strict=False)
+            if moves(judge) and models and not judge.endswith(models[-1])
+        ]
         if not self.setup.controlled:
+            code = NoteCode.CONTROLS_NOT_PASSED if self.setup.advised else NoteCode.CONTROLS_BEFORE
             found += [
-                note(NoteCode.CONTROLS_BEFORE, judge=judge, right=one.right, asked=one.asked)
+                note(code, judge=judge, right=one.right, asked=one.asked)
                 for judge, one in zip(self.setup.judges, self.counts.controls, strict=False)
                 if one and one.end in {Control.FAILED, Control.NOT_SHOWN}
             ]
@@ -431,6 +482,7 @@ class RunResult(Part):
         """
         rows = [plain(label) for label in self.labels]
         columns = {name.name: [row[name.name] for row in rows] for name in fields(LabelRow)}
+        columns["criteria"] = [label.by_criteria for label in self.labels]
         if self.texts is not None:
             columns |= self.texts.columns(self.labels)
         return frame_of(columns, library)

@@ -187,6 +187,15 @@ def about(usd: float | None) -> str:
     return f" (about {dollars(usd)})" if usd else ""
 
 
+def expected(usd: float | None) -> str:
+    """As `about`, of a sum that stands beside a worst case.
+
+    >>> expected(0.1197), expected(None)
+    (' (expected cost $0.12)', '')
+    """
+    return f" (expected cost {dollars(usd)})" if usd else ""
+
+
 def dollars(usd: float) -> str:
     """A sum of dollars as sentences say it."""
     return show_usd(round(usd * PICO_PER_DOLLAR))
@@ -210,3 +219,12 @@ def _written(match: re.Match[str]) -> str:
     elif "," in value:
         value = f"({value.replace(',', ', ')})"
     return f"`{name}={value}`"
+
+
+def moves(name: str) -> bool:
+    """Whether a judge's name stands for the latest model, so that another may answer it any day.
+
+    >>> moves("typesafe/jev-latest"), moves("typesafe/jev-1.14.0")
+    (True, False)
+    """
+    return name.endswith(("-latest", "-preview", ":latest"))

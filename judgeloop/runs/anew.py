@@ -5,13 +5,14 @@ Reads the attempts of a run that has ended, and those of earlier runs on the sam
 
 from typing import Any
 
-from judgeloop.core.keys import PARAMETER
+from judgeloop.core.keys import AGAIN_OF, PARAMETER
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.runs.prepared import Prepared
 
 LATEST = 3  # earlier runs on the same outputs that are looked at
 LONGEST_VALUE = 16  # characters shown of a digest or another ingredient
-ORDER = "order of presentation"  # differs with the seed, and says nothing
+# What says nothing: the order differs with the seed, and the result says what was asked again of another model.
+IDLE = {"order of presentation", AGAIN_OF}
 
 
 async def said_anew(run: Prepared[Any]) -> str:
@@ -38,12 +39,12 @@ def _said(reader: LedgerReader, run: str) -> str:
         and (differences := min((then.differences(key) for then in earlier for key in now), key=len))
     ]
     differences, judge, other = min(found, key=lambda one: len(one[0]), default=({}, "", ""))
-    if not differences.keys() - {ORDER}:
+    if not differences.keys() - IDLE:
         return ""
     told = ", ".join(
         f"{name.removeprefix(PARAMETER)} {_short(then)} then, {_short(now)} now"
         for name, (then, now) in differences.items()
-        if name != ORDER
+        if name not in IDLE
     )
     return f"{judge} was asked anew what the run {other} had asked: {told}"
 

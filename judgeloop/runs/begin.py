@@ -6,7 +6,7 @@ Reads a `Prepared`. The question makes the session and the result (`questions/qu
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,32 +14,39 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
+from judgeloop.core.outcomes import Control, ControlTally, Ending, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import Abstention, Answer, Call, Order, Output, Population
+from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Pool, Population, Verdict
+from judgeloop.engine.answering import AnsweringModel, of_one_model
+from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
-from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
+from judgeloop.engine.state import Interruption, Observe, OneModel, Terms, unobserved
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
-from judgeloop.ledger.records import KeptResult, RunNote
+from judgeloop.ledger.records import KeptResult, RecordedRun, RunNote
+from judgeloop.methods.stats.neighbours import neighbours_risk
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.providers.redaction import MASK, redact
 from judgeloop.report.page import Fact, Section
-from judgeloop.report.records import DataNotes, Setup
+from judgeloop.report.records import AskedBefore, DataNotes, Setup
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import visible
+from judgeloop.runs.earlier import ANSWERED, askings
 from judgeloop.runs.inputs import required_winner, since_of
 from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.settings.fields import ABSTAIN
-from judgeloop.settings.run_settings import ContestSettings
+from judgeloop.settings.run_settings import ANY_MODEL, ContestSettings
 from judgeloop.settings.values import secrets_of
 
 R = TypeVar("R", bound=RunResult)
 P = TypeVar("P", bound=Prepared[Any])
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
+LOOKED_UP = 10_000  # items of whose verdicts the ledger is asked
 
 # The user and the query of an address may hold a secret.
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=\?)[^#\s'\"]+")
@@ -90,10 +97,12 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         deadline_s=config.deadline,
         controls=prepared.inputs.controls,
         controls_of=prepared.inputs.controls_of,
+        controls_advise=config.advised,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
         missing_abstains=config.missing == ABSTAIN,
         max_failed=config.max_abstentions,
+        tie_margin=DECISION_MARGIN if config.tie_margin is None else config.tie_margin,
         outputs_since={prepared.pool.systems[n]: day for n, day in since_of(config).items()},
     )
 
@@ -126,12 +135,17 @@ async def conducted(
             if not terms.offline:
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
-            replies, silent = await prepared.look(
-                lambda reader: ([reader.reply_lengths(judge.identity) for judge in models], silent_of(prepared, reader))
+            replies, silent, answered = await prepared.look(
+                lambda reader: (
+                    [reader.reply_lengths(judge.identity) for judge in models],
+                    silent_of(prepared, reader),
+                    reader.models(terms.run_id),
+                )
             )
             for model, lengths in zip(models, replies, strict=True):
                 model.learn_lengths(lengths)
-            terms = replace(terms, silent=silent, seen=command.seen, tested=command.tested)
+            one_model = _one_model(prepared, answered) if judges is None else ()
+            terms = replace(terms, silent=silent, seen=command.seen, tested=command.tested, one_model=one_model)
             finished = await drive(
                 session,
                 prepared.pool,
@@ -148,7 +162,7 @@ async def conducted(
         named, kept = await prepared.look(
             lambda reader: (
                 reader.models(terms.run_id),
-                None if finished.spend.attempts and known else reader.result(terms.run_id),
+                None if finished.spend.asked_anything and known else reader.result(terms.run_id),
             )
         )
     finally:
@@ -161,8 +175,25 @@ async def conducted(
     if kept is None:
         return finished
     controls = finished.controls if known else _controls_of(kept)
-    at = "" if finished.spend.attempts else kept.at
+    at = "" if finished.spend.asked_anything else kept.at
     return replace(finished, controls=controls, decided_at=at)
+
+
+def _one_model(prepared: Prepared[Any], answered: Mapping[str, Sequence[str]]) -> tuple[OneModel | None, ...]:
+    """Of which judges the verdicts of one model alone count: of models, in a gate, and where controls speak for one.
+
+    The caller may say which, or that all count. Else it is supposed to be the one that `answered` this run last.
+    """
+    config, given = prepared.config, prepared.config.models
+    found: list[OneModel | None] = []
+    for judge, spec in zip(prepared.judges, config.judge, strict=True):
+        name = given.get(spec, "") if isinstance(spec, str) else ""
+        if not isinstance(judge, Metered) or name == ANY_MODEL or not (name or config.is_gate):
+            found.append(None)
+        else:
+            before = answered.get(judge.identity.name, ())
+            found.append(OneModel(name or (before[-1] if before else ""), pinned=bool(name)))
+    return tuple(found)
 
 
 def silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Abstention]:
@@ -206,12 +237,40 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
         risk=1.0 if rule.guarantee is None else rule.threshold,
         asked=prepared.asked,
         question=prepared.question,
+        met=prepared.met,
+        asking=prepared.asking,
         seed=prepared.config.seed,
         outputs=tuple(
             "" if place in prepared.inputs.systems else digest(texts)[:LENGTH]
             for place, texts in enumerate(prepared.pool.outputs)
         ),
     )
+
+
+def asked_before(prepared: Prepared[Any], runs: Iterable[RecordedRun]) -> AskedBefore:
+    """How often the outputs of a run met before, and at which risks; nothing where all scores are recorded."""
+    note = RunNote(met=prepared.met, asking=prepared.asking)
+    found = askings(runs, prepared.run_id, note) if prepared.booked else []
+    return AskedBefore(
+        tuple(one.note.risk for one in found), answered=sum(one.note.exit_code in ANSWERED for one in found)
+    )
+
+
+async def known_verdicts(prepared: Prepared[Any], finished: Finished[Any]) -> tuple[int, int]:
+    """How many of the verdicts that the ledger holds on two systems' outputs prefer each, whichever run asked them."""
+    pool, judges, terms = prepared.pool, prepared.judges, terms_of(prepared)
+    plans = [plan_for(pool.query(at), judges, terms) for at in range(min(len(pool), LOOKED_UP))]
+    ledger, keys = prepared.open_ledger, [key for planned in plans for key in planned.keys]
+    known = await ledger.verdicts(keys)
+    counting = finished.counting or ("",) * len(judges)
+    whose = [
+        AnsweringModel(one, OneModel(model) if model else None) for one, model in zip(judges, counting, strict=True)
+    ]
+    plans = [of_one_model(planned, known, whose) for planned in plans]
+    known |= await ledger.verdicts([key for planned in plans for key in planned.keys if key not in known])
+    answers = (answered_by(planned, known, len(judges), terms) for planned in plans)
+    preferred = [answer.preference for answer in answers if isinstance(answer, Verdict)]
+    return preferred.count(1), preferred.count(-1)
 
 
 def systems_of(prepared: Prepared[Any]) -> dict[str, System]:
@@ -243,7 +302,8 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
         seed=config.seed,
         calls_per_item=len(judges) + twice,
         required_winner=required_winner(config, prepared.pool.systems),
-        controlled=config.controlled,
+        controlled=config.must_pass or (bool(prepared.inputs.controls) and not config.advised),
+        advised=config.advised and bool(prepared.inputs.controls),
         max_abstentions=config.max_abstentions,
         fail_on_warning=config.fail_on_warning,
         old_prices=old_prices((*judges, *systems), today()),
@@ -262,21 +322,60 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     )
 
 
-def data_notes(prepared: Prepared[Any]) -> DataNotes:
-    """What is to be known of a run's data."""
+def neighbours_alike(prepared: Prepared[Any], outcome: Ending[Any]) -> float | None:
+    """The p-value of a test of whether verdicts on neighbours in the files agree more than others.
+
+    None where the result is about these items alone, and for few verdicts.
+    """
+    first = {members[0] for members in prepared.parts.members}  # those of one family may agree
+    deciding = [
+        label
+        for label in outcome.labels
+        if label.choice.key in outcome.deciding and (not first or label.choice.position in first)
+    ]
+    judged = [
+        (label.choice.position, label.answer.score if prepared.config.rates else label.answer.preference)
+        for label in deciding
+        if isinstance(label.answer, Verdict)
+    ]
+    if not prepared.sampled or not judged:
+        return None
+    lines, values = zip(*judged, strict=True)
+    rng = np.random.default_rng(prepared.config.seed)
+    return neighbours_risk(np.array(lines), np.array(values, dtype=np.float64), rng)
+
+
+def data_notes(prepared: Prepared[Any], answered: Pool | None = None, neighbours: float | None = None) -> DataNotes:
+    """What is to be known of a run's data; `answered` holds the outputs of systems that answer live.
+
+    `neighbours` is as in the notes.
+    """
     pool, config, joined = prepared.pool, prepared.config, prepared.inputs.joined
+    families = len(prepared.parts.members) or None
     repeated = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
-    empty = {name: pool.count_empty(number) for number, name in enumerate(pool.systems)}
+    whole = answered or pool
+    empty = {name: whole.count_empty(number) for number, name in enumerate(pool.systems)}
+    ends = {name: whole.count_ends(number) for number, name in enumerate(pool.systems)}
+    thoughts = {name: pool.count_thoughts(n) for n, name in enumerate(pool.systems) if n not in pool.live}
+    baseline = config.trusted(pool.systems) if isinstance(config, ContestSettings) else ""
     return DataNotes(
         items=len(pool),
+        neighbours=neighbours,
+        families=families,
+        drawn=families and len(prepared.places),
+        by_prompt=bool(families) and not any(item.family for item in pool.items),
         left_out=joined.left_out,
         beyond=joined.beyond,
         guessed=prepared.inputs.guessed,
         repeated={name: count for name, count in repeated.items() if count >= many},
         empty={name: count for name, count in empty.items() if count},
         # The baseline's outputs say what is usual.
-        usual_empty=empty[config.trusted(pool.systems)] if isinstance(config, ContestSettings) else 0,
+        usual_empty=empty.get(baseline, 0),
+        ended={name: found for name, found in ends.items() if found},
+        thoughts={name: some for name, (some, _) in thoughts.items() if some},
+        unanswered={name: without for name, (some, without) in thoughts.items() if some},
+        usual_ends=sum(ends.get(baseline, {}).values()),
     )
 
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from heapq import nsmallest
 from itertools import takewhile
 
+from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.keys import KeyedJudge, digest
 from judgeloop.core.records import Item
 from judgeloop.ledger.records import RecordedRun, RunNote
@@ -19,6 +20,9 @@ DIGITS = 8  # hexadecimal, of a judge with an item, and of an output
 # Of two baselines' outputs to the same items, from which on they are one: short outputs may agree by chance.
 SAME = 0.75
 PAIR = 2  # systems
+MARGIN = "tie_margin"  # a judge's parameter
+LENGTH = 16  # hexadecimal digits of what meets, and of what is asked
+ANSWERED = {0, EXIT_OTHER_WON}  # exit codes
 
 
 def noted_questions(
@@ -55,6 +59,39 @@ def ties_of(runs: Iterable[RecordedRun]) -> tuple[int, int]:
     notes = [one.note for one in runs]
     tied = sum(note.tied for note in notes)
     return tied, tied + sum(note.decided for note in notes)
+
+
+def met_by(items: Sequence[Item], outputs: Sequence[Callable[[int], object]], judges: Iterable[KeyedJudge]) -> str:
+    """Which outputs meet on which items by which judges, whatever the order and the names of items and systems are.
+
+    A tie margin is part of what is asked.
+    """
+    each = [(*_texts(item), sorted(digest(output(at)) for output in outputs)) for at, item in enumerate(items)]
+    order = sorted(range(len(items)), key=lambda at: each[at])
+    systems = sorted(digest([output(at) for at in order]) for output in outputs)
+    asked = [(one.provider, one.model, [pair for pair in one.parameters if pair[0] != MARGIN]) for one in judges]
+    return digest([[each[at][:2] for at in order], systems, sorted(asked)])[:LENGTH]
+
+
+def askings(runs: Iterable[RecordedRun], run: str, note: RunNote) -> list[RecordedRun]:
+    """The runs before `run` that asked something else about what `note` says that meets, each asking once.
+
+    The order is that in which runs began; before a run that has not begun are all. What judged nothing is none. One
+    whose judge changed asked once more each time, also the run itself.
+    """
+    found, seen = list[RecordedRun](), {note.asking}
+    for one in runs:
+        again = [one] * one.note.changed if note.met and one.note.met == note.met else []
+        if one.id == run:
+            return found + again
+        if not again and (one.note.met != note.met or not note.met):
+            continue
+        looked = one.note.exit_code in {None, *ANSWERED, EXIT_UNDECIDED} or one.note.decided or one.note.tied
+        if one.note.asking not in seen and looked:
+            found.append(one)
+            seen.add(one.note.asking)
+        found += again
+    return found
 
 
 def _texts(item: Item) -> tuple[str, str]:

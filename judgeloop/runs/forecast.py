@@ -17,17 +17,19 @@ from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote
+from judgeloop.engine.answering import AnsweringModel, of_one_model
 from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
-from judgeloop.engine.state import Terms
+from judgeloop.engine.state import OneModel, Terms
+from judgeloop.judges.catalogue import is_decision
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
-from judgeloop.report.words import WIDTH, as_python, count, dollars, per_cent, sentence, shortened, visible
+from judgeloop.report.words import WIDTH, about, as_python, count, dollars, per_cent, sentence, shortened, visible
 from judgeloop.runs.begin import silent_of, systems_of
 from judgeloop.runs.prepared import Prepared
 
@@ -124,6 +126,7 @@ class Forecast:
     - `equal`: what happens to an equal system, by the share of ties, if that is asked. `groups`: those that are tested.
     - `outputs`: the part of `calls` for the outputs of systems that answer live. `outputs_cost_p` is their cost, and
       `judging_cost_p` that of all other calls; None without such systems.
+    - `again`: how many of these calls ask again what another model had judged, and their probable cost.
     - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
     - `settings`: which files set something; empty if none did.
     """
@@ -146,6 +149,7 @@ class Forecast:
     outputs: Range | None = None
     outputs_cost_p: Range | None = None
     judging_cost_p: Range | None = None
+    again: tuple[int, int] = (0, 0)
     unpriced: tuple[str, ...] = ()
     unpriced_systems: tuple[str, ...] = ()
     settings: str = ""
@@ -219,10 +223,18 @@ class Forecast:
         elif result.asked:
             yield sentence(f"{count(result.asked, 'verdict')} already known")
         if result.setup.order == "both":
-            yield "The figures count two calls an item. Ties need only one call, so expect fewer."
+            fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
+            yield f"The figures count two calls an item.{fewer}"
         expected, worst = self.controls
         if worst:
             yield f"The calls include {expected:,} to {worst:,} for controls, which test the judge first."
+        if asked := self.result.page.text("asked"):
+            yield f"Asked before: {asked}."
+        if self.again[0]:
+            yield (
+                f"Up to {count(self.again[0], 'verdict')} of another model than the one that answers now would be asked "
+                f"again{about(float(to_usd(self.again[1])))}: a gate counts those of one model."
+            )
 
     def _affordable(self) -> str:
         """How far the budget goes."""
@@ -347,6 +359,7 @@ class Forecast:
             "groups": [asdict(one) for one in self.groups],
             "guessed": data["guessed"],
             "empty": data["empty"],
+            "ended": data["ended"],
             **{name: setup[name] for name in kept},
         }
 
@@ -390,14 +403,21 @@ async def forecast(
     left_p = finished.spend.left_p
     queries, judges, judgments, systems = left.queries, run.judges, left.judgments, systems_of(run)
     sources = Sources(systems, judges, terms)
+    counting = finished.counting or ("",) * len(judges)
+    answering = [
+        AnsweringModel(judge, OneModel(model) if model else None) for judge, model in zip(judges, counting, strict=True)
+    ]
     beside, perhaps = [
-        await _quotes_left(run, sources, _controls_left(terms, finished.controls, *numbers), judges)
+        await _quotes_left(run, sources, _controls_left(terms, finished.controls, *numbers), judges, answering)
         for numbers in ((0, USUAL), (USUAL, MOST))
     ]
     controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
     if left.first:
-        beside += await _quotes_left(run, Sources(systems, left.first, terms), queries, left.first)
-    plans, whole = await _not_known(run, sources, queries)
+        proxies = [AnsweringModel(judge, None) for judge in left.first]
+        beside += await _quotes_left(run, Sources(systems, left.first, terms), queries, left.first, proxies)
+    plans, whole = await _not_known(run, sources, queries, answering)
+    again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
+    again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     judging = [_judging(sources, each, judges) for each in plans]
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
@@ -421,6 +441,7 @@ async def forecast(
         stays_open=left.stays_open,
         equal=left.equal,
         groups=left.groups,
+        again=(len(again), again_p),
         unpriced=tuple(one.identity.name for one in judges if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
     )
@@ -474,29 +495,42 @@ def _affordable(left_p: int, likely_p: float, reserved_p: int) -> int | None:
 
 def _controls_left(terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int) -> list[Query]:
     """The controls `begin` to `end` of each judge whose test is not over, without known ones."""
+    drawn = (
+        (draw(tally.number), tally)
+        for draw, tally in zip(terms.controls, known, strict=True)
+        if draw is not None and tally is not None and tally.end is None
+    )
     return [
         query
-        for queries, tally in zip(terms.controls, known, strict=True)
-        if tally is not None and tally.end is None
+        for queries, tally in drawn
         for query in queries[: end * calls_each(queries)][max(begin, tally.asked) * calls_each(queries) :]
     ]
 
 
 async def _quotes_left(
-    run: Prepared[Any], sources: Sources, queries: Sequence[Query], judges: tuple[Judge, ...]
+    run: Prepared[Any],
+    sources: Sources,
+    queries: Sequence[Query],
+    judges: tuple[Judge, ...],
+    answering: Sequence[AnsweringModel],
 ) -> list[list[Quote]]:
     """The quotes of the calls that the ledger does not answer, by query."""
-    plans, _ = await _not_known(run, sources, queries)
+    plans, _ = await _not_known(run, sources, queries, answering)
     return [[*map(sources.quote, each.outputs), *_judging(sources, each, judges)] for each in plans]
 
 
-async def _not_known(run: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> tuple[list[Planned], int]:
+async def _not_known(
+    run: Prepared[Any], sources: Sources, queries: Sequence[Query], answering: Sequence[AnsweringModel]
+) -> tuple[list[Planned], int]:
     """The plans for queries, the first of them without the calls that the ledger answers, and the number of calls."""
     ledger = run.open_ledger
     await sources.look_up(queries, ledger)
     sources.forget_failures()
     plans = [sources.plan(query) for query in queries]
-    held = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
+    first = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
+    plans = [of_one_model(each, first, answering) for each in plans]
+    others = [ask.key for each in plans[:LOOKED_UP] for ask in each.asks if ask.ingredients.again_of]
+    held = first | (await ledger.verdicts(others) if others else {})
     known = await run.look(lambda reader: silent_of(run, reader)) | held
     settled = {key for key, answer in known.items() if settles(answer)}
     left = [

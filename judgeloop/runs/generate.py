@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_UNDECIDED, InputError
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, Spend, StopKind, StopReason
@@ -21,9 +22,10 @@ from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.formats.columns import check_map, parse_map
 from judgeloop.formats.join import join
-from judgeloop.formats.rows import read_items
+from judgeloop.formats.rows import FINISH_REASON, read_items
 from judgeloop.formats.tables import Source
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
+from judgeloop.methods.selectors.families import members_of
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
@@ -125,13 +127,20 @@ def prepare(
     check_map(mapped, [items.columns])
     joined = join([], items.rows, config.items, allow_partial=False)
     # The first items of the order in which a comparison draws, in the order of the file.
-    drawn = Random((ONE_SYSTEM,)).init(len(joined.pool), np.random.default_rng(run.seed)).order[:first]
-    joined = replace(joined, pool=Pool(tuple(joined.pool.items[at] for at in sorted(drawn)), (), ()))
+    drawn = sorted(_order(joined.pool, run.seed)[:first])
+    joined = replace(joined, pool=Pool(tuple(joined.pool.items[at] for at in drawn), (), ()))
     joined = with_live(joined, systems, [config.outputs], [None], items)
     count = len(joined.pool)
     inputs = Inputs(joined, (), Limits(1, count, 1.0), systems=systems)
     parts = Parts(Random((ONE_SYSTEM,)), MeanScore(Strata.single(count)), Precise(run.risk, count))
     return Prepared(run, inputs, parts, ids_of("generate", run, inputs)[0])
+
+
+def _order(pool: Pool, seed: int) -> list[int]:
+    """The order in which a comparison about items like these draws, and what it does not draw behind it."""
+    members = members_of(pool.families, 1, seed)
+    drawn = Random((ONE_SYSTEM,)).init(len(members), np.random.default_rng(seed)).order.tolist()
+    return list(dict.fromkeys([*(members[at][0] for at in drawn), *range(len(pool))]))
 
 
 async def run(
@@ -172,9 +181,11 @@ async def _gathered(generation: Prepared[RunOfOutputs]) -> Gathered:
     priced = all(system.priced for system in sources.systems.values())
     rows = []
     for item, output in known:
-        about = {"id": item.id, "prompt": item.prompt, "reference": item.reference, "group": item.group}
+        about = {name: getattr(item, name) for name in ("id", "prompt", "reference", "group", "family")}
         row = {name: value for name, value in about.items() if value is not None} | {**item.columns}
         rows.append(row | {"output": output.text} | ({"error": output.failed} if output.failed else {}))
+        if output.ended is not OutputEnd.WHOLE:
+            rows[-1][FINISH_REASON] = str(output.ended)
     return Gathered(
         tuple(rows),
         missing=len(found) - len(known),

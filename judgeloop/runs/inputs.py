@@ -5,6 +5,7 @@ settings are reported here, before the first call; nothing is asked or spent. Th
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -21,10 +22,11 @@ from judgeloop.core.keys import digest, output_note
 from judgeloop.core.memory import uncollected
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import UNLIMITED, Item, Pool, Population, Query
+from judgeloop.core.records import UNLIMITED, Item, Pool, Population
+from judgeloop.core.thoughts import answer_of
 from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
-from judgeloop.engine.state import Recipe
+from judgeloop.engine.state import Draw, Recipe
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import (
     ID,
@@ -37,7 +39,7 @@ from judgeloop.formats.columns import (
     parse_map,
     suggested_map,
 )
-from judgeloop.formats.join import PROMPTS, Joined, join
+from judgeloop.formats.join import PROMPTS, SAMPLE, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
@@ -46,16 +48,19 @@ from judgeloop.judges.catalogue import (
     EXAMPLES,
     JUDGES,
     NO_JUDGE,
+    is_decision,
     is_remote,
     judge_from_spec,
     parse_spec,
     recorded_files,
     server_names,
 )
-from judgeloop.judges.prompt import Template, template_for
+from judgeloop.judges.prompt import Prompted, Template, named_template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.providers.catalogue import DECISION
 from judgeloop.settings.run_settings import (
+    ANY_MODEL,
     REFERENCES,
     SECOND,
     JudgeSettings,
@@ -110,7 +115,7 @@ class Inputs:
     joined: Joined
     judges: tuple[Judge, ...]
     limits: Limits
-    controls: tuple[tuple[Query, ...], ...] = ()
+    controls: tuple[Draw | None, ...] = ()
     controls_of: Recipe | None = None
     population: int | None = None
     guessed: str = ""
@@ -130,6 +135,12 @@ class Inputs:
     def items(self) -> int:
         """The number of items that a stopping rule reckons with: those of the population."""
         return len(self.pool) if self.population is None else self.population
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The names of the criteria that models judge by; empty without any."""
+        found = self.prompt.criteria if self.prompt else None
+        return tuple(one.name for one in found.each) if found else ()
 
     @property
     def by_hand(self) -> bool:
@@ -181,6 +192,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     if config.allow_partial:
         joined = with_verdicts(joined, recorded_files(config.specs))
     joined = with_live(joined, systems, config.output_files, names, items)
+    joined = replace(joined, pool=_without_thoughts(joined.pool, config.strip_thoughts))
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
@@ -188,6 +200,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     )
     judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
     _check_panel(config, judges)
+    _check_models(config, judges)
     check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:
@@ -199,11 +212,58 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         *_controls(config, joined.pool, judges, systems),
         _population(config, judges),
         guesses_text(guesses),
-        options.template if any("prompt" in one.identity.parameters for one in judges) else None,
+        next((one.template for one in judges if isinstance(one, Prompted)), None),
         options.template.rubric or "",
         systems,
         ceiling_of(environment),
     )
+
+
+def _without_thoughts(pool: Pool, names: Sequence[str]) -> Pool:
+    """The pool with the answers alone of these systems: what stands behind thoughts, nothing where these do not end.
+
+    Raises:
+        InputError: a name is that of no system with a file, or its outputs hold no thoughts.
+    """
+    outputs = list(pool.outputs)
+    filed = [name for place, name in enumerate(pool.systems) if place not in pool.live]
+    for name in names:
+        if name not in filed:
+            live = (
+                "; a system that answers live has `strip-thoughts` in its description" if name in pool.systems else ""
+            )
+            raise InputError(f"`strip_thoughts={name}`: expected one of {some(filed)}{did_you_mean(name, filed)}{live}")
+        number = pool.systems.index(name)
+        found = [answer_of(text) for text in outputs[number]]
+        if not any(found):
+            raise InputError(
+                f"`strip_thoughts={name}`: no output of it has an answer behind the end of thoughts, </think>"
+            )
+        outputs[number] = tuple(answer or "" for answer in found)
+    return replace(pool, outputs=tuple(outputs))
+
+
+def check_families(pool: Pool, risk: float) -> None:
+    """Refuse families of items that are too few to tell anything of items like these at this risk.
+
+    That so many draws all speak for one of two level systems has a chance of 1/2 to their power.
+
+    Raises:
+        InputError: says what may be wrong with the columns, and what may be asked instead.
+    """
+    families, fewest = pool.families, math.ceil(-math.log2(risk))
+    instead = "or ask about these items alone with `about=items`"
+    if len(families) == 1 and len({" ".join(item.prompt.split()) for item in pool.items}) == 1:
+        raise InputError(
+            f"all {len(pool):,} prompts are equal: is the input in another column? Say which, as in "
+            f"`map=prompt=COLUMN`, {instead}"
+        )
+    if len(families) < fewest:
+        raise InputError(
+            f"expected items of {fewest} families or more, which a result about items like these takes at "
+            f"`risk={risk:g}`, found {len(families)} in {len(pool):,} items: items of one family, or with the same "
+            f"prompt, are one draw; give more, {instead}"
+        )
 
 
 def check_ledger(config: MoneySettings) -> None:
@@ -299,7 +359,10 @@ def judge_options(
         InputError: a setting is wrong, or no judge reads it.
     """
     # What verdicts are said to depend on has to be read by a judge, if only by one of a panel, or by the proxy.
-    read = frozenset[str]().union(*(parse_spec(spec)[0].reads for spec in config.specs))
+    rows = [parse_spec(spec)[0] for spec in config.specs]
+    read = frozenset[str]().union(*(row.reads for row in rows))
+    read |= {"verdict"} if any(config.verdict in row.verdicts for row in rows) else frozenset()
+    deciding = any(row.decides for row in rows)
     for name in sorted(frozenset[str]().union(*(row.reads for row in JUDGES)) - read):
         value = getattr(config, name)
         if value == declared(type(config))[name].default:
@@ -311,13 +374,22 @@ def judge_options(
             f"`{name}={value}` has no effect with {judges}; it applies to "
             f"{alternatives([row.form for row in JUDGES if name in row.reads])}; leave it out"
         )
+    others = any(row.verdicts and not row.decides for row in rows)
+    template, decision = _templates(config, rating=rating, deciding=deciding, others=others)
+    remote = sum(map(is_remote, named(config.every_judge)))
+    if config.key_command is not None and remote != 1:
+        raise InputError(
+            f"`key_command` prints the key of one server; expected one judge that is a model, found {remote}"
+        )
     return JudgeOptions(
-        template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
+        template=template,
+        deciding=decision,
         environment=environment,
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, named(config.judge), config.specs),
         price=config.judge_price,
-        tie_margin=config.tie_margin,
+        key_command=config.key_command,
+        tie_margin=config.tie_margin or 0.0,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
         effort=config.judge_effort,
@@ -327,6 +399,21 @@ def judge_options(
         allow_plugins=config.allow_plugins,
         offline=offline,
     )
+
+
+def _templates(
+    config: JudgeSettings, *, rating: bool, deciding: bool, others: bool
+) -> tuple[Template, Template | None]:
+    """The instructions of all other judges, and those of decision models; None if no judge is one.
+
+    A prompt is for the judges of its form, and a rubric for every judge.
+    """
+    of_decision = config.prompt is not None and named_template(config.prompt).decides
+    verdict = DECISION if deciding and not others else config.verdict
+    template = template_for(verdict, None if of_decision and others else config.prompt, config.rubric, rating=rating)
+    if not (deciding and others):
+        return template, template if deciding else None
+    return template, template_for(DECISION, config.prompt if of_decision else None, config.rubric, rating=rating)
 
 
 def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
@@ -350,12 +437,25 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
         )
 
 
+def _check_models(config: RunSettings, judges: tuple[Judge, ...]) -> None:
+    """Refuse a model that has to answer for a judge that is none."""
+    from judgeloop.providers.pricing import Metered
+
+    given = config.models
+    for judge, asked in zip(judges, config.judge, strict=True):
+        if isinstance(asked, str) and asked in given and given[asked] != ANY_MODEL and not isinstance(judge, Metered):
+            raise InputError(
+                f"`judge_model={given[asked]}`: {asked} is no model, and its replies name none; leave it out"
+            )
+
+
 def _controls(
     config: RunSettings, pool: Pool, judges: tuple[Judge, ...], systems: Mapping[int, System]
-) -> tuple[tuple[tuple[Query, ...], ...], Recipe | None]:
-    """The controls of each judge, () for a judge that is no model; () if none are wanted.
+) -> tuple[tuple[Draw | None, ...], Recipe | None]:
+    """What draws the controls of each judge, None for one that is no model; () if none are wanted.
 
-    Those of a live system are supposed, and the recipe makes others once it has answered.
+    Those of a live system are supposed, and the recipe makes others once it has answered. Where controls need not be
+    passed, only decision models get any, and if texts for them are at hand.
 
     Raises:
         InputError: they cannot be made, or no judge is a model.
@@ -364,7 +464,9 @@ def _controls(
 
     if not config.controlled:
         return (), None
-    models = tuple(isinstance(judge, Metered) for judge in judges)
+    models = tuple(
+        isinstance(judge, Metered) and (config.must_pass or is_decision(judge.identity.name)) for judge in judges
+    )
     if config.controls and not any(models):
         raise InputError("`controls=on` is for judges that are models, and none is; leave it out")
     sources = config.sources(pool.systems)
@@ -372,6 +474,8 @@ def _controls(
     for source in sources:
         if drawn := controls.controls_by(made(source), _answered(pool, source), judges):
             return drawn, None
+    if not config.must_pass:
+        return (), None
     system = next(source for source in sources if source != REFERENCES)
     live = systems.get(pool.systems.index(system))
     if live and (drawn := controls.controls_by(made(system), _supposed(pool, live), judges)):
@@ -527,6 +631,7 @@ def with_live(
             f"two systems have the same name ({', '.join(name for name, _ in both)}); give other names "
             "with `names=NAME,NAME`"
         )
+    filed = [place for place in range(count) if place not in systems]
     return replace(
         joined,
         pool=Pool(
@@ -534,6 +639,7 @@ def with_live(
             systems=tuple(name for name, _ in both),
             outputs=tuple(texts for _, texts in both),
             live=tuple(sorted(systems)),
+            ends={(filed[system], position): end for (system, position), end in pool.ends.items()},
         ),
     )
 
@@ -549,7 +655,8 @@ def _as_told(item: Item, items: Items) -> Item:
             "of user and assistant that end with the user's, after at most one of system; found "
             f"{', '.join(role for role, _ in messages)}"
         )
-    told = items.told.get((item.id, item.prompt)) or items.told.get((None, item.prompt), {})
+    ids = item.id, item.id.rpartition(SAMPLE)[0], None  # of a further sample, what the item is told
+    told = next((found for one in ids if (found := items.told.get((one, item.prompt)))), {})
     return replace(item, messages=messages, columns={name: _plain(told[name]) for name in told})
 
 

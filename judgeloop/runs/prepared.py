@@ -7,9 +7,10 @@ judges, and every setting that is not declared as pace, money, place or report (
 
 import enum
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -20,16 +21,17 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.keys import KeyedJudge, digest, output_note
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.protocols import Check, Estimator, Further, Judge, Selector, StoppingRule, T
-from judgeloop.core.records import Pool, Population, Shown
+from judgeloop.core.records import Draws, Pool, Population, Shown
 from judgeloop.engine.session import Limits, Session
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, look, runs_of
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.methods.rows import RuleRow, SelectorRow
+from judgeloop.methods.selectors.families import Members, members_of
 from judgeloop.report.labels import Texts
 from judgeloop.report.result import RunResult
-from judgeloop.runs.earlier import noted_questions
-from judgeloop.runs.inputs import Inputs, identities, since_of
+from judgeloop.runs.earlier import met_by, noted_questions
+from judgeloop.runs.inputs import Inputs, check_families, identities, since_of
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
 from judgeloop.settings.setting import Role, alternatives, declared
 
@@ -58,6 +60,7 @@ class Parts(Generic[T]):
     """What a session is made of: which items, what their labels mean, whether to go on.
 
     `check` may give a run up where the rule does not end it, and `further` asks more after the decision.
+    `members` are those of each family that are judged, where families of items are drawn; () where items are.
     """
 
     selector: Selector[Any]
@@ -65,6 +68,7 @@ class Parts(Generic[T]):
     rule: StoppingRule[T]
     check: Check[T] | None = None
     further: Further | None = None
+    members: Members = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +107,27 @@ class Prepared(Generic[C]):
         """The session of the run, from its parts, or from others."""
         made = parts or self.parts
         return Session(
-            items=len(self.pool),
+            items=len(made.members) or len(self.pool),
             selector=made.selector,
             estimator=made.estimator,
             rule=made.rule,
             limits=self.limits,
             rng=np.random.default_rng(self.config.seed),
-            lookahead=self.config.lookahead,
+            ahead=self._ahead,
             check=made.check,
             further=made.further,
         )
+
+    @property
+    def _ahead(self) -> int | None:
+        """How many steps are asked ahead; None for as many as will probably be needed.
+
+        None are where each step depends on the whole batch before it; `auto` leaves out people, who would answer what
+        is not needed, and judges that compute in this process, which leave no place idle.
+        """
+        depends, most = self.pool.live or self.parts.further is not None, self.config.most_ahead
+        idle = any(judge.order_matters for judge in self.judges) and not self.by_hand
+        return 0 if depends or (most is None and not idle) else most
 
     def with_texts(self, result: R) -> R:
         """A result with the texts of its items, and which of them a report shows."""
@@ -130,9 +145,25 @@ class Prepared(Generic[C]):
         return self.inputs.limits
 
     @property
+    def places(self) -> Sequence[int]:
+        """The positions of the items that may be judged: of families, those of the members that are."""
+        return range(len(self.pool)) if not self.parts.members else sorted(chain(*self.parts.members))
+
+    @property
+    def each(self) -> int:
+        """The most judgments that a draw takes: more than one where several members of a family are judged."""
+        return max(map(len, self.parts.members), default=1)
+
+    @property
+    def weights(self) -> dict[int, float]:
+        """How many items each member that is judged stands for, if families are drawn."""
+        families = zip(self.pool.families, self.parts.members, strict=False)
+        return {place: len(family) / len(members) for family, members in families for place in members}
+
+    @property
     def most_judgments(self) -> int:
         """The most judgments that the run may make: of all items, if further ones go to groups."""
-        every = len(self.pool) * max(1, len(self.pool.systems) - 1)  # of many, each other one with the baseline
+        every = len(self.places) * max(1, len(self.pool.systems) - 1)  # of many, each other one with the baseline
         return every if self.parts.further else min(self.config.max_judgments, every)
 
     @property
@@ -159,14 +190,32 @@ class Prepared(Generic[C]):
 
     def asked_about(self, place: int) -> tuple[str, ...]:
         """Some of the questions about the system at a place."""
+        judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
+        return noted_questions(self.pool.items, self._output_of(place), judges)
+
+    def _output_of(self, place: int) -> Callable[[int], object]:
+        """What identifies the outputs of the system at a place, by position."""
         pool = self.pool
         live, texts = self.inputs.systems.get(place), pool.outputs[place]
 
         def output(at: int) -> object:
             return texts[at] if live is None else output_note(live.identity, live.sent(pool.items[at]), "")
 
-        judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
-        return noted_questions(pool.items, output, judges)
+        return output
+
+    @property
+    def met(self) -> str:
+        """Which outputs meet on which items by which judges; empty for a question that compares none."""
+        if not isinstance(self.config, ContestSettings):
+            return ""
+        outputs = [self._output_of(place) for place in range(len(self.pool.systems))]
+        return met_by(self.pool.items, outputs, [KeyedJudge.of(judge.identity) for judge in self.judges])
+
+    @property
+    def asking(self) -> str:
+        """What is asked: every setting of the run, but for the name of its night."""
+        settings = {name: value for name, value in settings_in_id(self.config).items() if name != "night"}
+        return digest([type(self.config).__name__, settings, self.inputs.population])[:LENGTH]
 
     @property
     def sampled(self) -> bool:
@@ -207,6 +256,21 @@ def check_about(config: RunSettings, what: str, *, proves: bool, instead: str) -
         )
 
 
+def families_drawn(config: RunSettings, inputs: Inputs, row: SelectorRow, most: int = 1) -> Members:
+    """The members of each family that are judged, at most so many, where families are drawn for items like these.
+
+    () where each item is a draw by itself: there are no families, or the result is about these items alone.
+
+    Raises:
+        InputError: as `check_families`.
+    """
+    families = inputs.pool.families
+    if not inputs.sampled or row.draws is not Draws.EVEN or len(families) == len(inputs.pool):
+        return ()
+    check_families(inputs.pool, config.risk)
+    return members_of(families, most, config.seed)
+
+
 def _named(row: SelectorRow | RuleRow) -> str:
     return f"`{'selector' if isinstance(row, SelectorRow) else 'rule'}={row.name}`"
 
@@ -234,6 +298,7 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
         "outputs": pool.outputs,
         **({"live": identities(inputs.systems, pool.items)} if inputs.systems else {}),
         **({"since": since} if (since := since_of(config)) else {}),
+        **({"judge_model": config.judge_model} if config.judge_model else {}),
         "content": {name: plain(value) for name, value in content.items()},
     }
     settings = settings_in_id(config)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt
 
+from judgeloop.core.records import DECISION_MARGIN
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.settings.setting import DURATION_FORM, Parse, Role, Setting, alternatives, anybody, like, matching
@@ -51,9 +52,26 @@ ColumnMap = Annotated[
         many=True,
     ),
 ]
+AUTO = "auto"
+
+
+def _steps_ahead(value: object) -> object:
+    """The text of a number of steps, or `auto`."""
+    if not (str(value) == AUTO or (str(value).isascii() and str(value).isdigit())):
+        raise ValueError(f"expected a number from 0, or {AUTO}")
+    return str(value)
+
+
+AHEAD = Parse(
+    _steps_ahead,
+    {
+        "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^([0-9]+|{AUTO})$"}],
+        "description": f"a number from 0, or {AUTO}",
+    },
+)
 EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
 WHICH_EPOCH = items_setting(
-    "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
+    "Which epoch to read of a log that repeats its items, alone: a number, or mean (recorded scores).",
     may_set=anybody,
     metavar="NUMBER",
 )
@@ -119,7 +137,14 @@ TokensAMinute = Annotated[
     int | None, Ge(1), pace_setting("Maximum number of tokens a minute for each judge.", file_only=True)
 ]
 TieMargin = Annotated[
-    float, Ge(0), run_setting("Scores that differ by no more than this (0 or more) are a tie.", JUDGE)
+    float | None,
+    Ge(0),
+    run_setting(
+        "Scores that differ by no more than this (0 or more) are a tie. Default: 0; for the probabilities of a decision "
+        f"model {DECISION_MARGIN}.",
+        JUDGE,
+        example=0.1,
+    ),
 ]
 NIGHT = Setting(
     "Night of the run, a date (for a suite today's): a part of the seed. Outputs of live systems from "

@@ -20,7 +20,7 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Order, Population, Shown, Vote
 from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
-from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
+from judgeloop.judges.catalogue import VERDICT_FORMS, is_decision, recorded_files
 from judgeloop.providers.endpoint import TIERS
 from judgeloop.settings import fields
 from judgeloop.settings.checking import Configuration
@@ -31,6 +31,7 @@ from judgeloop.systems.catalogue import FORMS, files_of, source
 from judgeloop.systems.options import KEYS
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
+ANY_MODEL = "any"  # may answer for a judge
 SECOND = "B"  # the second of two systems, as a required winner
 _OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")  # what is said of a live system, in `doctor`
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
@@ -73,6 +74,14 @@ class JudgeSettings(MoneySettings):
     judge_base_url: str | None = fields.judge_setting(
         "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
     ).field(None)
+    key_command: str | None = Setting(
+        "Command that prints the key of the judge's server, such as a token of a cloud. It runs without a shell, and again "
+        "when the server refuses the key.",
+        fields.JUDGE,
+        Role.PLACE,
+        metavar="COMMAND",
+        example="az account get-access-token --resource https://cognitiveservices.azure.com",
+    ).field(None)
     judge_name: tuple[str, ...] = fields.judge_setting(
         "Name that stands for the server's address in the keys of verdicts, so that they are found "
         "again at another address. For one judge of several: JUDGE=NAME.",
@@ -106,9 +115,10 @@ class JudgeSettings(MoneySettings):
         "provider offers (anthropic: also a number of tokens).",
         may_set=anybody,
     ).field(None)
-    tie_margin: fields.TieMargin = 0.0
+    tie_margin: fields.TieMargin = None
     verdict: Annotated[str, one_of(VERDICT_FORMS)] = fields.judge_setting(
-        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.", may_set=anybody
+        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob; decision models have their own.",
+        may_set=anybody,
     ).field("schema")
     lenient_replies: bool = fields.judge_setting(
         "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
@@ -166,6 +176,11 @@ class RunSettings(JudgeSettings):
         "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
         metavar="NAME,...",
     ).field(())
+    strip_thoughts: Annotated[tuple[str, ...], Parse(listed)] = fields.items_setting(
+        "Systems whose files hold thoughts in tags: of their outputs only what stands behind `</think>` is judged.",
+        may_set=anybody,
+        metavar="NAME,...",
+    ).field(())
     epoch: Annotated[str | None, fields.EPOCH] = replace(fields.WHICH_EPOCH, file_only=True).field(None)
     max_item_bytes: Annotated[int, Ge(1)] = fields.run_setting(
         "Maximum bytes of an item with its outputs.", fields.ITEMS, file_only=True
@@ -193,18 +208,29 @@ class RunSettings(JudgeSettings):
     ).field(False)
     deadline: fields.Deadline = None
     concurrency: fields.Concurrency = 8
-    lookahead: Annotated[int, Ge(0)] = fields.pace_setting(
-        "Number of steps to ask before the stopping rule has decided: faster, but may cost more.", file_only=True
-    ).field(0)
+    ahead: Annotated[str, fields.AHEAD] = fields.pace_setting(
+        "Number of items to ask about before the stopping rule says that they are needed: faster, but may cost more. "
+        "auto: as long as few verdicts turn out not to be needed, at most 5 % in the mean, or four where that is more.",
+        metavar="NUMBER",
+    ).field(fields.AUTO)
     rpm: fields.CallsAMinute = None
     tpm: fields.TokensAMinute = None
     controls: Annotated[str | None, one_of(("on", "off"))] = fields.report_setting(
         "Test first whether each judge can tell an answer to the question from an answer to another "
         "question: on or off. "
-        "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
+        "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed, and for decision models "
+        "(with a rubric of yours, a warning).",
         fields.JUDGE,
         gate=Gate.CONDITION,
     ).field(None)
+    judge_model: Annotated[tuple[str, ...], Parse(listed)] = fields.judge_setting(
+        "Model that has to answer, as replies name it, or any; for one judge of several JUDGE=NAME. By default a gate "
+        "counts the verdicts of the model that answers now, and asks those of another again, which costs them twice.",
+        metavar="[JUDGE=]NAME",
+        many=True,
+        file_only=True,
+        example=("gpt-4.1-2025-04-14",),
+    ).field(())
     report_texts: Annotated[str, one_of(tuple(Shown))] = fields.REPORT_TEXTS.field(Shown.ALL.value)
     cache_dir: fields.CacheDir = HOME / "cache"
 
@@ -217,6 +243,11 @@ class RunSettings(JudgeSettings):
         if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < least:
             return values | {"min_judgments": int(most)}
         return values
+
+    @property
+    def most_ahead(self) -> int | None:
+        """How many steps are asked ahead of the stopping rule; None for as many as will probably be needed."""
+        return None if self.ahead == fields.AUTO else int(self.ahead)
 
     @property
     def order(self) -> Order:
@@ -239,9 +270,44 @@ class RunSettings(JudgeSettings):
         return False
 
     @property
-    def controlled(self) -> bool:
-        """Whether judges that are models are tested by controls."""
+    def is_gate(self) -> bool:
+        """Whether the verdicts of a judge have to be those of one model: something has to hold, or controls speak."""
+        return self.must_pass or self.gated or self.require_winner is not None
+
+    @property
+    def must_pass(self) -> bool:
+        """Whether judges that are models must be tested by controls, and pass."""
         return self.gated if self.controls is None else self.controls == "on"
+
+    @property
+    def controlled(self) -> bool:
+        """Whether controls are asked: where they must be passed, and of decision models, some of which cannot tell."""
+        return self.must_pass or (self.controls is None and any(map(is_decision, self.judge)))
+
+    @property
+    def advised(self) -> bool:
+        """Whether what controls show is only a warning: criteria of the caller's own may ignore the question."""
+        return self.controlled and not self.must_pass and (self.rubric or self.prompt) is not None
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The model that has to answer for each judge, or `any`, by the judge as typed.
+
+        Raises:
+            InputError: one is said of no judge, or of all judges of a panel.
+        """
+        found: dict[str, str] = {}
+        for given in self.judge_model:
+            judge, mark, name = given.rpartition("=")
+            if not mark and (given == ANY_MODEL or len(self.specs) == 1):
+                found |= dict.fromkeys(self.specs, given)
+            elif judge not in self.specs or not name:
+                raise InputError(
+                    f"`judge_model={given}`: expected {ANY_MODEL}, or JUDGE=NAME with {' or '.join(self.specs)} for JUDGE"
+                )
+            else:
+                found[judge] = name
+        return found
 
     def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
         """Whose answers controls show, and whose if these are too few: references first."""
@@ -280,6 +346,7 @@ class RunSettings(JudgeSettings):
     def files_read(self) -> list[Path]:
         """Every file that the run reads, and its ledger."""
         given = [*files_of(self.output_files), self.items, self.price_file, self.ledger, *recorded_files(self.specs)]
+        given.append(getattr(self, "vectors", None))
         return [path for path in given if isinstance(path, Path)]
 
 

@@ -126,6 +126,15 @@ def unless_auto(value: object) -> object:
     return None if value == "auto" else value
 
 
+def share_or_none(value: object) -> object:
+    """Parse `none` to the share that nothing exceeds.
+
+    >>> share_or_none("none"), share_or_none("0.2")
+    (1.0, '0.2')
+    """
+    return 1.0 if value == "none" else value
+
+
 def price_text(given: object) -> object:
     """A pair of numbers, or the path of a file, as text; other values as they are.
 

@@ -16,7 +16,7 @@ from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
-from judgeloop.suite.summary import DATE, Line, is_doubtful, state_of
+from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of, state_of
 
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
 Systems = tuple[str, ...]
@@ -82,7 +82,8 @@ def _then(line: Line, before: Mapping[Systems, PastRun], unread: Sequence[str]) 
 
 def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: LastRun) -> Line:
     """A line with how its systems ended before, by what is required now, what turned, and if outputs are new."""
-    line = replace(line, before=_word(then))
+    answered = models_of(then.result) if then.result is not None else ()
+    line = replace(line, before=_word(then), answered_before=answered)
     if line.run not in runs:
         return line
     now, old = _ended(ledger, runs[line.run]), then.run.recorded.note

@@ -22,7 +22,7 @@ from judgeloop.report.result import RunResult
 from judgeloop.runs.inputs import WITHOUT_LIMIT
 from judgeloop.runs.prepared import Prepared
 from judgeloop.suite.settings import Pair, SuiteSettings
-from judgeloop.suite.summary import DATE, Line, is_doubtful
+from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
@@ -158,6 +158,9 @@ class Ended:
             risk=_risk(result),
             flips=result.counts.flips,
             both_orders=result.counts.both_orders,
+            answered_by=models_of(result),
+            again=result.spend.again,
+            again_p=result.spend.again_p,
             warnings=tuple(one.message for one in result.warnings),
             advice=_advice(result),
             goes_on=_goes_on(result),

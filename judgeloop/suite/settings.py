@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.formats.own_files import outside
 from judgeloop.questions.catalogue import QUESTIONS, QuestionRow
+from judgeloop.questions.compare.settings import USUAL_FLIPS
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import MoneySettings
 from judgeloop.settings.setting import DOLLARS_FORM, Declared, FoundFile, Gate, Parse, alternatives, declared, key
@@ -232,7 +233,7 @@ def _check_value(layer: Layer, field: Declared, said: object) -> None:
     value = layer.values[field.name]
     sets = f"{layer.origin} sets {field.key} = {value!r}"
     changes = said is not None and str(said) != str(value)
-    if _is_condition(field) and (changes or value in OFF):
+    if _is_condition(field) and (changes or value in OFF or _is_looser(field, value)):
         raise InputError(
             f"{sets}, and {CALLER} has conditions of which a file may change or remove none; leave it out there"
         )
@@ -241,6 +242,14 @@ def _check_value(layer: Layer, field: Declared, said: object) -> None:
             f"{sets}, on which conditions of {CALLER} rest; leave it out there for the default, or give "
             f"`{field.name}={value}` yourself"
         )
+
+
+def _is_looser(field: Declared, value: object) -> bool:
+    """Whether a value takes from the condition that a gate has by default."""
+    try:
+        return field.name == "max_flips" and float(str(value)) > USUAL_FLIPS
+    except ValueError:
+        return value == "none"
 
 
 def _is_condition(field: Declared) -> bool:

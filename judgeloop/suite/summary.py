@@ -11,7 +11,7 @@ from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
 from judgeloop.report.labels import csv_line
@@ -36,12 +36,13 @@ DOUBTED = {
     NoteCode.ALL_IDENTICAL,
     NoteCode.ALL_TIES,
     NoteCode.MANY_FLIPS,
-    NoteCode.REBASED,
-    NoteCode.REDRAWN,
+    NoteCode.ASKED_OFTEN,
+    NoteCode.KNOWN_OTHERWISE,
     NoteCode.SEARCHED,
     NoteCode.THIN_LEAD,
 }  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
 PAIR = 2  # systems
+Models = tuple[tuple[str, tuple[AnsweredBy, ...]], ...]  # that answered, by judge
 DATE = 10  # characters of a night's name that are its date
 GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
 KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
@@ -67,6 +68,8 @@ class Line:
     - `judged_by`: the judge, the risk, and how the judge's controls ended; empty without a result
     - `risk`: that its answer is wrong, at most, where it is proved; 0 without an answer
     - `flips`, `both_orders`: how many verdicts changed with the order, and how many were asked in both
+    - `answered_by`: the models that answered for each judge, with dates and numbers of verdicts; `answered_before`: in
+      the last night. `again`, `again_p`: how many verdicts were asked again of another model, and their cost
     - `warnings`: what to be careful of
     - `advice`: what would answer it, if it is undecided and the same command asks no more of it
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
@@ -98,6 +101,10 @@ class Line:
     risk: float = 0.0
     flips: int = 0
     both_orders: int = 0
+    answered_by: Models = ()
+    answered_before: Models = ()
+    again: int = 0
+    again_p: int = 0
     warnings: tuple[str, ...] = ()
     advice: str = ""
     doubtful: bool = False
@@ -147,9 +154,9 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """The line as JSON values."""
         values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
-        del values["since"]
+        del values["since"], values["answered_before"]
         values |= {"turned": [one._asdict() for one in self.since.turned], "judged_in_both": self.since.both}
-        for name in ("charged", "unconfirmed"):
+        for name in ("charged", "unconfirmed", "again"):
             values[f"{name}_usd"] = float(to_usd(values.pop(f"{name}_p")))
         return values
 
@@ -176,6 +183,40 @@ class Summary:
         return f"{who} Was every file written?" if self.absent else ""
 
     @property
+    def changed(self) -> str:
+        """Which judges another model answers for than before, in sentences; empty if none did."""
+        judges = dict.fromkeys(judge for one in self.lines for judge, _ in one.answered_by)
+        said = [self._change_of(judge) for judge in judges]
+        again, again_p = (sum(getattr(one, name) for one in self.lines) for name in ("again", "again_p"))
+        if again and any(said):
+            said.append(f"{count(again, 'verdict')} of another model were asked again, for {show_usd(again_p)}.")
+        return " ".join(filter(None, said))
+
+    def _change_of(self, judge: str) -> str:
+        """How the model that answers for a judge changed since the last night, or in this one; empty if it did not."""
+        here = [one for line in self.lines for name, models in line.answered_by if name == judge for one in models]
+        before = [
+            one for line in self.lines for name, models in line.answered_before if name == judge for one in models
+        ]
+        by_model: dict[str, list[AnsweredBy]] = {}
+        for one in sorted((*before, *here), key=lambda one: one.first):
+            by_model.setdefault(one.model, []).append(one)
+        if len(by_model) < PAIR:
+            return ""
+        *older, new = by_model
+        began = min(one.first for one in by_model[new])
+        ended = {model: max(one.last for one in by_model[model]) for model in older}
+        # Models that take turns, as behind a router, have no last day.
+        turns = max(ended.values()) < began
+        until = [f"{model} until {ended[model][:DATE]}" if turns else model for model in older]
+        since = f"{new} since" if began[:DATE] == self.night[:DATE] else f"{new} since {began[:DATE]}"
+        named = ", ".join([*until, since if turns else new])
+        judges = {name for line in self.lines for name, _ in line.answered_by}
+        which = "The judge changed" if len(judges) == 1 else f"The judge {judge} changed"
+        now, every = sum(one.verdicts for one in here if one.model == new), sum(one.verdicts for one in here)
+        return f"{which}: {named}; {now:,} of {count(every, 'verdict')} of this night are by the new one."
+
+    @property
     def exit_code(self) -> int:
         """The worst exit code of the pairs."""
         return worst(one.exit_code for one in self.lines)
@@ -187,10 +228,11 @@ class Summary:
 
     @property
     def headline(self) -> str:
-        """How many pairs ended how."""
+        """How many pairs ended how; before that, that another model answers."""
         states = [one.state for one in self.lines]
         kinds = (f"{states.count(state)} {state}" for state in KINDS if state in states)
-        return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}.")
+        night = f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}."
+        return visible(f"{self.changed} {night}".strip())
 
     @property
     def wrong(self) -> Rows:
@@ -283,6 +325,7 @@ class Summary:
             "charged_usd": float(to_usd(self.charged_p)),
             "last_night": self.last_night,
             "absent": list(self.absent),
+            "judge_changed": self.changed,
             "pairs": [one.to_json() for one in self.lines],
         }
 
@@ -294,10 +337,10 @@ class Summary:
     def to_junit(self) -> str:
         """JUnit XML: a test for each pair, which passes exactly if its exit code is 0.
 
-        A test that is skipped names absent systems.
+        Tests that are skipped say that another model answers, and name absent systems.
         """
         ends = ((one.name, one.exit_code, one.headline, one.warnings) for one in self.lines)
-        return render_ends("suite", ends, self.missed)
+        return render_ends("suite", ends, {"judge changed": self.changed, "absent": self.missed})
 
     def to_html(self, links: Mapping[str, str]) -> str:
         """An HTML page; `links` lead from pairs to their reports, by name."""
@@ -310,6 +353,12 @@ def state_of(outcome: Outcome | None, exit_code: int, *, doubtful: bool) -> str:
     if outcome is None:
         return ERRORS.get(exit_code, f"exit {exit_code}")
     return DOUBTFUL.get(outcome, outcome.said) if doubtful else outcome.said
+
+
+def models_of(result: RunResult) -> Models:
+    """The models that answered for each judge of a result, where replies named any."""
+    found = zip(result.setup.judges, result.counts.answered_by, strict=False)
+    return tuple((judge, models) for judge, models in found if models)
 
 
 def is_doubtful(result: RunResult) -> bool:

@@ -52,7 +52,7 @@ class SystemRow:
 
 
 OF_ALL = frozenset({"timeout", "version", "outputs-since"})
-OF_MODELS = OF_ALL | {"base-url", "key-variable", "price", "max-tokens"}
+OF_MODELS = OF_ALL | {"base-url", "key-variable", "key-command", "price", "max-tokens"}
 OF_CODE = OF_ALL | {"max-cost", "concurrency"}
 
 

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judgeloop.core.errors import DataError, ErrorKind, InputError, JudgeError, did_you_mean
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
-from judgeloop.engine.generating import THOUGHTS_END
+from judgeloop.core.thoughts import THOUGHTS_END
 from judgeloop.formats.own_files import outside
 from judgeloop.formats.tables import read_bytes
 from judgeloop.providers.catalogue import PROVIDERS, chat_class
@@ -275,6 +275,11 @@ class ChatSystem:
         """The address and the key, by which judges and systems share their pace."""
         return self.chat.server
 
+    @property
+    def price_note(self) -> str:
+        """What the server calls the model that has the user's price, in a sentence; empty if it says nothing new."""
+        return self.chat.price_note
+
     def make_ready(self, calls: int) -> None:
         """Make the clients that so many calls at one time need."""
         self.chat.make_ready(calls)
@@ -358,7 +363,9 @@ def _system_of(description: Description, options: SystemOptions) -> ChatSystem:
     environment = _environment(kind, options)
     asked = replace(options, environment=environment, max_output_tokens=limit, effort=effort)
     key = f"the key in the variable that `system={name}.key-variable` names"
-    endpoint = endpoint_for(provider, asked, Names(f"system {name}", f"system={name}.base-url", key))
+    endpoint = endpoint_for(
+        provider, asked, Names(f"system {name}", f"system={name}.base-url", key, f"system={name}.key-command")
+    )
     url = endpoint.base_url
     price = model_price(provider, model, url, given=options.price, tier=STANDARD)
     if price is not None and options.price is not None:

@@ -102,6 +102,7 @@ def _day(text: str) -> str:
 KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "base-url": ("base_url", str),
     "key-variable": ("key_variable", _matching(_VARIABLE, "the name of an environment variable")),
+    "key-command": ("key_command", str),
     "price": ("price", _matching(_PRICE, "dollars per million tokens, such as 2,8, or a file")),
     "timeout": ("timeout_s", duration),
     "max-tokens": ("max_output_tokens", _number),

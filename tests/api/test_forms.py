@@ -211,7 +211,8 @@ def test_lists_and_columns_side_by_side_are_two_systems(form):
     table = form(SIDE_BY_SIDE)
     found = judgeloop.compare(prompts=table["q"], a=table["x"], b=table["y"], judge=shorter)
     assert (found.setup.systems, found.winner) == (("A", "B"), "B")
-    named = judgeloop.compare(prompts=["same"] * 30, a=table["x"], b=table["y"], names=["old", "new"], judge=shorter)
+    same = {"prompts": ["same"] * 30, "about": "items"}
+    named = judgeloop.compare(**same, a=table["x"], b=table["y"], names=["old", "new"], judge=shorter)
     assert (named.setup.systems, named.winner) == (("old", "new"), "new")
 
 

@@ -12,7 +12,7 @@ from support.commandline import judgeloop
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
-        rows = [f'{{"id": "{n}", "prompt": "p", "reference": "r {n}", "output": "{name} {n}"}}' for n in range(9)]
+        rows = [f'{{"id": "{n}", "prompt": "p {n}", "reference": "r {n}", "output": "{name} {n}"}}' for n in range(9)]
         Path(f"{name}.jsonl").write_text("\n".join(rows))
 
 

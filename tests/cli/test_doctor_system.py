@@ -44,7 +44,7 @@ def test_thoughts_and_a_cut_output_are_shown(server):
     assert code == 0
     assert "64 output tokens, 60 of them thoughts" in said
     assert "note output 5 characters" in said
-    assert "the limit cut it" in said
+    assert "it was cut at a limit of tokens" in said
 
 
 def test_the_judges_reply_of_now_counts_not_an_earlier_one(server):

@@ -11,6 +11,9 @@ import pytest
 from support.chat_server import candidates, completion, used
 from support.commandline import judged_by, judgeloop, result_of
 from support.text import unwrapped
+from support.tiny_models import LAYERS, save_model
+
+from judgeloop.papers.actracer.layer import auto_layer
 
 ITEMS = 60
 GOOD, POOR = 8 / 9, 1 / 9  # what a rating of 9 and of 2 are worth
@@ -46,6 +49,18 @@ def outputs(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+@pytest.mark.embed
+def test_a_layer_is_searched_for_and_named(server, outputs, tmp_path):
+    model = save_model(tmp_path / "model")
+    found = auto_layer([f"p{i}" for i in range(ITEMS)], model, tmp_path / "cache")
+    done = judgeloop(*live(server, outputs, "--selector", "actracer", "--represent", f"hidden:{model}", "--layer", "auto",
+                           "--max-judgments", 20, "JUDGELOOP_CACHE_DIR=" + str(tmp_path / "other")))  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert f"layer auto ({found})" in unwrapped(done.stdout)
+    assert f"layer {found} of {LAYERS}" in done.stderr
+    assert re.search(rf"{ITEMS} of {ITEMS} prompts of the search for a layer, [\d.]+ s", done.stderr)
 
 
 TRUTH = (40 * GOOD + 20 * POOR) / 60
@@ -311,7 +326,10 @@ def test_a_limit_below_the_usual_first_look_is_no_error(drawing):
         (["--selector", "random", "--clusters", "4"], "--clusters 4 has no effect with"),
         (["--selector", "random", "--represent", "minilm"], "--represent minilm has no effect with"),
         (["--represent", "hidden:model", "--selector", "diffuse"], "--represent hidden:model: --selector diffuse clusters the outputs"),
-        (["--layer", "last", "--selector", "stratified"], "only --represent hidden:MODEL has layers"),
+        (["--layer", "last", "--selector", "stratified"], "only --represent hidden:MODEL, or a file of hidden states"),
+        (["--layer", "auto", "--selector", "stratified"], "only --represent hidden:MODEL, or a file of hidden states"),
+        (["--layer", "auto", "--selector", "mmd-critic"], "--layer auto: --selector mmd-critic has no such setting"),
+        (["--layer", "first", "--selector", "stratified"], "expected middle, last, auto or a number"),
         (["--clusters", "30", "--max-judgments", "40", "--selector", "stratified"], "at most 20"),
         (["--confidence", "sure"], "does not use confidence"),
         (["--selector", "actracer", "--confidence", "sure"], "the field 'sure' is missing"),

@@ -87,8 +87,14 @@ def test_a_dry_run_says_what_is_missing_and_its_price_and_writes_nothing(server)
     assert found["spent_usd"] == pytest.approx(plan["usd_of_missing"]["expected"])
 
 
+@pytest.mark.parametrize("families", [False, True])
 @pytest.mark.parametrize("other", [["openai/plain"], ["old.jsonl"]])
-def test_the_first_items_are_those_that_compare_draws_with_the_same_seed(server, other):
+def test_the_first_items_are_those_that_compare_draws_with_the_same_seed(server, other, families):
+    if families:
+        items = [
+            json.loads(line) | {"family": n // 2} for n, line in enumerate(Path("items.jsonl").read_text().splitlines())
+        ]
+        Path("items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
     rows = ({"id": f"item-{n}", "output": f"plain {n}"} for n in range(ITEMS))
     Path("old.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     for system in (LIVE, *other):
@@ -97,7 +103,7 @@ def test_the_first_items_are_those_that_compare_draws_with_the_same_seed(server,
     sent = len(server.requests)
     flags = [one for name in (LIVE, *other) if "/" in name for one in system_flags(server, name)]
     judged = ["--items", "items.jsonl", *judged_by(server), "--seed", 5, "--max-judgments", 12]
-    drawn = ["JUDGELOOP_MIN_JUDGMENTS=12", "JUDGELOOP_LOOKAHEAD=12"]
+    drawn = ["JUDGELOOP_MIN_JUDGMENTS=12", "JUDGELOOP_AHEAD=12"]
     result = result_of("compare", LIVE, *other, *judged, *flags, *drawn)
     assert result["judged"] == 12
     asked = [one for one in server.requests[sent:] if "response_format" not in one]

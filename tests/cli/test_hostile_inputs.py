@@ -21,7 +21,7 @@ from judgeloop.formats.tables import read_bytes
 from judgeloop.providers.endpoint import ChatOptions, endpoint_for
 from judgeloop.providers.openai import PROVIDER
 
-ROWS = [{"id": str(number), "prompt": "Say.", "output": f"text {number}"} for number in range(6)]
+ROWS = [{"id": str(number), "prompt": f"Say {number}.", "output": f"text {number}"} for number in range(6)]
 
 
 @pytest.fixture

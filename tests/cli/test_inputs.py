@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from json import loads
+from json import dumps, loads
 from pathlib import Path
 
 import pytest
@@ -92,3 +92,35 @@ def test_each_file_takes_the_one_of_a_fields_columns_that_it_has(maps):
     assert "no file has the column 'gold'" in refused(*typed, "--map", "output=gold")
     Path("b.csv").write_text("id,prompt,reply,Antwort Bot\n1,p,x,x\n2,q,y,z\n")
     assert "both 'Antwort Bot' and 'reply' may be the output; say which" in refused(*typed)
+
+
+def with_thoughts(command=("compare",), *flags):
+    """Compare plain answers with others behind thoughts, of which every third does not end."""
+    plain = [{"id": n, "prompt": f"p {n}", "output": f"yes {n}", "reference": f"yes {n}"} for n in range(30)]
+    ends = ("", "</think>\n\n{output}", "</think>{output}")
+    thinks = [{**row, "output": f"<think>{row['output']}?" + ends[n % 3].format(**row)} for n, row in enumerate(plain)]
+    for name, rows in (("plain", plain), ("thinks", thinks)):
+        Path(f"{name}.jsonl").write_text("".join(f"{dumps(row)}\n" for row in rows))
+    flags = ["--judge", "metric:exact", "--json", *flags]
+    return CliRunner().invoke(app, [*command, "plain.jsonl", "thinks.jsonl", *flags])
+
+
+def test_thoughts_in_a_file_are_warned_of_and_left_out_if_that_is_said():
+    found = loads(with_thoughts().stdout)
+    assert (found["thoughts"], found["unanswered"]) == ({"thinks": 30}, {"thinks": 10})
+    assert "thoughts_judged" in {one["code"] for one in found["warnings"]}
+    assert found["ties"] == 0
+    stripped = loads(with_thoughts(("compare",), "--strip-thoughts", "thinks").stdout)
+    assert (stripped["thoughts"], stripped["unanswered"], stripped["empty"]) == ({}, {}, {"thinks": 10})
+    assert stripped["ties"] > 0
+    assert stripped["run"] != found["run"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("think", "did you mean thinks?"), ("plain", "has an answer behind the end of thoughts")]
+)
+def test_thoughts_to_leave_out_that_are_not_there_are_refused(name, says):
+    done = with_thoughts(("compare",), "--strip-thoughts", name)
+    assert done.exit_code == 2
+    assert f"--strip-thoughts {name}" in done.stderr
+    assert says in done.stderr

@@ -33,7 +33,7 @@ def test_only_outputs_that_are_judged_are_generated_and_never_twice(server):
     (one,) = result["generated"]
     assert (result["winner"], result["exit_code"]) == (LIVE, 0)
     assert len(generated(server)) == one["asked"] == result["judged"] < ITEMS
-    assert (one["unjudged"], one["failed"], one["cut"]) == (0, 0, 0)
+    assert (one["unjudged"], one["failed"], one["ended"]) == (0, 0, {})
     sent = len(server.requests)
     again = result_of(*comparison(server))
     assert len(server.requests) == sent

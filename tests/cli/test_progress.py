@@ -14,7 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeloop.cli.output import LOG, paint
-from judgeloop.cli.progress import PATIENCE_S, SECONDS_BETWEEN_LINES, Outages, Seen, counting, watching, words
+from judgeloop.cli.progress import (
+    PATIENCE_S,
+    SECONDS_BETWEEN_LINES,
+    Outages,
+    Seen,
+    computing,
+    counting,
+    watching,
+    words,
+)
+from judgeloop.core import work
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings
@@ -207,6 +217,31 @@ def test_what_is_counted_is_shown_now_and_then_and_not_at_all_if_quiet():
         clock.now += SECONDS_BETWEEN_LINES
         observe(12, 40)
     assert not silent.getvalue()
+
+
+def test_computations_before_the_first_judgment_are_shown_with_their_seconds(capsys):
+    stream, clock = io.StringIO(), Clock()
+    with computing(stream, clock):
+        read, search = work.Work("prompts read", 40), work.Work("prompts searched", 9)
+        read.done(0)
+        clock.now += SECONDS_BETWEEN_LINES
+        read.done(12)
+        clock.now += 5
+        read.done(28)
+        clock.now += 100  # of other work, which nobody tells of
+        search.done(0)
+        clock.now += 2.5
+        search.done(9)
+        work.found("`layer=auto`: layer 3 of 4")
+    assert stream.getvalue() == "judgeloop: 12 of 40 prompts read\n"
+    assert capsys.readouterr().err.splitlines() == [
+        f"judgeloop: 40 of 40 prompts read, {SECONDS_BETWEEN_LINES + 5:.1f} s",
+        "judgeloop: 9 of 9 prompts searched, 2.5 s",
+        "judgeloop: `layer=auto`: layer 3 of 4",
+    ]
+    with computing(stream, clock, quiet=True):
+        work.Work("prompts read", 40).done(40)
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -102,8 +102,9 @@ def test_two_processes_give_what_one_gives(data, tmp_path):
     assert one.stdout == two.stdout
 
 
-def test_vectors_may_be_given_and_then_no_output_is_read(data, tmp_path, vectors):
-    given = vectors(NAMES, np.random.default_rng(1).normal(size=(SYSTEMS, ITEMS, 3)))
+@pytest.mark.parametrize("named", ["{}", "{}_out.txt"])
+def test_vectors_may_be_given_and_then_no_output_is_read(data, tmp_path, vectors, named):
+    given = vectors([named.format(name) for name in NAMES], np.random.default_rng(1).normal(size=(SYSTEMS, ITEMS, 3)))
     result = replay(tmp_path / "nothing", *data[1:], *SHORT, "--vectors", given, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
 
@@ -177,7 +178,7 @@ def vectors(tmp_path):
     ("names", "shape", "said"),
     [
         (["other"], (1, ITEMS, 2), "vectors.npz names other, and the verdicts s0, s1, s2, s3"),
-        (["s0", "s1"], (2, ITEMS + 1, 3), f"expected embeddings of the shape (2, {ITEMS}, …)"),
+        (["s0", "s1"], (2, ITEMS + 1, 3), f"each of {ITEMS} items, in their order, found {ITEMS + 1}"),
     ],
 )  # fmt: skip
 def test_vectors_that_do_not_fit_the_verdicts_are_refused(data, tmp_path, vectors, names, shape, said):

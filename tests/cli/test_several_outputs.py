@@ -20,7 +20,7 @@ EVERY = [f"result{ending}" for ending in FORMS]
 def command():
     """A run that needs no server."""
     for name, score in (("a", 1.0), ("b", 0.0)):
-        rows = [{"id": n, "prompt": "p", "output": "o", "score": score} for n in range(9)]
+        rows = [{"id": n, "prompt": f"p{n}", "output": "o", "score": score} for n in range(9)]
         Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return ["compare", "a.jsonl", "b.jsonl", "--judge", "recorded:score"]
 
@@ -121,11 +121,12 @@ def test_files_that_cannot_be_written_do_not_keep_the_others_from_being_written(
     assert written() == ["result.csv"]
 
 
-def test_a_dry_run_refuses_files_on_the_command_line_and_ignores_those_of_a_file(pair):
+def test_a_dry_run_writes_no_files_and_says_so_of_those_on_the_command_line(pair):
     pair.append("--dry-run")
-    refused = judgeloop(*pair, "-o", "result.json")
-    assert refused.exit_code == 2
-    assert "a dry run has none" in refused.stderr
+    said = judgeloop(*pair, "-o", "result.json")
+    assert said.exit_code == 0
+    assert "the files of -o are not written" in said.stderr
+    assert said.stdout == judgeloop(*pair).stdout
     Path("judgeloop.toml").write_text('[shared]\noutput = "result.json"\n')
     assert judgeloop(*pair).exit_code == 0
     assert judgeloop(*pair, JUDGELOOP_OUTPUT="result.md").exit_code == 0

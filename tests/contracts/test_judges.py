@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from support.chat_judges import chat_judge
 from support.chat_server import Response, candidates, completion, goodness
+from support.decision_server import decided, honest
 from support.messages_server import message, text
 
 from judgeloop.core.keys import KeyIngredients
@@ -23,6 +24,7 @@ from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.judges.recorded import ReplayJudge, ScriptedJudge
+from judgeloop.providers.catalogue import DECIDERS
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
 TURNED = replace(CALL, systems=CALL.systems[::-1], outputs=CALL.outputs[::-1])
@@ -36,6 +38,8 @@ def openai_judge(server, prompt):
 
 def respond(request, number):
     """Every wire's honest verdict, and vLLM's probe."""
+    if "questions" in request:
+        return decided(request, surely)
     if "choice" in request.get("structured_outputs", {}):
         return completion(request["structured_outputs"]["choice"][0])
     shown = candidates(request)
@@ -45,6 +49,12 @@ def respond(request, number):
         label = {"winner": goodness(request)}
     said = json.dumps({"reason": "because"} | label)
     return message(text(said)) if "system" in request else completion(said)
+
+
+def surely(shown, question, names):
+    """The honest answer with the probability 1."""
+    found = honest(shown, question, names)
+    return {name: float(share == max(found.values())) for name, share in found.items()}
 
 
 def model_judge(spec):
@@ -95,6 +105,7 @@ JUDGES = {
         VerdictTable("t", "d", True, {("i", "a", "b"): RecordedScore(1.0, 7)})
     ),
     "openai": openai_judge,
+    **{row.name: model_judge(f"{row.name}/m") for row in DECIDERS},
 }
 RATERS = [name for name in JUDGES if name != "replay of pairs"]
 
@@ -176,7 +187,7 @@ def test_its_identity_is_stable_and_can_be_stored(judge):
     identity = judge.identity
     assert judge.identity == identity
     assert json.loads(json.dumps(dict(identity.parameters))) == dict(identity.parameters)
-    assert re.fullmatch(r"human|[a-z]+[/:].+", identity.name)
+    assert re.fullmatch(r"human|[a-z-]+[/:].+", identity.name)
 
 
 def test_closing_twice_does_no_harm(judge):

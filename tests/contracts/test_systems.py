@@ -13,6 +13,7 @@ from support.chat_server import Response, completion, error
 from support.live import write_items, write_outputs
 from support.messages_server import message, text
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.keys import KeyIngredients, digest, output_note
 from judgeloop.core.records import Call, Item, Output
@@ -96,7 +97,7 @@ def answered(server, kind, response, **given):
 def test_the_output_is_the_text_as_it_is_within_its_quote(chat_server, kind):
     quote, found = answered(chat_server, kind, reply(kind, " Ünïcode\n"))
     assert isinstance(found.answer, Output)
-    assert (found.answer.text, found.answer.failed, found.answer.cut) == (" Ünïcode\n", "", False)
+    assert (found.answer.text, found.answer.failed, found.answer.ended) == (" Ünïcode\n", "", OutputEnd.WHOLE)
     assert 0 < found.cost_p <= quote.cost_p
     assert found.answer.seconds > 0
     assert found.answer.model == found.model
@@ -139,7 +140,7 @@ def test_who_thinks_gets_tokens_for_it_and_the_tier_is_the_standard_one(chat_ser
 @pytest.mark.parametrize("kind", MODELS)
 def test_text_that_was_cut_is_an_output_and_says_so(chat_server, kind):
     _, found = answered(chat_server, kind, reply(kind, "half", ended="length"))
-    assert (found.answer.text, found.answer.cut) == ("half", True)
+    assert (found.answer.text, found.answer.ended) == ("half", OutputEnd.CUT)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -195,12 +196,12 @@ def test_code_that_fails_has_lost_and_is_booked_at_its_maximum(chat_server, kind
 # Which options are part of the key of an output and of the run's id; the others are part of neither.
 # None is part of the key of a verdict, which knows the text of an output alone.
 IN_THE_KEY = {
-    "base-url": True, "key-variable": False, "price": False, "timeout": False, "max-tokens": True,
+    "base-url": True, "key-variable": False, "key-command": False, "price": False, "timeout": False, "max-tokens": True,
     "version": True, "max-cost": False, "pass-env": True, "concurrency": False,
     "outputs-since": False,
 }  # fmt: skip
 OTHER = {
-    "base-url": "http://127.0.0.1:9/v1", "key-variable": "OTHER", "price": "3,4", "timeout": "5s",
+    "base-url": "http://127.0.0.1:9/v1", "key-variable": "OTHER", "key-command": "print-key", "price": "3,4", "timeout": "5s",
     "max-tokens": "77", "version": "2", "max-cost": "0.5", "pass-env": "MINE", "concurrency": "3",
     "outputs-since": "2026-01-01",
 }  # fmt: skip

@@ -36,7 +36,7 @@ SMALLEST = {
     "pace_outliers": TINY,
     "race": "{data} --runs 1 --only few --verdicts gpt4 --pools 20",
     "replay_speed": "--items 40 --pairs 1 --seeds 1",
-    "results": "{data} -o {out} --only ablation-lexical --page {out}/tables.md",
+    "results": "{data} -o {out} --only realsumm-human-pyramid --write {out}/tables.md",
     "risks": "--runs 10 --only bets",
     "scale": "--items 50 --dimensions 8",
     "simulate": "--count 1",
@@ -44,6 +44,7 @@ SMALLEST = {
 # With the extra embed.
 EMBEDDING = {
     "embed_batches": "{data}/tiny-lm/outputs.jsonl --texts 10 --repeats 1",
+    "layer_search": "{data}/tiny-lm/model {data}/tiny-lm/outputs.jsonl --prompts 20",
     "hidden_states": "{data}/tiny-lm/model --prompts 10 --plain 5",
     "symbols_lm": "{out} --steps 1",
 }
@@ -72,7 +73,7 @@ def test_a_benchmark_ends_well_with_its_smallest_input(name, tmp_path, request):
     shutil.copy(DOCS / "results" / "tables.md", tmp_path)
     started(name, SMALLEST[name], tmp_path, data)
     if name == "results":  # which has made a replay
-        started("diffuse_pictures", "{out}/ablation-lexical", tmp_path)
+        started("diffuse_pictures", "{out}/realsumm-human-pyramid", tmp_path)
 
 
 @pytest.mark.processes

@@ -36,7 +36,7 @@ class Purse:
     async def spend(self, run, budget_p):
         return Spend(budget_p=budget_p)
 
-    async def reserve(self, run, groups, budget_p):
+    async def reserve(self, run, groups, budget_p, **_):
         self.asked += 1
         await asyncio.sleep(0)  # a durable write takes its time
         granted = []

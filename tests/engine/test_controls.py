@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from support.driving import AT_ONCE, run, script_from
-from support.pools import make_pool, scores
+from support.pools import make_pool, make_session, scores
 
 from judgeloop.core.outcomes import Control, ControlTally, StopKind
-from judgeloop.core.records import Abstention, Item, JudgeIdentity, Verdict
+from judgeloop.core.records import Abstention, Item, JudgeIdentity, Order, Verdict
 from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries, is_short
-from judgeloop.engine.state import Terms
+from judgeloop.engine.loop import drive
+from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.recorded import ScriptedJudge
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.stats.controls import MOST
+from judgeloop.papers.diffuse.rules import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
@@ -34,6 +39,11 @@ def drawn(items=None, judge=JUDGE, number=0, most_bytes=10_000):
     return control_queries("base", rows, judge, number, most_bytes)
 
 
+def draws(judge=JUDGE, number=0, *, rates=False):
+    """The tries of a judge."""
+    return partial(control_queries, "base", answered(), judge, number, 10_000, rates=rates)
+
+
 def test_a_control_shows_a_question_its_own_answer_and_another_ones():
     rows = dict(answered())
     queries = drawn()
@@ -46,6 +56,15 @@ def test_a_control_shows_a_question_its_own_answer_and_another_ones():
         assert query.item.reference
     sides = [query.systems[0] == NAME for query in queries]
     assert 8 < sum(sides) < 32
+
+
+def test_an_answer_to_an_item_of_the_same_family_is_no_other_answer():
+    rows = [(replace(item, family=f"f{n % 3}"), text) for n, (item, text) in enumerate(answered())]
+    families = {text: item.family for item, text in rows}
+    queries = drawn(rows)
+    assert len(queries) == MOST
+    assert all(len({families[text] for text in query.outputs}) == 2 for query in queries)
+    assert len(drawn([(replace(item, family="all"), text) for item, text in rows])) == MOST, "there are no others"
 
 
 def test_controls_follow_the_judge_and_the_texts_alone():
@@ -92,13 +111,13 @@ def sound(call):
 
 
 def terms(**more):
-    return Terms("run", policy=AT_ONCE, controls=(drawn(),), **more)
+    return Terms("run", policy=AT_ONCE, controls=(draws(),), **more)
 
 
 def test_controls_are_asked_first_paid_for_and_never_in_the_decision():
     judge = ScriptedJudge(sound, cost_p=3)
     finished = run(judge, terms=terms())
-    assert [NAME in call.systems for call in judge.calls] == [True] * 9 + [False] * 10
+    assert [NAME in call.systems for call in judge.calls] == [True] * 18 + [False] * 10
     assert finished.controls == (ControlTally(right=9, end=Control.PASSED),)
     assert finished.spend.charged_p == 3 * len(judge.calls)
     assert finished.ending.asked == 5
@@ -152,8 +171,10 @@ def test_judges_blind_to_the_question_pass_in_2_of_1000(script):
 
 
 def test_a_judge_not_shown_in_40_controls_has_a_sentence_of_its_own():
-    place = {query.outputs: n for n, query in enumerate(drawn())}
-    judge = ScriptedJudge(lambda call: Verdict(float((call.systems[1] == NAME) != (place[call.outputs] % 6 == 5))))
+    place = {(query.item, frozenset(query.outputs)): n for n, query in enumerate(drawn())}
+    judge = ScriptedJudge(
+        lambda call: Verdict(float((call.systems[1] == NAME) != (place[call.item, frozenset(call.outputs)] % 6 == 5)))
+    )
     finished = run(judge, terms=terms())
     (tally,) = finished.controls
     assert (tally.end, tally.asked) == (Control.NOT_SHOWN, MOST)
@@ -167,7 +188,7 @@ def test_a_judge_whose_replies_cannot_be_read_is_found_after_a_few_controls():
     assert stop.kind is StopKind.ABSTENTIONS
     assert "scripted" in stop.sentence
     assert stop.sentence.endswith(
-        "gave no verdict on 6 of 6 controls; the last reason: no verdict in the reply: 'I like it.'"
+        "gave no verdict on 8 of 8 controls; the last reason: no verdict in the reply: 'I like it.'"
     )
     assert len(judge.calls) < MOST / 2
 
@@ -198,17 +219,17 @@ def test_a_control_of_ratings_is_two_queries_the_own_answer_first():
     ids=["sound", "always the same", "the wrong way round", "no rating of the other answer"],
 )
 def test_ratings_are_compared_two_by_two(rate, end, calls):
-    queries, own = rated()
+    _, own = rated()
     judge = ScriptedJudge(lambda call: rate(call.outputs[0] == own.get(call.item)))
-    finished = run(judge, terms=Terms("run", policy=AT_ONCE, controls=(queries,)))
+    finished = run(judge, terms=Terms("run", policy=AT_ONCE, controls=(draws(rates=True),)))
     assert finished.controls[0].end is end
     assert len([call for call in judge.calls if call.systems == (NAME,)]) <= calls
 
 
 def test_half_a_control_of_ratings_does_not_count():
-    queries, own = rated()
+    _, own = rated()
     judge = ScriptedJudge(lambda call: Verdict(float(call.outputs[0] == own[call.item])), cost_p=3)
-    these = Terms("run", policy=AT_ONCE, controls=(queries,), budget_p=10, concurrency=1)
+    these = Terms("run", policy=AT_ONCE, controls=(draws(rates=True),), budget_p=10, concurrency=1)
     finished = run(judge, terms=these)
     assert len(judge.calls) == 3
     assert finished.controls == (ControlTally(right=1),)
@@ -220,7 +241,7 @@ def test_each_judge_of_a_panel_is_tested_by_itself():
         ScriptedJudge(sound, model="untested"),
         ScriptedJudge(BLIND["always A"], model="blind"),
     ]
-    controls = (drawn(), (), drawn(number=2))
+    controls = (draws(), None, draws(number=2))
     finished = run(judges, terms=Terms("run", policy=AT_ONCE, controls=controls))
     one, none, other = finished.controls
     assert (one.end, none, other.end) == (Control.PASSED, None, Control.FAILED)
@@ -256,7 +277,7 @@ def test_controls_that_the_budget_does_not_cover_halt_the_run():
     finished = run(judge, terms=terms(budget_p=20, concurrency=1))
     assert finished.ending.stop.kind is StopKind.BUDGET
     assert finished.ending.asked == 0
-    assert finished.controls == (ControlTally(right=6),)
+    assert finished.controls == (ControlTally(right=3),)
     assert finished.spend.charged_p == 18
 
 
@@ -274,3 +295,167 @@ def test_offline_the_ledger_alone_says_who_passed(tmp_path):
 
 def test_a_pool_of_the_tests_is_not_tested_unless_asked():
     assert run(ScriptedJudge(sound), pool=make_pool()).controls == ()
+
+
+NO_WORD = Abstention("no verdict in the reply")
+
+
+def test_a_judge_that_takes_the_first_in_some_is_asked_in_both_orders_and_passes():
+    """In one order by coin, half of these would be wrong; in both, each is a tie."""
+    first = {query.item.prompt for query in drawn()[2:8:3]}
+    judge = ScriptedJudge(lambda call: Verdict(1.0) if call.item.prompt in first else sound(call))
+    (tally,) = run(judge, terms=terms()).controls
+    assert (tally.wrong, tally.end) == (0, Control.PASSED)
+    assert tally.tied
+    (one_order,) = run(judge, terms=terms(order=Order.RANDOM)).controls
+    assert one_order.tied == 0
+
+
+def test_a_control_without_a_verdict_is_asked_once_more():
+    heard = set()
+
+    def script(call):
+        if NAME in call.systems and call.item.prompt not in heard:
+            heard.add(call.item.prompt)
+            return NO_WORD
+        return sound(call)
+
+    (tally,) = run(ScriptedJudge(script), terms=terms()).controls
+    assert tally == ControlTally(right=9, end=Control.PASSED)
+
+
+def test_a_judge_that_refuses_half_of_its_controls_does_not_pass():
+    refused = {query.item.prompt for query in drawn()[::2]}
+    judge = ScriptedJudge(lambda call: NO_WORD if call.item.prompt in refused else sound(call))
+    finished = run(judge, terms=terms())
+    assert finished.controls[0].end is Control.NOT_SHOWN
+    assert finished.ending.asked == 0
+
+
+OF_ONE = {"one_model": (OneModel(),)}
+
+
+def gated(ledger, judge, run_id="run", drawn_by=0, rule=None, **more):
+    given = replace(terms(**OF_ONE | more), run_id=run_id)
+    return run(judge, terms=given, ledger=ledger, seed=drawn_by, rule=rule)
+
+
+def asked_of(judge):
+    """How many calls were controls, and how many others."""
+    controls = sum(NAME in call.systems for call in judge.calls)
+    return controls, len(judge.calls) - controls
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return str(tmp_path / "ledger.sqlite")
+
+
+def test_controls_speak_for_the_model_that_answered_them(ledger):
+    """The old model passed; the new one, behind the same name, prefers the wrong answers."""
+    gated(ledger, ScriptedJudge(sound, answers_as="old"))
+    swapped = ScriptedJudge(lambda call: Verdict(1.0 - sound(call).score), answers_as="new")
+    finished = gated(ledger, swapped, drawn_by=7, run_id="another")
+    assert finished.ending.stop.kind is StopKind.CONTROLS
+    assert finished.controls[0].model == "new"
+    assert finished.ending.asked == 0
+
+
+def test_a_failed_try_is_followed_by_one_with_other_controls_that_needs_more(ledger):
+    broken = ScriptedJudge(BLIND["always a tie"])
+    assert gated(ledger, broken).controls[0].end is Control.FAILED
+    shown = {(call.item, call.outputs) for call in broken.calls}
+    repaired = ScriptedJudge(sound)
+    finished = gated(ledger, repaired)
+    (tally,) = finished.controls
+    assert (tally.right, tally.number, tally.end) == (11, 2, Control.PASSED)
+    assert finished.ending.asked == 5
+    controls = {(call.item, call.outputs) for call in repaired.calls if NAME in call.systems}
+    assert len(controls - shown) > 20, "others, but for a few that are drawn again"
+    again = ScriptedJudge(sound)
+    assert gated(ledger, again, run_id="another night").controls == finished.controls
+    assert asked_of(again)[0] == 0, "a try that passed holds"
+
+
+def test_the_pairs_of_a_night_share_a_try(ledger):
+    """All on one open ledger: the second pair is told what the first has seen."""
+
+    async def both():
+        book = open_ledger(ledger)
+        judges = [ScriptedJudge(BLIND["always a tie"]) for _ in range(2)]
+        try:
+            return [
+                await drive(make_session(40), make_pool(40), judge, book, replace(terms(**OF_ONE), run_id=name))
+                for judge, name in zip(judges, "ab", strict=True)
+            ], judges
+        finally:
+            await book.aclose()
+
+    (one, other), judges = asyncio.run(both())
+    assert one.controls == other.controls
+    assert not judges[1].calls
+
+
+def test_a_gate_asks_verdicts_of_another_model_again_in_the_order_of_the_draws(ledger):
+    old = ScriptedJudge(sound, cost_p=3, answers_as="old")
+    first = gated(ledger, old)
+    new = ScriptedJudge(lambda call: sound(call) if NAME in call.systems else Verdict(0.5), cost_p=3, answers_as="new")
+    finished = gated(ledger, new, run_id="another night", rule=TieAware(0.001))
+    assert first.ending.winner == 0
+    labels = finished.ending.labels
+    assert [one.choice for one in labels[:5]] == [one.choice for one in first.ending.labels]
+    assert {one.answer.score for one in labels} == {0.5}, "nothing of the old one counts"
+    assert finished.counting == ("new",)
+    ((by,),) = finished.answered_by
+    assert (by.model, by.verdicts) == ("new", len(labels))
+    assert (finished.spend.again, finished.spend.again_p) == (5, 15), "a tie takes no second order"
+
+
+def test_where_nothing_is_asked_the_newest_verdict_says_whose_count(ledger):
+    gated(ledger, ScriptedJudge(sound, answers_as="old"))
+    silent = ScriptedJudge(sound, answers_as="new")
+    finished = gated(ledger, silent, run_id="another")
+    assert not silent.calls
+    assert finished.counting == ("old",)
+
+
+def test_a_finished_run_stays_as_it_was_after_another_model_has_answered(ledger):
+    first = gated(ledger, ScriptedJudge(sound, answers_as="old"))
+    turned = ScriptedJudge(
+        lambda call: sound(call) if NAME in call.systems else Verdict(1 - sound(call).score), answers_as="new"
+    )
+    other = gated(ledger, turned, run_id="night two", drawn_by=1, rule=TieAware(0.001))
+    assert other.counting == ("new",)
+    again = ScriptedJudge(sound, answers_as="new")
+    assert gated(ledger, again).ending == first.ending
+    assert not again.calls
+
+
+def test_a_change_within_a_run_ends_a_gate_and_names_both(ledger):
+    judge = ScriptedJudge(sound)
+    judge.script = lambda call: setattr(judge, "answers_as", "old" if len(judge.calls) < 22 else "new") or sound(call)
+    finished = gated(ledger, judge, concurrency=1)
+    stop = finished.ending.stop
+    assert stop.kind is StopKind.JUDGE_CHANGED
+    assert "answered as old, then as new" in stop.sentence
+    after = ScriptedJudge(sound, answers_as="new")
+    finished = gated(ledger, after)
+    assert finished.ending.winner == 0
+    assert [one.model for (one,) in finished.answered_by] == ["new"]
+
+
+def test_a_pinned_model_is_the_only_one_that_counts(ledger):
+    pinned = {"one_model": (OneModel("old", pinned=True),)}
+    finished = gated(ledger, ScriptedJudge(sound, answers_as="new"), **pinned)
+    assert finished.ending.stop.kind is StopKind.JUDGE_CHANGED
+    assert gated(ledger, ScriptedJudge(sound, answers_as="old"), **pinned).ending.winner == 0
+
+
+def test_where_any_model_may_answer_all_verdicts_are_used_and_told(ledger):
+    gated(ledger, ScriptedJudge(sound, answers_as="old"), one_model=())
+    tie = ScriptedJudge(lambda _: Verdict(0.5), answers_as="new")
+    finished = run(tie, terms=Terms("another", policy=AT_ONCE), ledger=ledger, rule=TieAware(0.001))
+    ((old, new),) = finished.answered_by
+    assert (old.model, new.model) == ("old", "new")
+    assert old.verdicts == 10
+    assert finished.counting == ("",)

@@ -257,12 +257,12 @@ class FailingLedger:
     def __getattr__(self, name):
         method = getattr(self.ledger, name)
 
-        async def called(*given):
+        async def called(*given, **more):
             self.at -= name == self.method
             if name == self.method and self.at == 0:
                 raise LedgerError("disk full")
             await asyncio.sleep(self.slow.get(name, 0))
-            return await method(*given)
+            return await method(*given, **more)
 
         return called
 

@@ -9,6 +9,7 @@ import pytest
 from support.driving import script_from
 from support.systems import ScriptedSystem, run_live
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Item, Order, Output, Query, Quote
@@ -119,7 +120,7 @@ def test_who_gives_no_output_has_lost_the_item_or_it_is_left_out(abstains):
 
 def test_text_that_arrived_is_judged_however_it_is_and_counted():
     given = {
-        "item-1": Output("half", cut=True),
+        "item-1": Output("half", ended=OutputEnd.CUT),
         "item-2": Output(" "),
         "item-3": Output("<think>hm</think>good"),
         "item-4": Output(f"the key is {MASK}"),
@@ -128,12 +129,12 @@ def test_text_that_arrived_is_judged_however_it_is_and_counted():
     system = ScriptedSystem(lambda call: given.get(call.item.id, Output("plain")))
     (gave,) = run_live(b=system, judge=judge).generated
     assert len(judge.calls) == 40
-    assert (gave.cut, gave.empty, gave.thoughts, gave.masked, gave.failed) == (1, 1, 1, 1, 0)
+    assert (gave.ended, gave.empty, gave.thoughts, gave.masked, gave.failed) == ({"cut": 1}, 1, 1, 1, 0)
 
 
 @pytest.mark.parametrize("default", [True, False])
 def test_a_default_limit_that_cuts_outputs_stops_the_run_and_ones_own_does_not(default):
-    system = ScriptedSystem(lambda call: Output("half", cut=True), limit_is_default=default)
+    system = ScriptedSystem(lambda call: Output("half", ended=OutputEnd.CUT), limit_is_default=default)
     stop = run_live(b=system).ending.stop
     assert (stop.kind is StopKind.SYSTEM_FAILED) is default
     assert ("`system=b.toml.max-tokens=NUMBER`" in stop.sentence) is default
@@ -143,7 +144,10 @@ def test_a_default_limit_that_cuts_outputs_stops_the_run_and_ones_own_does_not(d
 def test_one_cut_output_among_the_first_twenty_is_not_too_many_and_two_are(cut):
     drawn = [label.choice.position for label in run_live(b=ScriptedSystem()).ending.labels]
     ids = {f"item-{at}" for at in drawn[:cut]}
-    system = ScriptedSystem(lambda call: Output("some text", cut=call.item.id in ids), limit_is_default=True)
+    system = ScriptedSystem(
+        lambda call: Output("some text", ended=OutputEnd.CUT if call.item.id in ids else OutputEnd.WHOLE),
+        limit_is_default=True,
+    )
     stop = run_live(b=system, limits=Limits(20, 20)).ending.stop
     assert (stop.kind is StopKind.SYSTEM_FAILED) is (cut > 1)
 
@@ -331,3 +335,30 @@ def test_a_failed_system_whose_outputs_last_needs_another_version(tmp_path):
     assert stop.kind is StopKind.SYSTEM_FAILED
     assert "once that is fixed, `system=b.toml.version=TEXT` has it asked anew" in stop.sentence
     assert len(broken.calls) == len(set(broken.calls))
+
+
+@pytest.mark.parametrize("given", [" \n", "an answer"])
+def test_a_system_that_says_nothing_has_no_verdicts_and_stops_the_run(given):
+    judge = ScriptedJudge(script_from([1.0] * 40))
+    stop = run_live(b=ScriptedSystem(lambda call: Output(given)), judge=judge).ending.stop
+    assert (stop.kind is StopKind.SYSTEM_FAILED) is (given != "an answer")
+
+
+@pytest.mark.parametrize("silent", [1, 2])
+def test_one_empty_output_among_the_first_twenty_is_judged_and_two_stop_the_run(silent):
+    drawn = [label.choice.position for label in run_live(b=ScriptedSystem()).ending.labels]
+    ids = {f"item-{at}" for at in drawn[:silent]}
+    system = ScriptedSystem(lambda call: Output("" if call.item.id in ids else "an answer"))
+    found = run_live(b=system, limits=Limits(20, 20))
+    assert (found.ending.stop.kind is StopKind.SYSTEM_FAILED) is (silent > 1)
+    assert found.generated[0].empty == silent
+
+
+def test_what_a_server_broke_off_is_counted_and_is_no_output():
+    def broken_off(call):
+        return Abstention("the server broke the reply off", again=True)
+
+    found = run_live(b=ScriptedSystem(broken_off), limits=Limits(40, 40, 1.0), max_failed=1.0)
+    assert found.generated[0].ended == {"failed": found.ending.asked}
+    assert found.generated[0].failed == 0
+    assert found.pool.count_ends(1) == {"failed": found.ending.asked}

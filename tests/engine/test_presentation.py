@@ -4,7 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from judgeloop.core.records import Abstention, Call, Item, Order, Query, Verdict, Vote
+from judgeloop.core.records import (
+    DECISION_MARGIN,
+    Abstention,
+    Call,
+    Item,
+    Order,
+    Query,
+    Verdict,
+    Vote,
+    as_score,
+    leaning,
+)
 from judgeloop.engine.presentation import calls_for, combine, decide, settles
 
 QUERY = Query(Item("q1", "p"), ("a", "b"), ("x", "y"))
@@ -120,3 +131,43 @@ def test_two_orders_that_disagree_keep_both_reasons_and_the_order_of_the_first(c
     agreed = combine(QUERY, calls, (A, B))
     assert (agreed.reason, agreed.other_reason) == ("why", "")
     assert decide([found, found, agreed], Vote.MAJORITY).other_reason == "again the first / again the first"
+
+
+def by_shares(first, second, neither=None):
+    """A decision model's verdict as the ledger has it, read with the usual margin."""
+    rest = 1 - first - second if neither is None else neither
+    shares = {"first": first, "second": second, "neither": rest}
+    return Verdict(as_score(leaning(shares, DECISION_MARGIN)), probabilities=shares)
+
+
+def test_no_tie_of_probabilities_settles_as_another_margin_might_undo_it():
+    tie = by_shares(0.45, 0.43)
+    assert tie.preference == 0
+    assert not settles(tie)
+    assert settles(REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("straight", "swapped", "margin", "score", "flipped"),
+    [
+        (by_shares(0.6, 0.3), by_shares(0.3, 0.6), 0.05, 1.0, False),
+        (by_shares(0.6, 0.3), by_shares(0.3, 0.6), 0.4, 0.5, False),
+        (by_shares(0.6, 0.3), by_shares(0.6, 0.3), 0.05, 0.5, True),
+        (by_shares(0.46, 0.44), by_shares(0.3, 0.6), 0.05, 0.5, True),
+        (by_shares(0.46, 0.44), by_shares(0.3, 0.6), 0.0, 1.0, False),
+        (by_shares(0.11, 0.1), by_shares(0.1, 0.11), 0.0, 0.5, False),
+        (by_shares(0.2, 0.7), by_shares(0.8, 0.1), 0.05, 0.0, False),
+    ],
+)
+def test_probabilities_are_read_with_the_margin_of_the_run(straight, swapped, margin, score, flipped):
+    found = combine(QUERY, BOTH, (straight, swapped), margin)
+    assert (found.score, found.flipped, found.both) == (score, flipped, True)
+    graded = (straight.graded + 1 - swapped.graded) / 2
+    assert found.graded == pytest.approx(graded), "the mean of both orders, whatever the margin"
+
+
+def test_a_rating_keeps_its_score_whatever_the_margin():
+    levels = {"useless": 0.5, "poor": 0.0, "middling": 0.0, "good": 0.0, "excellent": 0.5}
+    rated = Verdict(0.5, probabilities=levels)
+    found = combine(RATED, (RATING,), (rated,), 1.0)
+    assert (found.score, found.graded) == (0.5, None)

@@ -61,6 +61,49 @@ def promptfoo_csv(*results) -> bytes:
     return "\n".join([header, *lines]).encode()
 
 
+def output_items(*given) -> bytes:
+    """Output items of OpenAI's Evals API, each of an answer, a grader's score and an error."""
+    lines = [
+        {
+            "object": "eval.run.output_item",
+            "id": f"outputitem_{n}",
+            "run_id": "evalrun_1",
+            "eval_id": "eval_1",
+            "status": "pass",
+            "datasource_item_id": n,
+            "datasource_item": {"asked": f"2 + {n}?"},
+            "results": [{"name": "exact", "passed": True, "score": score}],
+            "sample": {
+                "input": [{"role": "user", "content": f"2 + {n}?"}],
+                "error": error,
+                "model": "gpt-4.1-2025",
+                "output": [] if answer is None else [{"role": "assistant", "content": answer}],
+                "finish_reason": "stop",
+            },
+        }
+        for n, (answer, score, error) in enumerate(given)
+    ]
+    return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+
+
+def deepeval_run(*given) -> bytes:
+    """A test run of DeepEval, each case of an answer, a metric's score and its error."""
+    cases = [
+        {
+            "name": f"test_case_{n}",
+            "input": f"2 + {n}?",
+            "actualOutput": answer,
+            "expectedOutput": str(2 + n),
+            "order": n,
+            "metricsData": [
+                {"name": "Mentions", "threshold": 0.5, "success": not error, "score": score, "error": error}
+            ],
+        }
+        for n, (answer, score, error) in enumerate(given)
+    ]
+    return json.dumps({"testCases": cases, "conversationalTestCases": [], "metricsScores": []}).encode()
+
+
 def helm_stats() -> bytes:
     def stat(name, mean):
         return {"name": {"name": name, "split": "test"}, "count": 1, "sum": mean, "mean": mean}
@@ -146,6 +189,20 @@ SAMPLES = {
             {"exact_match,strict-match": 1.0, "exact_match,flexible-extract": 1.0},
             {"exact_match,strict-match": 0.0, "exact_match,flexible-extract": 0.0},
         ],
+    ),
+    "openai-output-items": Sample(
+        output_items(("4", 1.0, None), ("6", 0.5, None)),
+        [OutputRow("0", "2 + 0?", model="gpt-4.1-2025", output="4"), OutputRow("1", "2 + 1?", model="gpt-4.1-2025", output="6")],
+        output_items((None, 0.0, {"code": "server_error", "message": "no capacity"})),
+        "item 1: there is no output: no capacity",
+        [{"exact": 1.0}, {"exact": 0.5}],
+    ),
+    "deepeval": Sample(
+        deepeval_run(("4", 1.0, None), ("6", None, "no key")),
+        [OutputRow(None, "2 + 0?", "2", output="4"), OutputRow(None, "2 + 1?", "3", output="6")],
+        deepeval_run((None, None, "no output")),
+        "case 1: there is no output: the case has no output",
+        [{"Mentions": 1.0}, {"Mentions": None}],
     ),
     "arena-hard": Sample(
         text("arena_hard.jsonl"),

@@ -209,3 +209,17 @@ def test_utf_16_without_its_mark_is_named():
     Path("x").write_bytes("id,output\n1,y\n".encode("utf-16-le"))
     with pytest.raises(DataError, match="UTF-16"):
         open_file(Path("x"))
+
+
+def test_a_column_whose_values_repeat_is_never_proposed_as_the_output(tmp_path):
+    rows = [{"nr": n, "frage": f"What is {n}?", "by": "the-model-of-june-2026", "said": f"it is {n}"} for n in range(9)]
+    july = [row | {"by": "the-model-of-july-2026", "said": f"is {row['nr']}"} for row in rows]
+    assert suggested_map([rows, july])["output"] == "said"
+    path = tmp_path / "june.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    with pytest.raises(DataError, match="as in `map=output=frage`"):
+        read_outputs(path)
+    only = [{"nr": n, "by": "the-model-of-june-2026"} for n in range(9)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in only), encoding="utf-8")
+    with pytest.raises(DataError, match="as in `map=output=COLUMN`"):
+        read_outputs(path)

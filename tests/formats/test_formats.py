@@ -10,11 +10,12 @@ import sys
 import zipfile
 
 import pytest
-from formats.samples import FILES, SAMPLES, inspect_archive, inspect_document, text
+from formats.samples import FILES, SAMPLES, inspect_archive, inspect_document, output_items, text
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats import tables
 from judgeloop.formats.catalogue import FORMATS, format_of, open_rows
+from judgeloop.formats.recorded import read_recorded
 from judgeloop.formats.rows import ItemRow, OutputRow, read_items, read_outputs
 from judgeloop.formats.source import open_file
 
@@ -348,13 +349,13 @@ def test_an_old_answer_of_arena_hard_is_read(write):
     assert (row.model, row.output) == ("gpt-4-0613", "Use ABC notation.")
 
 
-def test_a_log_with_epochs_is_refused_with_the_choice_and_read_by_epoch(write):
+def test_a_log_with_epochs_is_read_whole_or_by_epoch(write):
     samples = json.loads(text("inspect_samples.json"))
     repeated = [sample | {"epoch": 2} for sample in samples]
     log = json.loads(text("inspect_header.json")) | {"samples": samples + repeated}
     path = write(json.dumps(log))
-    with pytest.raises(DataError, match="sample 3: the log repeats its items: epochs 1 and 2; take"):
-        read_outputs(path)
+    every = read_outputs(path)
+    assert ([located.line for located in every.rows], every.repeats) == ([1, 2, 3, 4], True)
     assert [located.line for located in read_outputs(path, epoch="2").rows] == [3, 4]
     with pytest.raises(DataError, match="there is no epoch 7; found 1, 2"):
         read_outputs(path, epoch="7")
@@ -391,3 +392,231 @@ def test_promptfoo_with_several_prompts_names_systems_by_prompt_too(write):
         ("openai:gpt-4.1-mini Translate: {{text}}", "text: cat"),
         ("openai:gpt-4.1-mini french", "text: dog"),
     ]
+
+
+def promptfoo_results(*columns, tests=("cat", "dog"), repeat=1):
+    """What promptfoo writes of `columns`, each a provider's id, its label and a prompt, and of `tests`."""
+    results = []
+    for number, word in enumerate(word for word in tests for _ in range(repeat)):
+        for at, (provider, label, prompt) in enumerate(columns):
+            results.append(
+                {
+                    "promptIdx": at, "testIdx": number, "promptId": prompt, "vars": {"text": word},
+                    "testCase": {"vars": {"text": word}, "assert": []},
+                    "provider": {"id": provider, "label": label},
+                    "prompt": {"raw": prompt.replace("{{text}}", word), "label": prompt},
+                    "response": {"output": f"{word} of {at}, {number}"}, "failureReason": 0, "score": 1,
+                }
+            )  # fmt: skip
+    prompts = [{"raw": prompt, "label": prompt, "provider": provider} for provider, _, prompt in columns]
+    return json.dumps({"evalId": "e", "results": {"version": 3, "prompts": prompts, "results": results}}).encode()
+
+
+def rows_by_model(path):
+    found = {}
+    for row in open_rows(path)[1].rows:
+        found.setdefault(row.fields["model"], []).append(row)
+    return found
+
+
+def test_promptfoo_with_several_providers_has_one_prompt(write):
+    plain = "Say {{text}}"
+    found = rows_by_model(write(promptfoo_results(("openai:a", "", plain), ("openai:b", "", plain))))
+    assert {name: [row.fields["prompt"] for row in rows] for name, rows in found.items()} == {
+        "openai:a": ["Say cat", "Say dog"],
+        "openai:b": ["Say cat", "Say dog"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ([("a", "", "Say {{text}}"), ("a", "", "Shout {{text}}")], ["a Say {{text}}", "a Shout {{text}}"]),
+        ([("a", "", "Say {{text}}"), ("a", "", "Say {{text}}")], ["a (1)", "a (2)"]),
+        ([("a", "hot", "Say {{text}}"), ("a", "cold", "Say {{text}}")], ["hot", "cold"]),
+        ([("a", "ours", "Say {{text}}"), ("b", "ours", "Say {{text}}")], ["ours (a)", "ours (b)"]),
+    ],
+    ids=["two prompts", "one provider twice", "two labels", "one label of two"],
+)
+def test_every_column_of_promptfoo_is_a_system(write, columns, names):
+    found = rows_by_model(write(promptfoo_results(*columns)))
+    assert list(found) == names
+    assert [rows[0].fields["output"] for rows in found.values()] == ["cat of 0, 0", "cat of 1, 0"]
+
+
+def test_repetitions_of_promptfoo_are_epochs(write):
+    plain = ("openai:a", "", "Say {{text}}")
+    rows = rows_by_model(write(promptfoo_results(plain, repeat=3)))["openai:a"]
+    assert [(row.fields["id"], row.epoch) for row in rows] == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
+    once = rows_by_model(write(promptfoo_results(plain)))["openai:a"]
+    assert [(row.fields["id"], row.epoch) for row in once] == [(0, 0), (1, 0)]
+
+
+def test_repetitions_of_promptfoo_are_told_apart_in_each_column(write):
+    plain = "Say {{text}}"
+    found = rows_by_model(write(promptfoo_results(("a", "", plain), ("b", "", plain), repeat=2)))
+    assert {name: [row.epoch for row in rows] for name, rows in found.items()} == {"a": [1, 2] * 2, "b": [1, 2] * 2}
+
+
+def test_repetitions_and_a_provider_that_stands_twice_in_a_csv_of_promptfoo_are_told_apart(write):
+    after = "Status,Score,Named Scores,Grader Reason,Comment"
+    rows = "".join(f"{word},one {word},PASS,1,,,,two {word},FAIL,0,,,\n" for word in ("cat", "cat", "dog"))
+    found = rows_by_model(write(f"text,[a] Say,{after},[a] Say,{after}\n{rows}"))
+    assert {name: [(row.fields["id"], row.epoch) for row in of] for name, of in found.items()} == {
+        "a (1)": [(0, 1), (0, 2), (1, 1)],
+        "a (2)": [(0, 1), (0, 2), (1, 1)],
+    }
+
+
+def each_of(document, *path):
+    """What stands at a path, in which `*` is every entry of a list."""
+    found = [document]
+    for part in path:
+        found = [one for held in found for one in held] if part == "*" else [held[part] for held in found]
+    return found
+
+
+# Where each format says how an output ended: the objects that hold the field, and the field.
+REASONS = {
+    "inspect": (("samples", "*", "output", "choices", "*"), "stop_reason"),
+    "promptfoo": (("results", "results", "*", "response"), "finishReason"),
+    "helm": (("request_states", "*", "result", "completions", "*"), "finish_reason"),
+    "openai-batch": (("*", "response", "body", "choices", "*"), "finish_reason"),
+    "anthropic-batch": (("*", "result", "message"), "stop_reason"),
+    "rows": (("*",), "finish_reason"),
+}
+
+
+def with_reason(name, reason):
+    """A sample file of a format, of which every output says that it ended so."""
+    path, field = REASONS[name]
+    raw = inspect_document() if name == "inspect" else SAMPLES[name].content
+    if path[0] != "*":
+        document = json.loads(raw)
+        for holder in each_of(document, *path):
+            holder[field] = {"reason": reason} if name == "helm" else reason
+        return json.dumps(document).encode()
+    lines = [json.loads(line) for line in raw.decode().splitlines() if line.strip()]
+    for holder in each_of(lines, *path):
+        holder[field] = reason
+    return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+
+
+@pytest.mark.parametrize("name", list(REASONS))
+@pytest.mark.parametrize(("reason", "ended"), [("stop", "whole"), ("max_tokens", "cut"), ("refusal", "filtered")])
+def test_how_an_output_ended_is_read_from_the_file(write, name, reason, ended):
+    rows = read_outputs(write(with_reason(name, reason))).rows
+    assert {located.row.ended for located in rows} == {ended}
+    assert len(rows) == len(SAMPLES[name].outputs)
+
+
+@pytest.mark.parametrize("name", list(REASONS))
+def test_what_a_server_broke_off_is_no_output_of_a_file(write, name):
+    path = write(with_reason(name, "network_error"))
+    with pytest.raises(DataError, match="there is no output: it was broken off by the server"):
+        read_outputs(path)
+    found = read_outputs(path, allow_failed=True)
+    assert (len(found.rows), found.failed) == (0, len(SAMPLES[name].outputs))
+
+
+def test_responses_of_openai_say_that_they_are_incomplete(write):
+    body = {
+        "model": "m", "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"},
+        "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "half"}]}],
+    }  # fmt: skip
+    line = {"custom_id": "1", "response": {"status_code": 200, "body": body}}
+    (located,) = read_outputs(write(json.dumps(line))).rows
+    assert (located.row.output, located.row.ended) == ("half", "cut")
+
+
+@pytest.mark.parametrize("name", ["inspect", "promptfoo"])
+def test_a_sample_with_an_error_has_the_score_that_its_tool_counts(write, name):
+    document = json.loads(inspect_document() if name == "inspect" else SAMPLES[name].content)
+    if name == "inspect":
+        document["samples"][1] |= {"error": {"message": "TimeoutError()"}}
+    else:
+        document["results"]["results"][1] |= {"failureReason": 2, "error": "API error: 500", "score": 0}
+    path = write(json.dumps(document))
+    scorer = "match" if name == "inspect" else "score"
+    assert [located.row.score for located in read_recorded(path, scorer).rows] == [1.0, 0.0]
+    assert read_recorded(path, scorer).failed == 0
+    with pytest.raises(DataError, match="there is no output"):
+        read_outputs(path)
+
+
+@pytest.mark.parametrize("more", [True, False])
+def test_a_page_of_output_items_is_read_whole_or_refused(write, more):
+    items = [json.loads(line) for line in output_items(("4", 1.0, None), ("6", 0.5, None)).splitlines()]
+    path = write(json.dumps({"object": "list", "data": items, "has_more": more}))
+    if more:
+        with pytest.raises(DataError, match="the first 2 output items, and says that there are more"):
+            read_outputs(path)
+    else:
+        assert rows_of(path) == SAMPLES["openai-output-items"].outputs
+
+
+def batch_line(custom_id, text, status=200):
+    """A line of an OpenAI batch: an answer, or a request that failed."""
+    if text is None:
+        return {"custom_id": custom_id, "response": {"status_code": status, "body": {"error": {"message": "again"}}}}
+    body = {"model": "m", "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
+    return {"custom_id": custom_id, "response": {"status_code": 200, "body": body}}
+
+
+def message_line(custom_id, text):
+    """The same of an Anthropic batch."""
+    if text is None:
+        return {"custom_id": custom_id, "result": {"type": "expired"}}
+    message = {"type": "message", "model": "m", "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
+    return {"custom_id": custom_id, "result": {"type": "succeeded", "message": message}}
+
+
+@pytest.mark.parametrize("of", [batch_line, message_line])
+def test_of_a_request_that_was_sent_again_the_last_answer_counts(write, of):
+    lines = [of("1", None), of("2", "two"), of("1", "one"), of("2", None), of("3", "old"), of("3", "new")]
+    found = read_outputs(write("".join(f"{json.dumps(line)}\n" for line in lines)))
+    assert [(located.row.id, located.row.output) for located in found.rows] == [
+        ("1", "one"),
+        ("2", "two"),
+        ("3", "new"),
+    ]
+    assert found.failed == 0
+    with pytest.raises(DataError, match="there is no output"):
+        read_outputs(write("".join(f"{json.dumps(of('1', None))}\n" for _ in range(2))))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('land,[demo:new] Name {{land}}\n0,"[FAIL] (0.00)\n\nno\n---\nParis"\n', "results.json"),
+        ("<!DOCTYPE html>\n<html><body>4</body></html>", "HTML or XML"),
+        ('{"results": {"gsm8k": {}}, "configs": {}, "versions": {}, "n-shot": {}}', "--log_samples"),
+        ('{"adapter_spec": {}, "scenario_spec": {}, "name": "mmlu"}', "scenario_state.json"),
+        ('[{"instruction": "p", "generator_1": "a", "generator_2": "b", "preference": 1.0}]', "judge=replay:FILE"),
+        ('{"question_id": 1, "turn": 1, "judge": ["gpt-4"], "model_1": "a", "model_2": "b"}', "judge=replay:FILE"),
+        ('{"uid": "u", "judge": "j", "model": "a", "baseline": "b", "games": []}', "judge=replay:FILE"),
+        ('{"id": "batch_1", "object": "batch", "output_file_id": "file-1"}', "output_file_id"),
+    ],
+)
+def test_files_that_are_known_and_not_read_are_refused_by_name(write, content, says):
+    with pytest.raises(DataError, match="which is not read: ") as caught:
+        read_outputs(write(content))
+    assert says in str(caught.value)
+    assert "map" not in str(caught.value)
+
+
+def test_a_file_that_promptfoo_wrote_of_two_providers_is_read_as_it_meant(write):
+    """Written by promptfoo 0.118.11 of one prompt, two providers and three tests, with an error and a cut output."""
+    path = write(text("promptfoo_two_providers.json"))
+    found = rows_by_model(path)
+    assert {name: [row.fields["id"] for row in rows] for name, rows in found.items()} == {
+        "demo:old": [0, 1, 2],
+        "demo:new": [0, 1, 2],
+    }
+    assert {row.fields["prompt"] for row in found["demo:new"]} == {f"Name the capital of land {n}." for n in (1, 2, 3)}
+    assert [row.ended for row in found["demo:new"]] == ["whole", "cut", "whole"]
+    assert [bool(row.failed) for row in found["demo:old"]] == [False, False, True]
+    assert {name: [row.scores["score"] for row in rows] for name, rows in found.items()} == {
+        "demo:old": [0, 0, 0],
+        "demo:new": [1, 1, 1],
+    }

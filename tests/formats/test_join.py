@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -111,7 +112,6 @@ def test_two_items_may_have_the_same_prompt_where_both_files_give_ids():
 
 BARE = {"prompt": "only text"}
 TWICE = "b.jsonl, line 3: the item {!r} appears twice, first on line 1; both rows are the same: take one of them out"
-DIFFER = "the rows differ in 'output': take one of them out, or "
 SAME = [q(1, prompt="same"), q(2, prompt="same")]
 
 
@@ -120,8 +120,6 @@ SAME = [q(1, prompt="same"), q(2, prompt="same")]
     [
         ([q(1), q(2)], [q(1), q(2), q(1)], None, "^" + re.escape(TWICE.format("q1")) + "$"),
         ([BARE, q(2)], [BARE, q(2), BARE], None, "^" + re.escape(TWICE.format("only text")) + "$"),
-        ([q(1)], [q(1), q(1, output="other")], None, DIFFER + "give them different ids$"),
-        ([BARE], [BARE, BARE | {"output": "other"}], None, DIFFER + "give every row of all files an 'id' that tells them apart$"),
         ([q(1), q(1, prompt="another")], [q(1)], None, r"^a\.jsonl, line 2: the item 'q1' appears twice, first on line 1; the rows differ in 'prompt': take"),
         ([q(1)], [q(1)], [q(1), q(1, prompt="another")], r"^items\.jsonl, line 2: the id 'q1' appears twice"),
         (SAME, [{"prompt": "same"}], SAME, r"^b\.jsonl, line 1: 2 items have this prompt, 'q1' and others; add ids to the rows$"),
@@ -134,6 +132,64 @@ SAME = [q(1, prompt="same"), q(2, prompt="same")]
 def test_rows_that_cannot_be_joined_are_refused_with_their_place(first, second, items, said):
     with pytest.raises(DataError, match=said):
         joined(first, second, items)
+
+
+@pytest.mark.parametrize("by", [lambda: q(1), lambda: {"prompt": "prompt 1"}])
+@pytest.mark.parametrize("listed", [None, [q(1, group="g"), q(2)]])
+def test_several_outputs_to_an_item_are_samples_and_meet_in_their_order(by, listed):
+    def sampled(count, name):
+        return [by() | {"output": f"{name} {number}"} for number in range(count)]
+
+    others = [q(2, output="one")]
+    found = joined(sampled(3, "a")[:1] + others + sampled(3, "a")[1:], others + sampled(2, "b"), listed)
+    pool = found.pool
+    texts = dict(zip(zip(*pool.outputs, strict=True), pool.items, strict=True))
+    assert set(texts) == {("one", "one"), ("a 0", "b 0"), ("a 1", "b 1")}
+    first, second = texts["a 0", "b 0"], texts["a 1", "b 1"]
+    assert (first.prompt, first.group) == (second.prompt, second.group)
+    assert second.id == f"{first.id}#2"
+    assert found.left_out == ""
+    assert found.beyond.startswith("1 further output of a without a counterpart ('")
+    assert "#3')" in found.beyond
+    assert len(pool.families) == 2
+
+
+def test_of_one_file_all_samples_are_items():
+    found = join([outputs("a", *(q(1, output=str(number)) for number in range(4)))], None, None, allow_partial=False)
+    assert [item.id for item in found.pool.items] == ["q1", "q1#2", "q1#3", "q1#4"]
+    assert (found.beyond, found.pool.families) == ("", ((0, 1, 2, 3),))
+
+
+def test_a_sample_need_not_repeat_what_the_first_row_says_of_its_item():
+    rows = [q(1, reference="r", output="x"), {"id": "q1", "output": "y"}]
+    assert [item.reference for item in joined(rows, rows).pool.items] == ["r", "r"]
+
+
+def test_an_output_that_comes_again_among_samples_that_differ_is_one_of_them():
+    texts = ["yes", "no", "yes"]
+    found = joined([q(1, output=text) for text in texts], [q(1, output=text) for text in texts[::-1]])
+    assert found.pool.outputs == (("yes", "no", "yes"), ("yes", "no", "yes"))
+
+
+def test_items_with_one_prompt_meet_the_rows_of_a_file_without_their_ids_in_order():
+    found = joined(SAME, [{"prompt": "same", "output": "x"}, {"prompt": "same", "output": "y"}])
+    assert ([item.id for item in found.pool.items], found.pool.outputs[1]) == (["q1", "q2"], ("x", "y"))
+    left = joined(SAME, [{"prompt": "same", "output": "x"}])
+    assert ([item.id for item in left.pool.items], left.left_out) == (["q1"], "")
+    assert left.beyond == "1 further output of a without a counterpart ('q2')"
+    more = joined(SAME, [{"prompt": "same", "output": text} for text in "xyz"])
+    assert (len(more.pool), more.beyond) == (2, "1 further output of b without a counterpart ('q1#2')")
+
+
+def test_the_id_of_a_sample_is_that_of_no_other_item():
+    rows = [q(1, output="x"), q(1, output="y"), q(3, id="q1#2")]
+    ids = [item.id for item in joined(rows, rows).pool.items]
+    assert len(set(ids)) == 3
+
+
+def test_an_item_that_a_file_lacks_with_all_its_samples_is_missed():
+    with pytest.raises(InputError, match="1 only in a"):
+        joined([q(1), q(2, output="x"), q(2, output="y")], [q(1)])
 
 
 @pytest.mark.parametrize("field", ["prompt", "reference"])
@@ -243,3 +299,15 @@ def test_more_than_two_systems_join_in_any_order(order):
     pool = join([files[i] for i in order], None, None, allow_partial=False).pool
     assert pool.systems == tuple("abc"[i] for i in order)
     assert {item.id for item in pool.items} == {"q1", "q2"}
+
+
+def test_texts_that_differ_in_line_ends_alone_are_refused_with_that_reason(tmp_path):
+    for name, end in (("a", "\n"), ("b", "\r\n")):
+        rows = [{"id": "1", "prompt": f"one{end}two", "output": name}]
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(rows[0]))
+        rows = [{"prompt": f"one{end}two", "output": name}]
+        (tmp_path / f"{name}-without-ids.jsonl").write_text(json.dumps(rows[0]))
+    for suffix in ("", "-without-ids"):
+        files = [read_outputs(tmp_path / f"{name}{suffix}.jsonl") for name in "ab"]
+        with pytest.raises(InputError, match=r"differ only in line ends \(CRLF, LF\)"):
+            join(files, allow_partial=False)

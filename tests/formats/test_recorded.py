@@ -46,6 +46,13 @@ def test_letters_booleans_and_text_are_scores(write):
     assert scores(write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": ""})) == [0.5]
 
 
+@pytest.mark.parametrize("text", ["NaN", "nan", "null", "None", "NA", "", " N/A "])
+def test_what_stands_for_no_score_is_none_and_counted(write, text):
+    path = write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": text})
+    assert scores(path) == [0.5]
+    assert read(path, "", None).failed == 1
+
+
 def test_several_scorers_are_refused_with_the_choice(write):
     path = write("a.jsonl", {"id": 1, "scores": {"exact": 1, "fuzzy": 0.5}})
     with pytest.raises(DataError, match="choose one: `judge=recorded:exact`, `judge=recorded:fuzzy`"):
@@ -72,15 +79,14 @@ def test_a_score_outside_its_range_is_refused_with_its_place(write, value):
         read(path)
 
 
-def test_epochs_are_refused_chosen_or_averaged(write):
+def test_epochs_are_averaged_or_chosen(write):
     made = [
         {"id": n, "epoch": epoch, "scores": {"s": {"value": value}}}
         for n, values in enumerate(["CI", "CC"])
         for epoch, value in enumerate(values, start=1)
     ]
     path = write("log.json", inspect_log(*made))
-    with pytest.raises(DataError, match="epochs 1 and 2; take one with `epoch=1`, or"):
-        read(path)
+    assert scores(path) == [0.5, 1.0]
     assert scores(path, epoch="2") == [0.0, 1.0]
     assert scores(path, epoch="mean") == [0.5, 1.0]
 

@@ -115,8 +115,8 @@ WRONG_SCORE = "line 1: the field 'score' is wrong: Value error, expected"
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        *((scored(n), f"{WRONG_SCORE} a finite number, found …") for n in ("NaN", "-Infinity", "1" + "0" * 400, '"1e999"')),
-        *((scored(n), f"{WRONG_SCORE} a number, found …") for n in ('"nan"', '"inf"', "[1]", "true", '"1_0"', '"."')),
+        *((scored(n), f"{WRONG_SCORE} a finite number, found …") for n in ("-Infinity", "1" + "0" * 400, '"1e999"')),
+        *((scored(n), f"{WRONG_SCORE} a number, found …") for n in ('"much"', '"inf"', "[1]", "true", '"1_0"', '"."')),
         *(
             (f"{PAIRS}q1,a,b,0.5\nq2,a,b,{n}\n", f"line 3: the score of a pair is in [0, 1], 1 where model_a is better; found {n}")
             for n in ("1.5", "-0.01")
@@ -149,3 +149,53 @@ def test_a_table_that_cannot_be_used_is_refused_with_its_line(tmp_path, content,
 def test_columns_that_a_row_leaves_empty_name_no_system(tmp_path):
     path = written(tmp_path, "item_id,model,model_a,model_b,score\nq1,a,,,1\nq1,b,,,0\n")
     assert read_verdicts(path).systems == {"a", "b"}
+
+
+@pytest.mark.parametrize("score", ["NaN", "nan", "null", "None", "NA", ""])
+def test_what_stands_for_no_score_is_an_abstention(tmp_path, score):
+    table = read_verdicts(written(tmp_path, f"item_id,model,score\nq1,a,{score}\n"))
+    assert table.rows["q1", "a"].score is None
+
+
+@pytest.mark.parametrize(
+    "header", ["Item ID,Model A,Model B,Score", "question_id,model-a,model_b,winner", "id,Model_1,Model_2,VOTE"]
+)
+@pytest.mark.parametrize(
+    ("vote", "score"),
+    [
+        ("model_a", 1),
+        ("tie", 0.5),
+        ("tie (bothbad)", 0.5),
+        ("both_bad", 0.5),
+        ("MODEL_B", 0),
+        ("B", 0),
+        ("new", 0),
+        ("1", 1),
+    ],
+)
+def test_headers_and_votes_in_words_are_read_in_tables_of_pairs(tmp_path, header, vote, score):
+    table = read_verdicts(written(tmp_path, f"{header}\nq1,old,new,{vote}\n"))
+    assert (table.paired, table.rows["q1", "old", "new"].score) == (True, score)
+
+
+def test_a_vote_that_is_no_word_of_votes_is_refused(tmp_path):
+    with pytest.raises(DataError, match="the field 'score' is wrong"):
+        read_verdicts(written(tmp_path, "id,model_a,model_b,winner\nq1,old,new,nobody knows\n"))
+
+
+def test_tables_of_chatbot_arena_are_read(tmp_path):
+    row = {"question_id": "q", "model_a": "x", "model_b": "y", "winner": "model_b", "judge": "arena_user_1", "turn": 1}
+    assert read_verdicts(written(tmp_path, json.dumps(row))).rows["q", "x", "y"].score == 0
+    hot = "id,model_a,model_b,winner_model_a,winner_model_b,winner_tie\n1,x,y,0,1,0\n2,x,y,0,0,1\n3,x,y,1,0,0\n"
+    found = read_verdicts(written(tmp_path, hot)).rows
+    assert [found[n, "x", "y"].score for n in "123"] == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "score"),
+    [("B>A", "A>B", 1.0), ("A>>B", "B>>A", 0.0), ("B>>A", "A=B", 0.875), ("A>B", "A>B", 0.5), (None, "A>B", None)],
+)
+def test_judgments_of_arena_hard_are_read_in_both_games(tmp_path, first, second, score):
+    """In the first game the baseline is A, in the second the model; a strong win counts thrice."""
+    row = {"uid": "u", "judge": "j", "model": "new", "baseline": "old", "games": [{"score": first}, {"score": second}]}
+    assert read_verdicts(written(tmp_path, json.dumps(row))).rows["u", "new", "old"].score == score

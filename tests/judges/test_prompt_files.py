@@ -9,6 +9,7 @@ import pytest
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item
+from judgeloop.judges.criteria import OVERALL, Criteria, Criterion
 from judgeloop.judges.prompt import shipped_template, template_for
 
 SHIPPED = sorted(path.stem for path in (Path(__file__).parents[2] / "prompts").glob("*.md"))
@@ -42,8 +43,11 @@ def test_every_shipped_prompt_parses_and_renders_all_that_it_names(name):
     assert template.id == name
     assert template.rates == name.startswith("rating")
     filled = template.with_rubric("brevity") if template.takes_rubric else template
+    if template.takes_criteria:
+        filled = template.with_criteria(Criteria((Criterion("tone", "Is it polite?"),), OVERALL))
     system, user = filled.render(replace(CALL, outputs=CALL.outputs[: 1 if template.rates else 2]))
-    shown = json.loads("\n".join(user.split("\n")[1:-1]))
+    # A marker at random would move the probabilities of a decision model.
+    shown = json.loads(user if template.decides else "\n".join(user.split("\n")[1:-1]))
     assert shown["task"] == "the task"
     assert "one answer" in shown.values()
     assert ("another" in shown.values()) == name.startswith("pairwise")
@@ -59,8 +63,11 @@ def test_every_shipped_schema_allows_the_labels_and_no_other(name):
     if schema["type"] == "object":
         assert set(schema["properties"]) == set(schema["required"]) == {"reason", template.answer}
         assert schema["additionalProperties"] is False
-    label = schema if schema["type"] == "string" else schema["properties"][template.answer]
-    assert label["enum"] == list(template.labels)
+    if template.decides:
+        assert list(schema["options"]) == list(template.labels)
+    else:
+        label = schema if schema["type"] == "string" else schema["properties"][template.answer]
+        assert label["enum"] == list(template.labels)
     assert {min(template.labels.values()), max(template.labels.values())} == {0.0, 1.0}
 
 
@@ -79,6 +86,10 @@ def test_every_shipped_schema_allows_the_labels_and_no_other(name):
         (RATING | {"verdict": "logprob"}, "rating-label.v1"),
         (RATING | {"verdict": "choice"}, "rating-choice.v1"),
         (RATING | {"prompt": "rating-reference.v1"}, "rating-reference.v1"),
+        ({"verdict": "decision"}, "pairwise-decision.v1"),
+        ({"verdict": "decision", "rubric": "brevity"}, "pairwise-decision-rubric.v1"),
+        (RATING | {"verdict": "decision"}, "rating-decision.v1"),
+        (RATING | {"verdict": "decision", "rubric": "brevity"}, "rating-decision-rubric.v1"),
     ],
 )
 def test_a_question_gets_the_prompt_that_is_named_or_that_suits_it(values, id_):

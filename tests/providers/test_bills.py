@@ -403,3 +403,45 @@ def test_what_may_be_billed_unseen_never_takes_more_than_the_budget(
     true_p = len(chat_server.requests) * PAID_P
     assert 0 < true_p <= finished.spend.charged_p <= budget_p
     assert finished.ending.stop.kind is StopKind.BUDGET
+
+
+def answering_as(server, *models):
+    """Let each reply name the next of these models, and the last all that follow."""
+    server.respond = lambda request, number: with_fields(used(), model=models[min(number, len(models) - 1)])
+
+
+LISTED = {"gpt-4o-2024-08-06": price_from_text("2.5,10"), "gpt-4": price_from_text("30,60")}
+
+
+@pytest.mark.parametrize("model", ["our-judge", "gpt-4o-2024-08-06"])
+def test_ones_own_price_holds_for_the_model_that_the_first_reply_names(chat_server, model):
+    judge = make(chat_server, model=model, price=price_from_text("2,8"), published=LISTED.get)
+    answering_as(chat_server, "gpt-4o-2024-08-06", "gpt-4o-2024-08-06", "gpt-4")
+    replies = [replied(judge, replace(CALL, item=Item(name, "Say something."))) for name in "abc"]
+    assert [bool(reply.breach) for reply in replies] == [False, False, True]
+    assert [reply.cost_p for reply in replies[:2]] == [cost(TRUE, price_from_text("2,8"))] * 2
+    assert replies[2].cost_p == cost(TRUE, LISTED["gpt-4"])
+
+
+@pytest.mark.parametrize(
+    ("price", "named", "says"),
+    [
+        ("2,8", "gpt-4o-2024-08-06", "which is listed at $2.50 in and $10.00 out"),
+        ("3,12", "gpt-4o-2024-08-06", "the server calls our-judge gpt-4o-2024-08-06"),
+        ("2,8", "our-judge", ""),
+    ],
+)
+def test_a_note_says_what_the_server_calls_the_model_of_ones_own_price(chat_server, price, named, says):
+    judge = make(chat_server, model="our-judge", price=price_from_text(price), published=LISTED.get)
+    assert judge.price_note == ""
+    answering_as(chat_server, named)
+    replied(judge, CALL)
+    assert says in judge.price_note
+    assert ("listed" in judge.price_note) is ("listed" in says)
+
+
+def test_a_published_price_is_that_of_the_model_asked_for(chat_server):
+    judge = make(chat_server, model="gpt-4o-2024-08-06", price=replace(PRICE, own=False), published=LISTED.get)
+    answering_as(chat_server, "gpt-4")
+    assert "gpt-4, which costs more than gpt-4o-2024-08-06" in replied(judge, CALL).breach
+    assert judge.price_note == ""

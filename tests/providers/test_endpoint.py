@@ -9,6 +9,8 @@ from support.judges import ELSEWHERE, LOCAL, NO_KEY, SECRET, TEMPLATE, WITH_KEY,
 
 from judgeloop.core.errors import InputError
 from judgeloop.judges.base import JudgeOptions
+from judgeloop.providers.catalogue import chat_class
+from judgeloop.providers.endpoint import ChatOptions, endpoint_for
 
 
 @pytest.mark.parametrize(
@@ -172,3 +174,16 @@ def test_no_description_of_a_judge_or_its_options_shows_the_key():
     )
     assert SECRET not in repr(made)
     assert SECRET not in repr(made.identity)
+
+
+@pytest.mark.parametrize(("given", "named"), [(True, "`judge_base_url`"), (False, "OPENAI_BASE_URL")])
+@pytest.mark.parametrize("url", ["no-address", "http://server.example/v1"])
+def test_a_wrong_address_is_named_by_where_it_was_set(given, named, url):
+    environment = {"JUDGELOOP_JUDGE_API_KEY": "k-1", "OPENAI_API_KEY": "k-2"}
+    options = ChatOptions(
+        environment=environment | ({} if given else {"OPENAI_BASE_URL": url}), base_url=url if given else None
+    )
+    provider = chat_class("openai").provider
+    with pytest.raises(InputError, match=f"^{named}: ") as caught:
+        endpoint_for(provider, options)
+    assert ("JUDGELOOP_JUDGE_API_KEY" in str(caught.value)) is (given and url != "no-address")

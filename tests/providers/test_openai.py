@@ -49,8 +49,8 @@ def test_openai_itself_is_sent_its_own_names_and_a_pinned_tier():
     ("response", "reason"),
     [
         (completion("A"), "unparsable"),
-        (completion(""), "unparsable"),
-        (completion(None), "unparsable"),
+        (completion(""), "the reply is empty"),
+        (completion(None), "the reply is empty"),
         (completion('{"reason": "r", "winner": "C"}'), "unparsable"),
         (completion('{"winner": "A", "winner": "B"}'), "unparsable"),
         (completion('```json\n{"winner": "A"}\n```'), "unparsable"),
@@ -176,6 +176,7 @@ def test_the_providers_variables_do_not_reach_another_server(chat_server, monkey
     asyncio.run(story(own=True))
     asyncio.run(story(own=False))
     theirs, others = (" ".join(headers.values()) for headers in chat_server.headers)
-    assert "org-secret" in theirs
+    assert "gateway-secret" in theirs, "the address in the provider's own variable is a gateway of the user's"
+    assert not {"org-secret", "project-secret"} & {*theirs.split()}, "which only OpenAI is told"
     assert "secret" not in others
     assert KEY in others

@@ -7,6 +7,7 @@ import json
 import pytest
 from support.chat_server import Response
 
+from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Output
 from judgeloop.systems.catalogue import make_system
@@ -43,9 +44,9 @@ ANTHROPIC = [
 EVENTS = {"openai": OPENAI, "vllm": OPENAI, "anthropic": ANTHROPIC}
 
 
-def stream(events, **more):
+def stream(events, *, done=True, **more):
     lines = (f"event: {event.get('type', 'x')}\r\ndata: {json.dumps(event)}\r\n\r\n" for event in events)
-    body = "".join(lines) + ("data: [DONE]\n\n" if "choices" in events[0] else "")
+    body = "".join(lines) + ("data: [DONE]\n\n" if done and "choices" in events[0] else "")
     return Response(body=body.encode(), headers={"Content-Type": "text/event-stream"}, **more)
 
 
@@ -72,7 +73,7 @@ async def answered(server, kind, response, tokens=16_001):
 async def test_a_stream_is_put_together_and_billed_as_one_reply(chat_server, kind):
     reply = await answered(chat_server, kind, stream(EVENTS[kind]))
     assert isinstance(reply.answer, Output)
-    assert (reply.answer.cut, reply.model) == (False, "m-2026")
+    assert (reply.answer.ended, reply.model) == (OutputEnd.WHOLE, "m-2026")
     assert KEY not in reply.answer.text
     assert reply.answer.text.startswith("a long answer ")
     assert reply.answer.text.endswith(" ends")
@@ -85,8 +86,28 @@ async def test_a_stream_is_put_together_and_billed_as_one_reply(chat_server, kin
 async def test_a_stream_that_ends_early_is_no_output(chat_server, kind, left):
     last = {"anthropic": 1}.get(kind, 2)  # the events that say how it ended
     with pytest.raises(JudgeError, match="the stream ended early") as caught:
-        await answered(chat_server, kind, stream(EVENTS[kind][: -last - left + 1]))
+        await answered(chat_server, kind, stream(EVENTS[kind][: -last - left + 1], done=False))
     assert (caught.value.kind, caught.value.billed) == (ErrorKind.RETRY, True)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("reason", [None, ""])
+@pytest.mark.parametrize("end", ["usage", "done"])
+async def test_a_stream_whose_server_gives_no_reason_ends_in_its_usage_or_a_mark(chat_server, reason, end):
+    events = [event for event in OPENAI if event["choices"]]
+    events[-1] = chunk(reason)
+    given = stream([*events, OPENAI[-1]], done=False) if end == "usage" else stream(events)
+    reply = await answered(chat_server, "openai", given)
+    assert isinstance(reply.answer, Output)
+    assert reply.answer.ended is OutputEnd.WHOLE
+    assert (reply.cost_p is None) is (end == "done"), "a reply without its usage is charged at its worst case"
+
+
+@pytest.mark.anyio
+async def test_blocks_that_a_gateway_numbers_from_one_are_read(chat_server):
+    events = [event | {"index": event["index"] + 1} if "index" in event else event for event in ANTHROPIC]
+    reply = await answered(chat_server, "anthropic", stream(events))
+    assert reply.answer.text.endswith(" ends")
 
 
 @pytest.mark.anyio
@@ -121,6 +142,6 @@ async def test_a_stream_may_be_longer_than_a_reply_in_one_body(chat_server, kind
 
 @pytest.mark.anyio
 async def test_a_short_limit_is_not_streamed(chat_server, kind):
-    with pytest.raises(JudgeError):
+    with pytest.raises(JudgeError, match="the reply is not a"):
         await answered(chat_server, kind, stream(EVENTS[kind]), tokens=16_000)
     assert "stream" not in chat_server.requests[-1]

@@ -15,7 +15,7 @@ import os
 import pytest
 from support.chat_judges import chat_judge
 from support.commandline import judgeloop
-from support.endings import ends
+from support.endings import ends, replied
 
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Call, Item, Verdict
@@ -100,3 +100,56 @@ def test_two_systems_answer_and_are_compared_on_a_real_server(incidents, tmp_pat
     assert all(one["output_tokens"] <= 6 * 24 for one in generated)
     again = json.loads(judgeloop(*arguments).stdout)
     assert again["attempts"] == 0, "outputs and verdicts are known"
+
+
+PAIRWISE, RATED, YES_NO = "pairwise-decision.v1", "rating-decision.v1", "rating-decision-yes-no.v1"
+
+
+def decided(prompt, call=CALL, *, model=MODEL):
+    template = shipped_template(prompt)
+    template = template.with_rubric("brevity") if template.takes_rubric else template
+    judge = chat_judge("systemone", URL, model=model, key="none", timeout_s=60.0, template=template, price=FREE)
+    return replied(judge, call)
+
+
+def test_a_real_server_decides_with_probabilities_and_is_deterministic():
+    """The letters of the first options are likely first tokens of the tiny model, as of one that follows a question."""
+    first, second = (decided(PAIRWISE) for _ in range(2))
+    assert isinstance(first.answer, Verdict)
+    assert sum(first.answer.probabilities.values()) == pytest.approx(1.0, abs=1e-6)
+    assert first.answer.probabilities == second.answer.probabilities
+    assert (first.model, first.cost_p, first.usage.output_tokens) == (MODEL, 0, 1)
+    assert first.usage.input_tokens > 100
+    turned = decided(PAIRWISE, Call(CALL.item, CALL.systems[::-1], CALL.outputs[::-1]))
+    assert turned.answer.probabilities != first.answer.probabilities
+
+
+@pytest.mark.parametrize("prompt", [RATED, YES_NO])
+def test_a_real_server_is_asked_for_levels_and_for_yes_or_no(prompt):
+    """Of the tiny model these labels are unlikely, which the server tells."""
+    reply = decided(prompt, Call(CALL.item, CALL.systems[:1], CALL.outputs[:1]))
+    assert reply.usage.input_tokens > 100
+    assert isinstance(reply.answer, Verdict) or "unlikely first tokens" in reply.answer.reason
+
+
+def test_decisions_of_a_model_that_is_not_served_are_refused():
+    with ends(ErrorKind.REJECTED, match="another"):
+        decided(PAIRWISE, model="another")
+
+
+def test_a_comparison_by_decisions_runs_to_its_limit_on_a_real_server(incidents, tmp_path):
+    criteria = tmp_path / "criteria.toml"
+    criteria.write_text('[[criterion]]\nname = "tone"\nquestion = "Which answer is more polite?"\n', encoding="utf-8")
+    arguments = [
+        "compare", incidents / "lead.jsonl", incidents / "central.jsonl", "--items", incidents / "items.jsonl",
+        "--judge", f"systemone/{MODEL}", "--judge-base-url", URL, "--controls", "off", "--rubric", criteria,
+        "JUDGELOOP_MIN_JUDGMENTS=12", "--max-judgments", 12, "--json",
+    ]  # fmt: skip
+    outcome = json.loads(judgeloop(*arguments).stdout)
+    assert (outcome["judged"], outcome["spent_usd"]) == (12, 0.0)
+    assert outcome["attempts"] == 24, "both orders, also after a tie"
+    assert [one["judged"] for one in outcome["criteria"]] == [12]
+    again = json.loads(judgeloop(*arguments).stdout)
+    assert (again["attempts"], again["remembered"]) == (0, 24)
+    wider = json.loads(judgeloop(*arguments, "--tie-margin", 1).stdout)
+    assert (wider["attempts"], wider["ties"]) == (0, 12)

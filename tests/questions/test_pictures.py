@@ -140,7 +140,7 @@ def test_the_judge_is_shown_with_controls_order_and_abstentions():
 
 def test_a_live_system_is_shown_with_its_price_and_seconds():
     gave = Generated(
-        system="large", asked=4, remembered=0, oldest="", unjudged=0, failed=0, cut=0, empty=0,
+        system="large", asked=4, remembered=0, oldest="", unjudged=0, failed=0, empty=0,
         models=(), usd=0.02, usd_of_all=0.5, output_tokens=400, seconds_median=1.25, seconds_p95=3.0,
     )  # fmt: skip
     result = make_result()

@@ -92,6 +92,17 @@ def test_a_rule_is_run_with_the_selectors_that_it_goes_with():
     assert suiting(("bets", "hypergeometric"), "max-norm") == ["hypergeometric"]
 
 
+def test_a_pool_judged_to_its_end_names_a_system_by_which_the_rule_is_not_met():
+    preferred = np.array([1, -1, 0, 1, 0, -1, 1, 0], dtype=float)
+    data = Recordings(("a", "b"), np.array([preferred, np.zeros(8)]))
+    plan = protocol(subset=1.0, iterative=True, rules=("hypergeometric",), risk=(0.2,))
+    rows = run_pair(data, (0, 1), plan)
+    # Three wins of eight are no majority: sf(2, 8, 4, 8) is 1.
+    assert {(row["asked"], row["named"], row["met"]) for row in rows} == {(8, 1, False)}
+    more = Recordings(("a", "b"), np.array([np.ones(8), np.zeros(8)]))
+    assert {(row["asked"], row["named"], row["met"]) for row in run_pair(more, (0, 1), plan)} == {(5, 1, True)}
+
+
 def test_level_systems_have_no_right_answer_and_are_left_out():
     data = Recordings(("a", "b"), np.array([[1.0, 0.0], [0.0, 1.0]]))
     assert run_pair(data, (0, 1), protocol(subset=1.0, sizes=(1,))) == []
@@ -116,11 +127,14 @@ def test_success_by_size_is_worked_by_hand_with_pairs_as_clusters():
 
 def test_the_columns_of_the_papers_tables_are_worked_by_hand():
     rows = [
-        row(0, 1, rule="r", risk=0.1, asked=10, named=1), row(0, 2, rule="r", risk=0.1, asked=20, named=-1) | {"gap": 0.05},
-        row(0, 3, rule="r", risk=0.1, asked=30, named=1) | {"gap": 0.4}, row(1, 2, rule="r", risk=0.1, asked=40, named=1),
+        row(0, 1, rule="r", risk=0.1, asked=10, named=1, met=True),
+        row(0, 2, rule="r", risk=0.1, asked=20, named=-1, met=True) | {"gap": 0.05},
+        row(0, 3, rule="r", risk=0.1, asked=30, named=1, met=True) | {"gap": 0.4},
+        row(1, 2, rule="r", risk=0.1, asked=40, named=1, met=False),
     ]  # fmt: skip
     (line,) = by_rule(rows)
     assert (line["judgments"], line["error"], line["success"], line["inconclusive"]) == (25, 0.25, 0.75, 0)
+    assert (line["success_met"], line["inconclusive_met"]) == (0.5, 0.25), "the last is named by its whole pool"
     assert line["gap_error"] == 0.05
     assert line["gap_success"] == pytest.approx((0.2 + 0.4 + 0.2) / 3)
     assert line["gap_inconclusive"] is None

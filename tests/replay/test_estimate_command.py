@@ -86,6 +86,39 @@ def test_vectors_may_be_given(data, tmp_path):
     assert {row["runs"] for row in rows_of(tmp_path / "out" / "accuracy.csv")} == {"2"}, "of b alone"
 
 
+def test_recorded_hidden_states_are_read_by_layer_and_outputs_stay_texts(data, tmp_path):
+    rng = np.random.default_rng(0)
+    states = {f"layer{layer}": rng.normal(size=(ITEMS, 4)) for layer in (1, 2, 4)}
+    np.savez(tmp_path / "v.npz", **states, ids=np.array([f"i{item}" for item in range(ITEMS)]))
+    flags = [
+        *QUICK,
+        "--selectors",
+        "stratified,mmd-critic,diffuse",
+        "--leave-out",
+        "a",
+        "--vectors",
+        tmp_path / "v.npz",
+    ]
+    for layer in ("2", "middle", "last"):
+        done = replay(*data, *flags, "--layer", layer, "-o", tmp_path / layer)
+        assert done.exit_code == 0, done.output
+    of = {name: rows_of(tmp_path / name / "accuracy.csv") for name in ("2", "middle", "last")}
+    assert of["2"] == of["middle"]
+    by = {name: {row["selector"]: [] for row in rows} for name, rows in of.items()}
+    for name, rows in of.items():
+        for row in rows:
+            by[name][row["selector"]].append(row["error"])
+    assert by["2"]["stratified"] != by["last"]["stratified"]
+    assert by["2"]["mmd-critic"] == by["last"]["mmd-critic"], "its paper prescribes the last layer"
+    texts = replay(*data, *QUICK, "--selectors", "diffuse", "--leave-out", "a", "-o", tmp_path / "texts")
+    assert texts.exit_code == 0
+    lexical = [row["error"] for row in rows_of(tmp_path / "texts" / "accuracy.csv")]
+    assert by["2"]["diffuse"] == lexical
+    both = replay(*data, *QUICK, "--selectors", "stratified", "--vectors", tmp_path / "v.npz", "-o", tmp_path / "both")
+    assert both.exit_code == 2
+    assert "of one model, and the verdicts a, b" in both.stderr
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -93,7 +126,7 @@ def test_vectors_may_be_given(data, tmp_path):
         (["--selectors", "race"], "--selectors"),
         (["--shares", "0:50:5"], "--shares"),
         (["--proxy", "metric:exact"], "--proxy"),
-        (["--layer", "last"], "--layer last: only --represent hidden:MODEL has layers"),
+        (["--layer", "last"], "--layer last: only --represent hidden:MODEL, or a file of hidden states"),
         (["--leave-out", "a,b"], "expected scores of at least 1 of the systems, found none"),
         (["--represent", "minilm", "--vectors", "v.npz"], "--represent minilm: not used, because --vectors are given"),
         (["--selectors", "actracer", "--confidence", "certainty"], "the field 'certainty' is missing"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.commandline import judgeloop
+from support.outputs import write_outputs
 from support.replaying import recorded, replay, rows_of
 
 from judgeloop.replay.select import Field, realise
@@ -40,6 +42,13 @@ def test_every_selector_is_measured_by_calls_and_queries(data, tmp_path):
     assert rows_of(out / "races.csv")[0]["runs"] == "3"
 
 
+def test_fewer_calls_than_random_are_negative_as_is_less_error():
+    steps = {"random": [[40, 8, 1.0, 0.0]], "confidence": [[10, 2, 1.0, 0.0]], "uncertainty": [[60, 12, 1.0, 0.0]]}
+    rows = [{"selector": name, "steps": own} for name, own in steps.items()]
+    found = {row["selector"]: row["against_random"] for row in needed(rows) if row["goal"] == "best"}
+    assert found == {"random": 0, "confidence": -0.75, "uncertainty": 0.5}
+
+
 def test_the_win_rates_are_those_of_the_recorded_verdicts(data, tmp_path):
     out = tmp_path / "out"
     result = replay(*data, "--pool", 10, "--seeds", 1, "--selectors", "random", "-o", out, "--jobs", 1)
@@ -51,6 +60,7 @@ def test_the_win_rates_are_those_of_the_recorded_verdicts(data, tmp_path):
     rates = {row["system"]: float(row["win_rate"]) for row in rows_of(out / "rates.csv")}
     assert rates == {name: pytest.approx(np.mean(found)) for name, found in recorded.items()}
     assert list(rates.values()) == sorted(rates.values(), reverse=True)
+    assert not (out / "races.csv").exists(), "no race was run"
 
 
 def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
@@ -119,6 +129,29 @@ def test_a_race_to_a_gap_ends_sooner_and_is_wrong_only_beyond_it():
     assert not near["too_far"]
     wrong = {**near, "winner_gap": 0.3, "too_far": True}
     assert [row["error"] for row in (*races([near]), *races([near, wrong]))] == [0.0, 0.5]
+
+
+@pytest.mark.parametrize("selector", ["random", "race"])
+def test_too_many_abstentions_end_a_search_as_they_end_a_live_one(selector, tmp_path):
+    """A third of the calls have no verdict, and more than 5 % may not; a replay may allow more."""
+    rng = np.random.default_rng(0)
+    scores = (rng.random((3, 40)) < [[0.6], [0.5], [0.4]]).astype(float)
+    scores[:, ::3] = np.nan
+    (ended,) = realise(field_of(scores), 0, plan(selector, pool=40))
+    assert ended["winner_gap"] is None
+    assert selector == "random" or ended["calls"] < 60, "random asks for all at once"
+    (whole,) = realise(field_of(scores), 0, plan(selector, pool=40, max_abstentions=1.0))
+    assert whole["calls"] > ended["calls"] or selector == "random"
+    table = tmp_path / "verdicts.csv"
+    rows = [f"i{item},s{system},{'' if np.isnan(scores[system, item]) else scores[system, item]}"
+            for system in range(3) for item in range(40)]  # fmt: skip
+    table.write_text("item_id,model,score\n" + "\n".join(rows) + "\n")
+    texts = {f"s{system}": [f"{system} {item}" for item in range(40)] for system in range(3)}
+    files = [write_outputs(tmp_path / f"{name}.jsonl", own) for name, own in texts.items()]
+    flags = ["--baseline", "s2", "--judge", f"replay:{table}", "--allow-partial", "--selector", selector]
+    rule = ["--rule", "fixed-budget"] if selector == "random" else []
+    live = judgeloop("select", *files, *flags, *rule, "--max-judgments", "80")
+    assert live.exit_code == 4, live.output
 
 
 def test_level_leaders_share_the_credit():

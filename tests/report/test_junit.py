@@ -71,7 +71,7 @@ FLIPPED = Tally(items=100, wins=(1, 8), ties=1, both=10, flips=3)
 
 def test_abstentions_and_cost_are_tests_of_a_gate_and_of_no_other_result():
     assert cases(make_result()) == {"small or large": None}
-    gate = {"large is better than small": None, "abstentions": None, "cost": None}
+    gate = {"large is better than small": None, "flips": None, "abstentions": None, "cost": None}
     assert cases(make_result(**GATE)) == gate
     used_up = undecided(StopKind.BUDGET, "the budget is used up", **GATE)
     assert cases(used_up)["cost"] == "failure"
@@ -97,7 +97,7 @@ def test_verdicts_for_groups_count_among_the_flips():
     flips = next(one for one in held.conditions if one.name == "flips")
     assert flips.outcome is Outcome.BROKEN
     assert flips.said == (
-        "29 of 99 verdicts changed with the order; it is shown that more than 20 % do (p = 0.017, and 0.1 "
+        "29 of 99 verdicts changed with the order; it is shown that more than 20 % do (p = 0.017, and 0.05 "
         "or less fails; 95 % interval 21 % to 39 %)"
     )
 

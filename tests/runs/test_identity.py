@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.questions import given as places
 
@@ -34,6 +35,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge": {"judge": ("openai/gpt-4.1",)},
     "judge_base_url": {"judge_base_url": "http://localhost:1/v1", "judge_price": "1,1"},
     "judge_name": {"judge_name": ("gateway",)},
+    "judge_model": {"judge_model": ("gpt-4.1-2025-04-14",)},
     "judge_price": {"judge_price": "1,1"},
     "tier": {"tier": "flex"},
     "charge_to": {"charge_to": ("nightly",)},
@@ -45,6 +47,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "items": {"items": "items.jsonl"},
     "names": {"names": ("a", "another")},
     "require_winner": {"require_winner": "a", "controls": "off"},
+    "ahead": {"ahead": "12"},
     "controls": {"controls": "off"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
@@ -59,10 +62,13 @@ OTHER: dict[str, dict[str, Any]] = {
     "second": {"second": "c.jsonl"},
     "min_gap": {"min_gap": 0.3},
     "by_group": {"by_group": "report"},
+    "by_criterion": {"by_criterion": True, "rubric": "criteria.toml"},
+    "tie_margin": {"tie_margin": 0.1},
     "not_worse": {"not_worse": 0.3, "controls": "off"},
     "near_tie": {"near_tie": 0.3},
     "give_up": {"give_up": 0.2},
     "represent": {"selector": "diffuse", "represent": "minilm"},
+    "vectors": {"selector": "diffuse", "vectors": "vectors.npz"},
     "rule": {"rule": "tie-aware"},
     "baseline": {"baseline": "b"},
     "weak_judges": {"selector": "llm-selector", "rule": "fixed-budget", "weak_judges": 4},
@@ -106,8 +112,9 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         },
     },
 }
-OF_OTHERS = {"system", "proxy"}  # parts of the keys of outputs, and of the proxy's verdicts
-NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
+# Parts of the keys of outputs, of the proxy's verdicts, and of what another model had answered.
+OF_OTHERS = {"system", "proxy", "judge_model"}
+NOT_BY_VALUE = {"allow_partial", "map", "epoch", "family_members"}  # each tested by itself
 # To look at vectors or layers.
 TAKES_A_MODEL = {CompareSettings: {"represent"}, EstimateSettings: {"represent", "layer"}}
 
@@ -118,6 +125,8 @@ PROMPTS = Path(__file__).parents[2] / "prompts"
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with outputs of four systems, other prompts, and what settings may name."""
     ids = [f"i{number}" for number in range(8)]
+    criteria = '[[criterion]]\nname = "tone"\nquestion = "Which answer is more polite?"\n'
+    (tmp_path / "criteria.toml").write_text(criteria, encoding="utf-8")
 
     def rows(name: str, answer: str, count: int = 8) -> None:
         lines = [
@@ -139,6 +148,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     other = [{"id": item, "prompt": f"Question {item}?", "reference": "yes"} for item in ids]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
     (tmp_path / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')
+    np.savez(tmp_path / "vectors.npz", models=np.array(list("abcd")), embeddings=np.ones((4, 8, 2)))
     for name in ("pairwise", "rating"):
         prompt = (PROMPTS / f"{name}.v1.md").read_text()
         (tmp_path / f"{name}.md").write_text(prompt + "\nTake your time.\n")

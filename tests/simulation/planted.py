@@ -109,8 +109,9 @@ PLANTED = [
     Planted(
         "answers are told in the order of arrival",
         BATCH,
-        "        self._running.discard(task)",
-        "        self._running.discard(task)\n        self._tasks.remove(task)\n        self._tasks.append(task)",
+        "        del self._running[task]",
+        "        del self._running[task]\n"
+        "        self._admitted = deque(sorted(self._admitted, key=lambda one: not one.task.done()))",
     ),
     Planted(
         "a second order that is not needed stays reserved",

@@ -122,7 +122,8 @@ class Simulation:
     def session(self, job: Job) -> Session[Any]:
         """Return the session of a job, which depends on nothing but the job."""
         limits = Limits(min_judgments=3, max_judgments=self.plan.items, max_abstentions=1.0)
-        return make_session(self.plan.items, limits=limits, seed=job.session_seed)
+        ahead = (0, None, 3)[(self.plan.seed + job.session_seed) % 3]
+        return make_session(self.plan.items, limits=limits, seed=job.session_seed, ahead=ahead)
 
     async def live(self, job: Job, terms: Terms, interruption: Interruption) -> Finished[Any]:
         """Do what a command does, from opening the ledger to closing it (`runs/begin.py`)."""

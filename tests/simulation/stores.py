@@ -285,9 +285,9 @@ class Wire:
         return found
 
     async def reserve(
-        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None, *, instead: Ticket | None = None
+        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None, **more: Any
     ) -> list[list[Ticket]]:
-        return await self._do(self._ledger.reserve(run, groups, budget_p, instead=instead))
+        return await self._do(self._ledger.reserve(run, groups, budget_p, **more))
 
     async def finish(self, run: str) -> None:
         await self._do(self._ledger.finish(run))

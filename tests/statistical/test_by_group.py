@@ -42,7 +42,7 @@ def test_level_groups_of_unequal_sizes_asked_as_they_promise_keep_the_risk(sampl
             halves = [np.repeat([0.0, 1.0], size // 2) for size in (20, 40, 80)]
             scores = np.concatenate([rng.permutation(half) for half in halves])
             verdicts = {n: Verdict(float(score)) for n, score in enumerate(scores)}
-        tests, labels = ByGroup(groups, 0.1, sampled=sampled), []
+        tests, labels = ByGroup(dict(enumerate(groups)), 0.1, sampled=sampled), []
         order = [Choice(int(n), None) for n in rng.permutation(140)]
         asked = order[:30]
         while asked:

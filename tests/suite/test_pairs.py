@@ -202,6 +202,13 @@ def test_a_file_sets_nothing_that_the_callers_gate_rests_on(line):
     assert not pair(line).problem
 
 
+def test_a_file_allows_no_more_flips_than_the_callers_gate_does_by_default():
+    assert "sets max-flips = " in pair("max-flips = 'none'", not_worse="0.1").problem
+    assert "sets max-flips = " in pair("max-flips = 0.6", not_worse="0.1").problem
+    assert not pair("max-flips = 0.4", not_worse="0.1").problem
+    assert not pair("max-flips = 'none'").problem
+
+
 def test_a_found_settings_file_sets_nothing_that_the_callers_gate_rests_on():
     found = Layer("judgeloop.toml", {"risk": 0.39}, trusted=False)
     assert "judgeloop.toml sets risk = 0.39" in pair("", base=found, not_worse="0.1").problem
@@ -233,7 +240,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
         "items", "map", "epoch", "judge", "judge_max_tokens", "judge_effort", "verdict", "lenient_replies",
         "prompt", "rubric", "proxy", "confidence",
         # pace, money and files
-        "judge_timeout", "deadline", "concurrency", "lookahead", "rpm", "tpm", "budget", "charge_to", "tier",
+        "judge_timeout", "deadline", "concurrency", "ahead", "rpm", "tpm", "budget", "charge_to", "tier",
         "cache_dir", "report_texts",
     }  # fmt: skip
 

@@ -50,7 +50,14 @@ def make_selector(name: str, items: int, start: int = 5):
 
 
 def make_session(
-    items: int = 40, selector: str = "random", *, rule=None, check=None, limits=None, seed: int = 0, lookahead: int = 0
+    items: int = 40,
+    selector: str = "random",
+    *,
+    rule=None,
+    check=None,
+    limits=None,
+    seed: int = 0,
+    ahead: int | None = 0,
 ) -> Session:
     """A session over so many items."""
     limits = limits or Limits()
@@ -62,7 +69,7 @@ def make_session(
         check=check,
         limits=limits,
         rng=np.random.default_rng(seed),
-        lookahead=lookahead,
+        ahead=ahead,
     )
 
 

@@ -7,15 +7,17 @@ whether the counts are enough (`stopping/`).
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from statistics import fmean
 from typing import NamedTuple, final
 
 import numpy as np
 
 from judgeloop.core.memory import grown
-from judgeloop.core.outcomes import StopKind, StopReason, Tally, every_one
-from judgeloop.core.records import Abstention, Label, Verdict
+from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, every_one, scores_of
+from judgeloop.core.records import Abstention, Label, Verdict, preference
 from judgeloop.methods.stats.intervals import UNSEEN, Interval, interval_at_once
 from judgeloop.methods.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 
@@ -38,10 +40,12 @@ class Preferences:
 
     Ashury-Tahan et al. (2024), equation 1, on the labels in the decision. With `sampled`, the pool
     is a sample of the population that the result is about. Then a pool that is judged whole leaves
-    something to chance.
+    something to chance. Where several members of each family are judged, `family_of` is the family of each position,
+    and the mean of a family's verdicts counts.
     """
 
     sampled: bool = False
+    family_of: Mapping[int, int] = field(default_factory=dict, hash=False)
 
     def tally(self, labels: Sequence[Label], items: int) -> Tally:
         """Count `labels` over a pool of `items`."""
@@ -49,19 +53,42 @@ class Preferences:
 
     def extended(self, tally: Tally, labels: Sequence[Label]) -> Tally:
         """Add further labels to `tally`."""
-        answers = [label.answer for label in labels]
-        preferences = tuple(None if isinstance(answer, Abstention) else answer.preference for answer in answers)
+        answers, total = [label.answer for label in labels], tally.total
+        preferences: tuple[Observed, ...] = tuple(
+            None if isinstance(answer, Abstention) else answer.preference for answer in answers
+        )
+        won = preferences
+        if self.family_of:
+            labels, preferences = self._by_family(labels)
+            leads = [None if one is None else (scores_of(one)[0] - scores_of(one)[1]) / 2 for one in preferences]
+            won = tuple(None if lead is None else preference(lead) for lead in leads)
+            total = (total or 0.0) + sum(lead or 0.0 for lead in leads)
         return Tally(
             items=tally.items,
-            wins=(tally.wins[0] + preferences.count(1), tally.wins[1] + preferences.count(-1)),
-            ties=tally.ties + preferences.count(0),
-            abstentions=tally.abstentions + preferences.count(None),
+            wins=(tally.wins[0] + won.count(1), tally.wins[1] + won.count(-1)),
+            ties=tally.ties + won.count(0),
+            abstentions=tally.abstentions + won.count(None),
+            total=total,
             flips=tally.flips + sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
             both=tally.both + sum(isinstance(answer, Verdict) and answer.both for answer in answers),
             picked=tally.picked or any(label.choice.propensity is None for label in labels),
             preferences=grown(tally.preferences, preferences),
             propensities=_propensities(tally, labels),
         )
+
+    def _by_family(self, labels: Sequence[Label]) -> tuple[list[Label], tuple[Observed, ...]]:
+        """The first label of each family, and the mean scores of its members; those of a family stand together.
+
+        A member without a verdict has the worst score for both systems; a family of such members abstains.
+        """
+        first, means = [], list[Observed]()
+        for _, group in groupby(labels, key=lambda label: self.family_of[label.choice.position]):
+            members = list(group)
+            first.append(members[0])
+            seen = [None if isinstance(one.answer, Abstention) else one.answer.preference for one in members]
+            one, other = (fmean(of) for of in zip(*map(scores_of, seen), strict=True))
+            means.append(None if set(seen) == {None} else (one, other))
+        return first, tuple(means)
 
     def exhausted(self, tally: Tally) -> StopReason:
         """Why a run ends when no further item is to be asked about."""
@@ -107,7 +134,7 @@ def weighted_gap(tally: Tally) -> WeightedGap | None:
     if not tally.judged or not tally.propensities or len(tally.propensities) != len(tally.preferences):
         return None
     preferences = np.array(
-        [math.nan if preference is None else preference for preference in tally.preferences], dtype=np.float64
+        [math.nan if seen is None else scores_of(seen)[0] for seen in tally.preferences], dtype=np.float64
     )
     propensities = np.array(tuple(tally.propensities))
     found = weighted_interval((1 + preferences) / 2, propensities, tally.items, MISSES)

@@ -120,7 +120,8 @@ class Stratified:
     of mc-ucb. With `confidence`, shape (items,), the next item is the item that brings the sample's
     confidences nearest to the stratum's by `distance` ("wasserstein" or "ks"). Without it, the item
     is drawn at random. The spread of the scores is updated in rounds of `rounds` times the items
-    asked so far. With 0, it is updated after every answer, as in the paper.
+    asked so far. With 0, it is updated after every answer, as in the paper. `layer` is that of the hidden states of
+    which the strata are, if it was searched for.
     """
 
     strata: Strata
@@ -130,6 +131,7 @@ class Stratified:
     distance: str = "wasserstein"
     rounds: float = ROUND
     name: str = "stratified"
+    layer: int | None = None
 
     @property
     def draws(self) -> Draws:

@@ -2,25 +2,8 @@
 
 The scores are drawn without replacement. Takes scores in the order drawn; returns the wealth of a
 mixture of bets, an upper bound on the risk, and a lower bound on the mean. Stopping rules choose
-the population and draw the conclusion (`methods/stopping/anytime.py`, `methods/stopping/precise.py`,
+the population and draw the conclusion (`methods/stopping/precise.py`,
 `methods/stats/levels.py`).
-
-*A name for both populations.* Of items without end, let a system be named where the bets against a mean
-of 0 reach 1/risk, with a risk of at most 1/e. Then the name holds for the items of the pool, too,
-though the wealth is no supermartingale for draws from a pool. Lemma: of M items that are no ties let no
-more be won than lost. Drawn without replacement, w wins and l losses in a given order are no more
-probable than with a fair coin if s² ≥ k, where s = w - l > 0 and k = w + l. Proof: as w ≥ l, the
-probability grows with the number won, as long as that is at most M/2. So let half be won. The ratio of
-the two is the product of M - a over a = 0, 2, …, 2(w - 1) and 0, 2, …, 2(l - 1), divided by that of M -
-b over b = 0, …, k - 1. log(M - x) falls and is concave, so the ratio is at most 1 if the sum of the j
-largest a is at least that of the j largest b, for every j (Tomić and Weyl 1949). In descending order
-the a less the b are s - 1, s - 2, …, 0, and then -1 and 0 in turn, l times each. All sums of their
-beginnings are at least 0 if s(s - 1)/2 ≥ l = (k - s)/2, which is s² ≥ k. With one loss more than wins
-(M odd) they begin with s, and the sums are larger. ∎ A tie changes no wealth, and which draws are ties
-tells nothing of the others. A single bet of c reaches 1/risk only if k · KL(w/k, ½) ≥ log(1/risk), so
-does a mixture, and k · KL ≤ s²/k. So s² ≥ k log(1/risk) ≥ k at every name. By the lemma each path to a
-first name is no more probable in the pool, so their sum is at most the risk. Of the wealth itself it is
-false: of a pool of one win and one loss, a stop after a win has an expected wealth above 1.
 """
 
 from __future__ import annotations

@@ -10,10 +10,15 @@ Two bets run side by side (Ville 1939: a nonnegative martingale from 1 reaches 2
 - Passed: the product of 1.4, 0.8 and 0.2 for right, tie and wrong reaches 20. These are
   1 + c (x - g) / (1 + g) with c = 0.8 and g = 1/3, whose mean is at most 1 where E x <= 1/3. So a
   judge with E x <= 1/3 ever passes with a probability of at most 0.05.
-- Failed: the product of 0.75, 2 and 3.25 reaches 20. These are 1 + b (h - x) / (1 - h) with b = 0.25
-  and h = 0.8. So a judge with E x >= 0.8 ever fails with a probability of at most 0.05.
+- Failed: the product of 3/4, 19/12 and 29/12 reaches 20. These are 1 + b (h - x) / (1 - h) with b = 0.25
+  and h = 0.7. So a judge with E x >= 0.7 ever fails with a probability of at most 0.05.
 
-A missing verdict counts as wrong in the first and as right in the second, so that it helps neither.
+Up to `LEFT_OUT` controls without a verdict do not count. A further one counts as wrong in the first and as right in
+the second, so that it helps neither.
+
+*Further tries.* Each try of one answering model has other controls, and the k-th passes at a product of 20 * 2^(k - 1).
+So the chance that a judge with E x <= 1/3 ever passes one is at most 0.05 (1 + 1/2 + 1/4 + ...) = 0.1, however often it
+is tried, and whoever decides on another try.
 
 *Blind judges.* A judge whose verdict depends on the two texts and their order alone (always A, a
 tie, a coin, the longer or the shorter text, a style) has E x = 0, whatever rule drew the pair: given
@@ -30,40 +35,44 @@ or below, together with the controls, passes it with at most max(0.05, a) if s >
 the controls stop it, and else s E x > M, so the test does. All conditions must hold, so the risk is
 the largest, not the sum. A bound of 0 in place of 1/3 would let a judge pass that dilutes M tenfold.
 
-One call in an order by coin has the mean P(both right) - P(both wrong) of both orders if there are no
-ties. What is proved is that the judge reads which question an answer is to; not that it sees quality.
+In both orders of presentation a control whose verdict changes with the order is a tie, as everywhere. One call in an
+order by coin has the same mean P(both right) - P(both wrong), if there are no ties. What is proved is that the judge
+reads which question an answer is to; not that it sees quality.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from judgeloop.core.outcomes import Control, ControlTally
 
 ENOUGH = 20.0  # the inverse of either risk
 MOST = 40  # controls of one judge
 USUAL = 13  # controls that a judge takes which is right in 95 %
+LEFT_OUT = 2  # controls without a verdict that do not count
 NO_CONTROLS = ControlTally()
 
 
-def end_of(right: int, tied: int, wrong: int, abstained: int = 0) -> Control | None:
-    """How the test has ended after these results; None if it goes on.
+def end_of(right: int, tied: int, wrong: int, abstained: int = 0, number: int = 1) -> Control | None:
+    """How the test has ended after these results of the try `number`; None if it goes on.
 
     It also ends once so many verdicts are missing that right answers to all other controls would not pass.
 
-    >>> end_of(9, 0, 0), end_of(8, 0, 0), end_of(0, 5, 0), end_of(0, 0, 0, 6)
+    >>> end_of(9, 0, 0), end_of(9, 0, 0, number=2), end_of(0, 7, 0), end_of(0, 0, 0, 8)
     (<Control.PASSED: 'passed'>, None, <Control.FAILED: 'failed'>, <Control.NOT_SHOWN: 'not_shown'>)
     """
-    if 1.4**right * 0.8**tied * 0.2 ** (wrong + abstained) >= ENOUGH:
+    enough, missing = ENOUGH * 2.0 ** (number - 1), max(0, abstained - LEFT_OUT)
+    if 1.4**right * 0.8**tied * 0.2 ** (wrong + missing) >= enough:
         return Control.PASSED
-    if 0.75 ** (right + abstained) * 2.0**tied * 3.25**wrong >= ENOUGH:
+    if 0.75 ** (right + missing) * (19 / 12) ** tied * (29 / 12) ** wrong >= ENOUGH:
         return Control.FAILED
-    hopeless = 1.4 ** (MOST - abstained) * 0.2**abstained < ENOUGH
+    hopeless = 1.4 ** (MOST - abstained) * 0.2**missing < enough
     ended = right + tied + wrong + abstained >= MOST
     return Control.NOT_SHOWN if hopeless or ended else None
 
 
-def counted(results: Sequence[int | None]) -> ControlTally:
-    """Count `results` in their order; what follows the end of the test does not count."""
-    tally = NO_CONTROLS
+def counted(results: Sequence[int | None], number: int = 1) -> ControlTally:
+    """Count the `results` of a try in their order; what follows the end of the test does not count."""
+    tally = ControlTally(number=number)
     for result in results:
         tally = _with(tally, result)
         if tally.end is not None:
@@ -88,5 +97,5 @@ def fewest_left(tally: ControlTally) -> int:
 def _with(tally: ControlTally, result: int | None) -> ControlTally:
     right, tied = tally.right + (result == 1), tally.tied + (result == 0)
     wrong, abstained = tally.wrong + (result == -1), tally.abstained + (result is None)
-    end = end_of(right, tied, wrong, abstained)
-    return ControlTally(right, tied, wrong, abstained, end)
+    end = end_of(right, tied, wrong, abstained, tally.number)
+    return replace(tally, right=right, tied=tied, wrong=wrong, abstained=abstained, end=end)

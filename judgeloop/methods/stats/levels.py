@@ -16,6 +16,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.memory import grown
 from judgeloop.core.records import TIE, UNLIMITED
 from judgeloop.methods.stats.betting import BETS, bound, mixed_wealth, risk_by_bets
 
@@ -81,7 +82,7 @@ class Level:
     judged: int = 0
     least: float = 0.0  # sum of the scores, 0 for every abstention
     most: float = 0.0  # the same sum, 1 for every abstention
-    scores: tuple[float, ...] = ()
+    scores: Sequence[float] = ()
 
     def after(self, score: float) -> Level:
         """The level after one more score; NaN for an abstention."""
@@ -96,7 +97,7 @@ class Level:
         within = self.totals - most <= self.items - judged + ROUNDING
         kept = int((within & (wealth @ STAKES < 1 / self.risk)).sum())
         if not kept and len(self.totals):
-            return _below(float(self.totals[0]), self.items, self.risk, (*self.scores, score))
+            return _below(float(self.totals[0]), self.items, self.risk, grown(self.scores, [score]))
         # Totals between the last that is kept and the first that is ruled out are not ruled out.
         upper = self.upper if kept == len(self.totals) else self.totals[kept] - TIE
         return Level(
@@ -108,7 +109,7 @@ class Level:
             judged,
             least,
             most,
-            (*self.scores, score),
+            grown(self.scores, [score]),
         )
 
     @property
@@ -147,7 +148,7 @@ class Level:
 
     def _signed(self, silent: float) -> Floats:
         """The scores in [-1, 1], with `silent` for every abstention."""
-        scores = np.array(self.scores, dtype=np.float64)
+        scores = np.fromiter(self.scores, dtype=np.float64, count=len(self.scores))
         return 2 * np.where(np.isnan(scores), silent, scores) - 1
 
 

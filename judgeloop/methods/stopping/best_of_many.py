@@ -68,6 +68,10 @@ class Separated:
         del unknown
         return tally.levels is not None
 
+    def chance(self, tally: Standings, more: int) -> float:
+        """1 if there are bounds."""
+        return float(self.can_be_met(tally, more))
+
     def interval(self, tally: Standings) -> tuple[float, float] | None:
         """Bounds for how much better than the leader the best is; None without bounds."""
         if tally.levels is None or tally.leader is None:
@@ -106,6 +110,11 @@ class FixedBudget:
         """False: the rule never stops a run."""
         del tally, unknown
         return False
+
+    def chance(self, tally: Standings, more: int) -> float:
+        """0: the rule never stops a run."""
+        del tally, more
+        return 0.0
 
     def interval(self, tally: Standings) -> None:
         """None: no bounds are computed for win rates."""

@@ -11,17 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import NamedTuple, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.memory import Growing, IncrementalState
-from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, scores_of
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.hedged import HedgedBets, boundary_at_the_end
-from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
+from judgeloop.methods.stats.predictive import ItemsToDecide, chance_to_reach, items_to_decide
 from judgeloop.methods.stopping.rule import Rule, asked, at_most, in_order, levelled, points, scores_for, verdicts_of
 
 NEAR = 2  # in the place of a system: both are nearly equal
@@ -67,6 +67,7 @@ class Bets(Rule):
     min_gap: float | None = None
     not_worse: float | None = None
     near_tie: float | None = None
+    takes_means: ClassVar[bool] = True
     name: str = "bets"
     needs_draws: bool = True
 
@@ -160,8 +161,23 @@ class Bets(Rule):
             return True
         return self.near_tie is not None and self.no_difference(levelled(tally, unknown))
 
-    def chance(self, tally: Tally, within: int) -> float:
-        """About how probable an answer is within so many further judgments, by simulation from the shares so far."""
+    def chance(self, tally: Tally, more: int) -> float:
+        """As `Rule.chance`: that a lead grows to what wins alone would take; about a gap, ties help, too."""
+        if self.gap_asked is not None or self.near_tie is not None:
+            return super().chance(tally, more)
+        following, lead, found = self._followed_by(tally), tally.wins[0] - tally.wins[1], 0.0
+        for side, winner in enumerate((1, -1)):
+            wins = next(
+                (n for n, after in enumerate(following.ahead(winner, more), 1) if _shown(after)[-1, side]), None
+            )
+            if wins is not None:
+                found += chance_to_reach(
+                    tally.wins[side], tally.wins[1 - side], tally.judged, more, winner * lead + wins
+                )
+        return min(1.0, found)
+
+    def chance_at_the_end(self, tally: Tally, within: int) -> float:
+        """As `Rule.chance_at_the_end`, by simulation from the wealth and the shares so far."""
         first, second = tally.wins
         found = self._simulated(self._bets(tally), (first, tally.ties, second), within, asked(tally), spread=True)
         return 1 - found.none
@@ -251,12 +267,12 @@ class Bets(Rule):
         if isinstance(tally.preferences, Growing) and in_order(tally):
             return self._following.after(tally.preferences)
         found = _Following(self.begin)
-        for preference in verdicts_of(tally):
-            found.follow(preference)
+        for observed in verdicts_of(tally):
+            found.follow(observed)
         return found
 
     @cached_property
-    def _following(self) -> IncrementalState[int | None, _Following]:
+    def _following(self) -> IncrementalState[Observed, _Following]:
         return IncrementalState(lambda: _Following(self.begin), _Following.follow)
 
 
@@ -267,11 +283,11 @@ class _Following:
     bets: tuple[HedgedBets, ...]
     _ahead: dict[int, list[tuple[HedgedBets, ...]]] = field(default_factory=dict)
 
-    def follow(self, preference: int | None) -> None:
-        """Go on by one draw: 1, 0, -1, or None for an abstention, which each side loses."""
-        known = [] if preference is None else self._ahead.get(preference, [])
-        self.bets = known[0] if known else _after(self.bets, preference)
-        self._ahead = {preference: known[1:]} if known and preference is not None else {}
+    def follow(self, observed: Observed) -> None:
+        """Go on by one draw."""
+        known = self._ahead.get(observed, []) if isinstance(observed, int) else []
+        self.bets = known[0] if known else _after(self.bets, observed)
+        self._ahead = {observed: known[1:]} if known and isinstance(observed, int) else {}
 
     def ahead(self, winner: int, most: int) -> Iterator[tuple[HedgedBets, ...]]:
         """Yield the bets after 1, 2, … `most` further wins of the same system."""
@@ -282,8 +298,8 @@ class _Following:
             yield known[number]
 
 
-def _after(bets: Sequence[HedgedBets], preference: int | None) -> tuple[HedgedBets, ...]:
-    scores = np.array([-1.0, -1.0] if preference is None else [preference, -preference], dtype=np.float64)
+def _after(bets: Sequence[HedgedBets], observed: Observed) -> tuple[HedgedBets, ...]:
+    scores = np.array(scores_of(observed), dtype=np.float64)
     return tuple(one.after(scores) for one in bets)
 
 

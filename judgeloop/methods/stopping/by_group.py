@@ -6,7 +6,7 @@ group, bounds for its gap, and the choices that would soonest name one more.
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
@@ -132,35 +132,37 @@ class ByGroup(Generic[G]):
     (`sampled`) the p-values are those of `Walk`, for a limit of all the group's items; of these
     items, 1 / the largest wealth of bets (`methods/stats/betting.py`).
 
-    `groups` are those of the items, by position.
+    `groups` are those of the items that may be judged, by position.
     """
 
-    groups: Sequence[G]
+    groups: Mapping[int, G]
     risk: float
     sampled: bool
     _preferences: dict[G, list[int | None]] = field(init=False)
+    _evidence: dict[G, Walk | BetPair] = field(init=False)
     _followed: int = 0
 
     def __post_init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, before any label."""
         self._preferences = {group: [] for group in self.sizes}
+        self._evidence = {
+            group: Walk(size, self.levels) if self.sampled else BetPair(size) for group, size in self.sizes.items()
+        }
+        self._followed = 0
 
     @cached_property
     def sizes(self) -> Counter[G]:
         """The number of items of each group."""
-        return Counter(self.groups)
+        return Counter(self.groups.values())
 
     @cached_property
     def levels(self) -> NDArray[np.float64]:
         """The levels of Holm's steps, ascending, shape (2 groups,)."""
         levels: NDArray[np.float64] = self.risk / np.arange(2 * len(self.sizes), 0, -1)
         return levels
-
-    @cached_property
-    def _evidence(self) -> dict[G, Walk | BetPair]:
-        sizes = self.sizes.items()
-        if self.sampled:
-            return {group: Walk(size, self.levels) for group, size in sizes}
-        return {group: BetPair(size) for group, size in sizes}
 
     def follow(self, labels: Sequence[Label]) -> None:
         """Go on to all `labels`, in the order asked; those of before are among them."""

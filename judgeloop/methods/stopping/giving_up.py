@@ -22,7 +22,7 @@ class GivingUp:
     bound for how often the wrong system is named still holds, whether it was proved or found on past
     comparisons without giving up.
 
-    The chance assumes that verdicts go on as before (`Rule.chance`). For selectors whose labels leave the
+    The chance assumes that verdicts go on as before (`Rule.chance_at_the_end`). For selectors whose labels leave the
     decision, it is a rough guess. If the limit covers all items and the decision is about these, the last
     judgment decides, and no run gives up. With `sampled`, the decision is about items like these.
     """
@@ -41,5 +41,5 @@ class GivingUp:
         """That a decision is unlikely; None if it is not, or no look is due."""
         if not self.looks(tally):
             return None
-        likely = self.rule.chance(tally, self.limit - asked(tally))
+        likely = self.rule.chance_at_the_end(tally, self.limit - asked(tally))
         return given_up(likely, self.chance, self.limit) if likely < self.chance else None

@@ -132,6 +132,10 @@ class Precise:
             return False
         return any(self._looks_at(asked) for asked in range(tally.asked + 1, tally.asked + unknown + 1))
 
+    def chance(self, tally: Ratings, more: int) -> float:
+        """1 if the width is checked within `more` further items: it may then be narrow enough."""
+        return float(self.can_be_met(tally, more))
+
     def _looks_at(self, asked: int) -> bool:
         """Whether the width is checked at `asked` items.
 

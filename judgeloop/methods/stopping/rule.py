@@ -11,11 +11,12 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, scores_of
 from judgeloop.methods.stats.betting import interval_of_bounds
 from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.predictive import ItemsToDecide, chance_of_lead, further_decisive
@@ -31,10 +32,12 @@ NO_DIFFERENCE = StopReason(StopKind.NO_DIFFERENCE, "the gap is close enough to z
 class Rule(ABC):
     """A rule for two systems that stops once its stated risk is at most its threshold.
 
-    A subclass computes the risk. By default a rule claims no near-ties.
+    A subclass computes the risk. By default a rule claims no near-ties. `takes_means` says whether a draw may score
+    between -1 and 1, as the mean of a family does.
     """
 
     threshold: float
+    takes_means: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -75,6 +78,10 @@ class Rule(ABC):
         decided = any(self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
         return decided or self.no_difference(levelled(tally, unknown))
 
+    def chance(self, tally: Tally, more: int) -> float:
+        """The probability that the rule stops within `more` further verdicts: by default 1 where it can be met."""
+        return float(self.can_be_met(tally, more))
+
     @property
     def stronger(self) -> Rule | None:
         """The rule that more judgments may meet after this one: one system is better; None without one."""
@@ -103,7 +110,7 @@ class Rule(ABC):
         scores = np.array([scores_for(tally, side) for side in (0, 1)])
         return lower_bounds(scores, self.threshold, limit, items)
 
-    def chance(self, tally: Tally, within: int) -> float:
+    def chance_at_the_end(self, tally: Tally, within: int) -> float:
         """About how probable an answer is after so many further judgments, if verdicts go on as before.
 
         Ties come at the rate so far, and decisive verdicts by a uniform prior. By default small leads decide if the
@@ -188,7 +195,7 @@ def asked(tally: Tally) -> int:
     return tally.judged + tally.abstentions
 
 
-def verdicts_of(tally: Tally) -> Sequence[int | None]:
+def verdicts_of(tally: Tally) -> Sequence[Observed]:
     """The verdicts in the order drawn, as in `Tally.preferences`; spread evenly where only their counts are known."""
     if in_order(tally):
         return tally.preferences
@@ -199,13 +206,13 @@ def verdicts_of(tally: Tally) -> Sequence[int | None]:
     return [value for _, value in sorted(places, key=lambda place: place[0])]
 
 
-def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
+def scores_for(tally: Tally, side: int) -> NDArray[Any]:
     """The verdicts as `verdicts_of` has them, as scores for `side`.
 
-    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie.
+    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie; a family's mean lies between.
     """
-    sign = 1 if side == 0 else -1
-    return np.array([-1 if verdict is None else sign * verdict for verdict in verdicts_of(tally)], dtype=np.int8)
+    scores = [scores_of(observed)[side] for observed in verdicts_of(tally)]
+    return np.array(scores, dtype=np.int8 if tally.total is None else np.float64)
 
 
 def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | None:
@@ -255,6 +262,7 @@ def _with(tally: Tally, more: list[int]) -> Tally:
         wins=(first + more.count(1), second + more.count(-1)),
         ties=tally.ties + more.count(0),
         preferences=(*tally.preferences, *more),
+        total=None if tally.total is None else tally.total + sum(more),
     )
 
 

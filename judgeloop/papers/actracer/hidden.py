@@ -13,7 +13,7 @@ import functools
 import hashlib
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError, install
-from judgeloop.papers.vectors import cached
+from judgeloop.core.work import Work
+from judgeloop.papers.vectors import Embed, cached
 
 # Part of cache keys: increase it when code changes a hidden state.
 VERSION = "hidden.1"
@@ -58,18 +59,17 @@ def hidden_vectors(prompts: Sequence[str], model: str, layer: Layer, cache_folde
             cannot be encoded.
         ValueError: there are no prompts.
     """
-    if not prompts:
-        raise ValueError("expected at least one prompt")
     if isinstance(layer, str) and layer not in NAMES:
         raise InputError(f"{flag(model)}: expected the layer {', '.join(NAMES)} or a number, found {layer!r}")
     place = find_place(model)
     loaded = functools.cache(lambda: load(place))
+    tell = Work("prompts read by the model", len(prompts))
     remember = cached(
-        lambda texts: _read(loaded(), texts, _number(loaded(), layer), TOGETHER),
+        lambda texts: _read(loaded(), texts, _number(loaded(), layer), tell),
         model=f"{VERSION}\0{place.identity}\0{layer}",
         folder=cache_folder,
     )
-    return _in_parts(prompts, lambda texts: np.asarray(remember(texts), dtype=np.float32))
+    return in_parts(prompts, remember)
 
 
 def _number(model: CausalModel, layer: Layer) -> int:
@@ -82,15 +82,21 @@ def _number(model: CausalModel, layer: Layer) -> int:
     return int(number)
 
 
-def _in_parts(prompts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
-    """The vectors of all prompts, computed in parts of prompts of similar length."""
+def in_parts(prompts: Sequence[str], embed: Embed) -> Vectors:
+    """The vectors of all prompts, computed in parts of prompts of similar length.
+
+    Raises:
+        ValueError: there are no prompts.
+    """
+    if not prompts:
+        raise ValueError("expected at least one prompt")
     order = sorted(range(len(prompts)), key=lambda position: len(prompts[position]))
     parts = [order[begin : begin + KEPT_AT_A_TIME] for begin in range(0, len(order), KEPT_AT_A_TIME)]
     vectors = np.concatenate([embed([prompts[position] for position in part]) for part in parts])
-    return vectors[np.argsort(order)]
+    return np.asarray(vectors[np.argsort(order)], dtype=np.float32)
 
 
-def _read(model: CausalModel, prompts: Sequence[str], layer: int, batch: int) -> Vectors:
+def _read(model: CausalModel, prompts: Sequence[str], layer: int, tell: Work) -> Vectors:
     """The state of each prompt's last token at `layer`, computed in batches.
 
     Each batch is moved to the CPU at once, so that results do not fill the model's device.
@@ -98,45 +104,43 @@ def _read(model: CausalModel, prompts: Sequence[str], layer: int, batch: int) ->
     import torch
 
     tokens = model.encode(prompts)
-    room = STATES_AT_A_TIME // (model.layers + 1)
-    parts = list(_batches([len(prompt) for prompt in tokens], batch, room))
+    parts, vectors = list(batches(model, tokens)), list[Vectors]()
+    tell.done(0)
     with torch.inference_mode():
-        vectors = [_ends(model, [tokens[position] for position in part], layer) for part in parts]
+        for part in parts:
+            states = ends(model, [tokens[position] for position in part], [layer])[0]
+            vectors.append(np.asarray(states.float().cpu().numpy()))
+            tell.done(len(part))
     return np.concatenate(vectors)[np.argsort(np.concatenate(parts))]
 
 
-def _ends(model: CausalModel, tokens: Sequence[Tokens], layer: int) -> Vectors:
-    """The state of the last token of each prompt, on the CPU."""
-    import torch
+def batches(model: CausalModel, tokens: Sequence[Tokens]) -> Iterator[list[int]]:
+    """Yield the positions of prompts in batches, the longest prompts first.
 
-    states = _states(model, tokens, layer)
-    last = torch.tensor([len(prompt) - 1 for prompt in tokens], device=states.device)
-    ends = states[torch.arange(len(tokens), device=states.device), last]
-    return np.asarray(ends.float().cpu().numpy())
-
-
-def _batches(lengths: Sequence[int], most: int, room: int) -> Iterator[list[int]]:
-    """Yield the positions in batches, the longest prompts first.
-
-    A batch has at most `most` prompts and at most `room` tokens with padding, but at least one
-    prompt.
+    A batch has at most `TOGETHER` prompts, and with padding at most as many tokens as there is room for all layers'
+    states, but at least one prompt.
     """
+    lengths, room = [len(prompt) for prompt in tokens], STATES_AT_A_TIME // (model.layers + 1)
     order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
     begin = 0
     while begin < len(order):
-        count = min(most, max(1, room // lengths[order[begin]]))
+        count = min(TOGETHER, max(1, room // lengths[order[begin]]))
         yield order[begin : begin + count]
         begin += count
 
 
-def _states(model: CausalModel, tokens: Sequence[Tokens], layer: int) -> Any:
-    """The model's `hidden_states[layer]` of all tokens."""
+def ends(model: CausalModel, tokens: Sequence[Tokens], layers: Sequence[int]) -> Any:
+    """`hidden_states` of the last token of each prompt, shape (layers, prompts, hidden size), on the model's device."""
+    import torch
+
     found = model.base(**model.padded(tokens), output_hidden_states=True).hidden_states
-    if len(found) != model.layers + 1 or found[layer].ndim != STATE_AXES:
+    if len(found) != model.layers + 1 or found[layers[0]].ndim != STATE_AXES:
         raise InputError(
             f"{flag(model.name)}: a {model.network.config.model_type} does not return the hidden states of each layer"
         )
-    return found[layer]
+    last = torch.tensor([len(prompt) - 1 for prompt in tokens], device=found[0].device)
+    everyone = torch.arange(len(tokens), device=found[0].device)
+    return torch.stack([found[layer][everyone, last] for layer in layers])
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ def stratified(draft: Draft) -> Stratified:
     """Random draws within clusters, of which there are as many as random draws can use."""
     # A run that may end early needs the first draws of all clusters by the first look.
     count = _asked_for(draft) or paying_strata(min(draft.limit, 2 * draft.start), draft.items)
-    return Stratified(_clusters(draft, count), draft.limit, draft.setting("allocation", "mc-ucb"))
+    strata = _clusters(draft, count)
+    return Stratified(strata, draft.limit, draft.setting("allocation", "mc-ucb"), layer=draft.found.get("layer"))
 
 
 def actracer(
@@ -49,13 +50,15 @@ def actracer(
     by the confidence, by the distance that suits it (appendix A.1.3).
     """
     count = _asked_for(draft) or (clusters and max(1, min(clusters, _most(draft))))
+    strata = _searched(draft) if count is None else _clusters(draft, count)
     return Stratified(
-        _searched(draft) if count is None else _clusters(draft, count),
+        strata,
         draft.limit,
         allocation or draft.setting("allocation", "mc-ucb"),
         confidence(draft) if resembling else None,
         "ks" if draft.setting("confidence_by", "") == "first-token" else "wasserstein",
         name=name,
+        layer=draft.found.get("layer"),
     )
 
 
@@ -75,12 +78,28 @@ def states(draft: Draft, which: Literal["states", "last states"]) -> Floats:
     """Vectors of the items, reduced, shape (items, dimensions)."""
 
     def computed() -> Floats:
+        from judgeloop.papers.recorded import of_states
+        from judgeloop.papers.vectors import reduced
+
         assert draft.pool is not None, "a replay knows the vectors"
         given = draft.settings
         layer = given.layer or "middle"  # that of the settings suits the selector
+        if given.vectors is not None:
+            return reduced(of_states(given.vectors, draft.pool, layer))
+        if layer == "auto":
+            draft.found["layer"] = searched_layer(draft.pool, given.represent, given.cache_dir)
+            layer = str(draft.found["layer"])
         return states_of(draft.pool, given.represent, layer, seed=given.seed, cache_dir=given.cache_dir)
 
     return draft.known(which, computed)
+
+
+def searched_layer(pool: Pool, represent: str, cache_dir: Path) -> int:
+    """The layer that AcTracer's search finds for a pool's prompts (algorithm 2)."""
+    from judgeloop.papers.actracer.layer import auto_layer
+
+    prompts = [item.prompt for item in pool.items]
+    return auto_layer(prompts, represent.partition(":")[2], cache_dir / "hidden-states")
 
 
 def states_of(pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Path) -> Floats:

@@ -70,7 +70,8 @@ class MajorityTest(Rule):
         if len(one) > FEW:
             most, least = np.maximum(one, other), np.minimum(one, other)
             tested = np.broadcast_arrays(*self.tested(most, least, judged, items))
-            one = one[_survivals(*tested) <= self.threshold * (1 + NEAR)]
+            most_risk = self.threshold * (1 + NEAR)
+            one = one[_survivals(*tested, enough=most_risk) <= most_risk]
         return any(self._risk(wins, other, judged, items) <= self.threshold for wins in one.tolist())
 
     def _risk(self, one: int, other: int, judged: int, items: int) -> float:
@@ -85,7 +86,7 @@ class Hypergeometric(MajorityTest):
     """Tests the leader's votes against the null that it is preferred on half of all items.
 
     risk = sf(k-1, N, N/2, n) with n judged and k votes for the leader (Ashury-Tahan et al. 2024,
-    appendix A.2). For odd N the null is ⌊N/2⌋, the most votes that are not a majority. The rule is
+    the preprint's appendix A.2). For odd N the null is ⌊N/2⌋, the most votes that are not a majority. The rule is
     a heuristic: it is checked many times, the items need not be drawn at random, and ties count as
     votes against the leader.
     """
@@ -127,7 +128,7 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
     """Compute P(X ≥ `at_least`) for the number X of successes in `draws` without replacement.
 
     The `population` holds `successes` successes. Ashury-Tahan et al. (2024), "Label-Efficient Model
-    Selection for Text Generation", appendix A.2: their sf(k-1, N, K, n). Their example: 8 or more
+    Selection for Text Generation", the preprint's appendix A.2: their sf(k-1, N, K, n). Their example: 8 or more
     of 10 draws from 500 of which 250 are successes.
 
     >>> round(survival(8, 500, 250, 10), 4)
@@ -151,9 +152,17 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
 
 
 def _survivals(
-    at_least: NDArray[np.int64], population: NDArray[np.int64], successes: NDArray[np.int64], draws: NDArray[np.int64]
+    at_least: NDArray[np.int64],
+    population: NDArray[np.int64],
+    successes: NDArray[np.int64],
+    draws: NDArray[np.int64],
+    *,
+    enough: float = np.inf,
 ) -> NDArray[np.float64]:
-    """Compute `survival` of many states within `NEAR`, shape (states,)."""
+    """Compute `survival` of many states within `NEAR`, shape (states,).
+
+    A part of it is computed where that is more than `enough`.
+    """
     failures = population - successes
     most = np.minimum(draws, successes)
     found = np.where(at_least <= np.maximum(0, draws - failures), 1.0, 0.0)
@@ -165,7 +174,7 @@ def _survivals(
     total = term.copy()
     while len(at):
         found[at] = total
-        going = (hits < most) & (term >= LEAST * total)
+        going = (hits < most) & (term >= LEAST * total) & (total <= enough)
         at, hits, most, term, total = at[going], hits[going], most[going], term[going], total[going]
         successes, failures, draws = successes[going], failures[going], draws[going]
         term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))

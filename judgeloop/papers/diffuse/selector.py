@@ -1,9 +1,9 @@
 """DiffUse: one representative of each cluster of the differences between two systems' outputs.
 
 Ashury-Tahan et al. (2024), "Label-Efficient Model Selection for Text Generation", section 4 and algorithm 1; with
-k-means in place of hierarchical clusters, appendix A.4; the rival that takes the longest differences, appendix A.5.
-All take difference vectors (`tree.py`). The picked sample does not represent the other items (section 6.1); the
-report tells the user so. scikit-learn is imported on first use.
+k-means in place of hierarchical clusters, and the rival that takes the longest differences: the preprint's appendices
+A.3 and A.4. All take difference vectors (`tree.py`). The picked sample does not represent the other items (section
+6.1); the report tells the user so. scikit-learn is imported on first use.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class KMeansState:
 @final
 @dataclass(frozen=True, eq=False)
 class KMeansDiffUse(Unmoved):
-    """K-means clusters of difference vectors (Ashury-Tahan et al. 2024, appendix A.4).
+    """K-means clusters of difference vectors (Ashury-Tahan et al. 2024, the preprint's appendix A.3).
 
     The clusters are initialized by greedy k-means++. `differences` has the shape (items, dimensions). The first step
     makes `start` clusters, each further step one cluster more. New representatives enter; items that no longer
@@ -171,7 +171,7 @@ class KMeansDiffUse(Unmoved):
 @final
 @dataclass(frozen=True, eq=False)
 class MaxNorm(Ordered):
-    """Picks the item with the longest difference vector (Ashury-Tahan et al. 2024, appendix A.5).
+    """Picks the item with the longest difference vector (Ashury-Tahan et al. 2024, the preprint's appendix A.4).
 
     `differences` has the shape (items, dimensions). Of equally long vectors, the first is picked.
     """

@@ -1,7 +1,8 @@
 """What DiffUse clusters, how, and which item stands for a cluster.
 
-Ashury-Tahan et al. (2024): the difference vectors of section 4.1, clustered by Ward's method; the variants are the
-ablations of appendix A.4. Which items are judged, `selector.py` says. SciPy and scikit-learn are imported on first use.
+Ashury-Tahan et al. (2024): the difference vectors of section 4, clustered by Ward's method; the variants are the
+ablations of the preprint's appendix A.3. Which items are judged, `selector.py` says. SciPy and scikit-learn are
+imported on first use.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ Members = NDArray[np.int64]  # positions
 MOST_EXACT = 20_000  # items; their distances and a copy take 3.2 GB
 SAMPLE = 5_000  # items that are clustered where there are more
 
-# How the vectors of both systems' outputs become one vector per item (section 4.1; the others: appendix A.4).
+# How the vectors of both systems' outputs become one vector per item (section 4; the others: appendix A.3, preprint).
 COMBINED: dict[str, Callable[[Vectors, Vectors], Vectors]] = {
     "difference": np.subtract,
     "concatenation": lambda first, second: np.concatenate([first, second], axis=1),
@@ -126,8 +127,8 @@ def average_cosine(vectors: Vectors) -> Dendrogram:
     return _from_children(merges[:, :2].astype(np.int64))
 
 
-# The hierarchical clusterings of appendix A.4, by name. `quarter-ward` clusters as `ward` does beyond `MOST_EXACT`
-# items, on few items.
+# The hierarchical clusterings of the preprint's appendix A.3, by name. `quarter-ward` clusters as `ward` does beyond
+# `MOST_EXACT` items, on few items.
 HIERARCHIES = {"ward": ward_by_size, "cosine": average_cosine, "quarter-ward": quarter_ward}
 
 
@@ -175,7 +176,7 @@ def largest_norm(vectors: Vectors, members: Members) -> int:
     return int(members[np.argmax(np.linalg.norm(np.asarray(vectors[members], dtype=np.float64), axis=1))])
 
 
-# The choices of appendix A.4 that need no random numbers.
+# The choices of the preprint's appendix A.3 that need no random numbers.
 NAMED: dict[str, Callable[[Vectors, Members], int]] = {
     "cosine": closest_in_cosine,
     "euclidean": closest_in_distance,
@@ -184,7 +185,7 @@ NAMED: dict[str, Callable[[Vectors, Members], int]] = {
 
 
 def representative(name: str, vectors: Vectors, members: Members, priority: NDArray[np.int64]) -> int:
-    """The member that stands for a cluster, by the choice called `name` (appendix A.4).
+    """The member that stands for a cluster, by the choice called `name` (the preprint's appendix A.3).
 
     `priority`, shape (items,), is a random order of all items, for the choice `random`.
     """

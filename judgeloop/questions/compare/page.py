@@ -31,7 +31,7 @@ def page(result: Comparison) -> Page:
     gates = result.options.not_worse is not None
     return Page(
         tuple(facts(result)),
-        _groups(result),
+        (*_criteria(result), *_groups(result)),
         pictures(result),
         "Is the second system not worse than the first?" if gates else "Which of two systems is better?",
     )
@@ -50,8 +50,8 @@ def facts(result: Comparison) -> list[Fact]:
     first, second = result.setup.systems
     gap, won, judged = result.of_second[0], result.wins, result.judged
     alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
-    some_of = f"{judged:,} of {count(result.items, 'item')}{result.also_judged}"
-    of = f"all {count(result.items, 'item')}" if judged == result.items else some_of
+    some_of = f"{judged:,} of {said.of_items(result)}{result.also_judged}"
+    of = f"all {said.of_items(result)}" if judged == result.drawable else some_of
     recorded = result.recorded
     own = [
         Fact(
@@ -90,6 +90,7 @@ def facts(result: Comparison) -> list[Fact]:
         Fact("earlier", Section.RISK, "earlier", _earlier(result), first=True),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
+        Fact("criteria", Section.GROUPS, "criteria", _criteria_mean(result)),
         *([Fact("groups", Section.GROUPS, "groups", _groups_mean(result))] if result.options.by_group else []),
     ]
     if recorded is not None:
@@ -118,7 +119,7 @@ def decision(result: Comparison) -> str:
 
 def _answer(result: Comparison) -> str:
     first, second = map(visible, result.setup.systems)
-    where = said.on_items(result.about, result.items)
+    where = said.on_items(result.about, result.items, families=result.data.families)
     if result.options.not_worse is not None:
         return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
@@ -159,7 +160,8 @@ def _shown(result: Comparison) -> str:
 
 def _ahead(result: Comparison) -> str:
     """Who is ahead on the items of the set, all of which are judged."""
-    return f"{visible(result.leader or '')} is ahead on these {result.items:,} items"
+    of = "" if result.data.families is None else "one item of each family of "
+    return f"{visible(result.leader or '')} is ahead on {of}these {result.items:,} items"
 
 
 def _on_worse(result: Comparison, where: str, margin: float) -> str:
@@ -222,13 +224,24 @@ def _gap(result: Comparison) -> str:
             f"{result.gap:.2f}{towards} among the judged items; these were not drawn at random, so "
             "it is no estimate for all items"
         )
-    found = f"{result.gap:.2f}{towards}, share of judged items won less share lost{_among_decisive(result)}"
+    found = f"{result.gap:.2f}{towards}, share of judged items won less share lost{_among_decisive(result)}{_by_items(result)}"
     if result.bounds is None or result.bounds[0] == result.bounds[1]:
         return found
     where = "on items like these" if result.setup.sampled else "over all items"
     looks = ", whenever one looks, and so is wider than the test's" if result.recorded else ""
     misses = f"each bound is wrong with probability at most {result.setup.risk_threshold:g}{looks}"
     return f"{found}; {where} {_between(result)} ({misses})"
+
+
+def _by_items(result: Comparison) -> str:
+    """The gap by items, where it speaks for another system than the gap by families."""
+    by_items, gap = result.gap_by_items, result.gap or 0.0
+    if by_items is None or (by_items > 0) - (by_items < 0) == (gap > 0):
+        return ""
+    first, second = result.setup.systems
+    other = first if (result.leader == second) == (by_items < 0) else second
+    towards = f" for {visible(other)}" if by_items else ""
+    return f"; {abs(by_items):.2f}{towards} if each family counts as often as it has items"
 
 
 def _bounds_of_second(result: Comparison) -> str:
@@ -308,7 +321,8 @@ def _scores(result: Comparison, scores: ScoreFigures) -> tuple[str, str]:
 
 def _earlier(result: Comparison) -> str:
     """How many comparisons came before, and what the risks add up to; empty for the first."""
-    if result.comparison == 1 or result.wrong_expected is None:
+    others = result.comparison - 1 - len(result.asked_before.risks)
+    if others < 1 or result.wrong_expected is None:
         return ""
     before = count(result.comparison - 1, "comparison")
     if result.searched:
@@ -404,6 +418,25 @@ def _groups(result: Comparison) -> tuple[PageTable, ...]:
     if result.options.by_group is None:
         return group_table(result.groups, f"By group, for {second}: counts, without a claim")
     return group_table(result.groups, f"By group, for {second}") if result.verdicts else ()
+
+
+def _criteria(result: Comparison) -> tuple[PageTable, ...]:
+    second, claimed = visible(result.setup.systems[1]), result.options.by_criterion
+    heading = f"By criterion, for {second}{'' if claimed else ': counts, without a claim'}"
+    return group_table(result.criteria, heading, "criterion") if result.verdicts or not claimed else ()
+
+
+def _criteria_mean(result: Comparison) -> str:
+    """What the risk of the criteria means."""
+    if not result.verdicts or not result.options.by_criterion:
+        return ""
+    chance, more = result.setup.risk_threshold, count(result.counts.further, "further judgment")
+    return (
+        "By a criterion that is open, neither system is shown to be better. The chance that the wrong system is named by "
+        f"any criterion is {at_most(chance)}. That is a second family of statements beside the decision: that either "
+        f"errs has a chance of {at_most(min(1.0, 2 * chance))}. {more} went to open criteria; the winner, votes and gap "
+        "above are without them. All intervals hold at once, at the risk of the criteria."
+    )
 
 
 def _groups_mean(result: Comparison) -> str:

@@ -4,18 +4,20 @@
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, chain
 from typing import Any, cast
 
 from judgeloop.catalogue import rules_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.protocols import Further
 from judgeloop.core.records import UNLIMITED, Draws, Order, Population
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import parse_map
-from judgeloop.formats.join import join
+from judgeloop.formats.join import Joined, Scores, join
 from judgeloop.formats.recorded import read_recorded, scorers_of
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
@@ -24,23 +26,25 @@ from judgeloop.ledger.opening import runs_of
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft
+from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.methods.stopping.bets import Bets
+from judgeloop.methods.stopping.by_criterion import ByCriterion
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
-from judgeloop.questions.compare.settings import QUESTION, CompareSettings
+from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import data_notes, setup_of
+from judgeloop.runs.begin import asked_before, data_notes, known_verdicts, neighbours_alike, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
-from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
+from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
 from judgeloop.settings.setting import Role, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
@@ -87,6 +91,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if config.recorded:
             _check_without_effect(config)
         check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
+        config.check_vectors()
         if config.gap_asked is not None:
             _check_gap(config, *config.gap_asked)
         proved = [row.name for row in rules_of(QUESTION) if row.guaranteed and not row.recorded]
@@ -96,11 +101,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             proves=config.proves,
             instead=f"the rules {alternatives(proved)} with `selector=random`",
         )
-        if config.by_group is not None and config.selector_row.draws is not Draws.EVEN:
-            raise InputError(
-                f"`by_group={config.by_group}` needs uniform random draws, and `selector={config.selector}` makes "
-                "others; use `selector=random`"
-            )
+        _check_further(config)
 
     def inputs(self, config: CompareSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read; of two finished runs, the scores, and the judge that compares them."""
@@ -115,35 +116,46 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         joined = join(runs, allow_partial=config.allow_partial)
         check_winner(config, joined.pool)
         scorers = " and ".join(dict.fromkeys(run.scorer for run in runs))
-        judge = RecordedJudge(scorers, joined.scores, tie_margin=config.tie_margin)
+        judge = RecordedJudge(scorers, _by_family(joined), tie_margin=config.tie_margin or 0.0)
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
     def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
-        """The stakes of the bets, with others of which the same verdicts may end elsewhere; the groups, if tested."""
+        """The stakes of the bets, as others may end a run elsewhere; groups that are tested, and recorded vectors."""
         stakes = {"stakes": VERSION} if config.rule_row.guaranteed and not config.recorded else {}
-        return stakes | ({} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]})
+        groups = {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
+        return stakes | groups | config.vectors_digest
 
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
         _check_inputs(config, inputs)
+        members = families_drawn(config, inputs, config.selector_row, config.family_members)
+        items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
         draft = Draft(
-            items=len(inputs.pool),
-            limit=min(config.max_judgments, len(inputs.pool)),
+            items=items,
+            limit=_draws_within(config.max_judgments, members) if several else min(config.max_judgments, items),
             risk=config.risk,
             start=config.min_judgments,
             population=inputs.population,
             settings=config,
             pool=inputs.pool,
+            members=members,
         )
         rule: Rule = config.rule_row.make(draft)
-        groups = [item.group for item in inputs.pool.items]
+        if several and not rule.takes_means:
+            raise InputError(
+                f"`family_members={config.family_members}` takes a rule that bets on a mean, and `{rule.name}` counts "
+                "wins; use `rule=bets`, or leave `family_members` out"
+            )
+        family_of = {place: at for at, family in enumerate(members) for place in family} if several else {}
+        places = list(chain(*members)) or range(len(inputs.pool))
         return Parts(
             config.selector_row.make(draft),
-            Preferences(sampled=draft.sampled),
+            Preferences(sampled=draft.sampled, family_of=family_of),
             rule,
             None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
-            None if config.by_group is None else ByGroup(groups, config.risk, sampled=draft.sampled),
+            _further(config, inputs, places, sampled=draft.sampled),
+            members,
         )
 
     def notice(self, run: Prepared[CompareSettings]) -> str | None:
@@ -153,32 +165,35 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         runs = runs_of(run.config.ledger)
         if any(one.id == run.run_id and one.note.exit_code is not None for one in runs):
             return None
-        items, rule = len(run.pool), _rule(run.parts)
+        items, rule = len(run.places), _rule(run.parts)
         ties = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
         return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
         run, outcome, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
-        config, pool = run.config, run.pool
+        config, pool, places = run.config, run.pool, run.places
         tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
         # Only a question that asks about ties, or goes on to all items, takes them from earlier runs.
-        told = config.not_worse is not None or config.by_group is not None
+        told = config.not_worse is not None or groups is not None
         earlier = ties_of(runs_before(ran.runs, run.run_id, run.asked)) if told else (0, 0)
-        asked = min(len(pool), config.max_judgments) if over else outcome.asked
-        judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=asked, ties=share_of_ties(earlier))
+        asked = min(len(places), config.max_judgments) if over else outcome.asked
+        drawn = -(-asked // run.each)
+        judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=drawn, ties=share_of_ties(earlier))
+        most = min(len(places), config.max_judgments) - asked
+        judgments = Range(*(min(most, run.each * draws) for draws in judgments))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*outcome.labels, *outcome.further]
-        if isinstance(groups, ByGroup):
+        if isinstance(groups, ByGroup | ByCriterion):
             groups.follow(labels)
-            judgments = judgments._replace(worst=groups.left if over else len(pool) - outcome.asked)
+            judgments = judgments._replace(worst=groups.left if over else len(places) - outcome.asked)
         done = {label.choice.position for label in labels}
         return Left(
             judgments,
             assumed,
-            [pool.query(position) for position in range(len(pool)) if position not in done],
+            [pool.query(position) for position in places if position not in done],
             len(done),
-            equal=with_an_equal_system(rule, ties, len(pool)),
+            equal=with_an_equal_system(rule, ties, len(places)),
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
 
@@ -187,28 +202,30 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, outcome = run.config, finished.ending
         more = items = None
-        tally, unasked = outcome.estimate.tally, len(run.pool) - len(outcome.labels)
+        tally, unasked = outcome.estimate.tally, len(run.places) - len(outcome.labels)
         ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
         if outcome.winner is None and run.booked and not ended:
             more = more_to_decide(rule, tally, unasked, sampled=run.sampled)
             items = rule.items_to_decide(tally) if run.sampled else None
         elif rule.stronger is not None:
             more = more_to_decide(rule.stronger, tally, unasked, sampled=run.sampled)
-        if isinstance(groups, ByGroup):
+        more = more and min(unasked, more * run.each) if run.each > 1 else more
+        if isinstance(groups, ByGroup | ByCriterion):
             groups.follow([*outcome.labels, *outcome.further])
-        data, judge = data_notes(run), run.judges[0]
+        data, judge = data_notes(run, finished.pool, neighbours_alike(run, outcome)), run.judges[0]
         scores = None
         if isinstance(judge, RecordedJudge):  # nobody reads the outputs beside recorded scores, which may be missing
-            data = replace(data, empty={}, repeated={})
-            scores = [[judge.scores[item.id, name] for item in run.pool.items] for name in run.pool.systems]
+            data = replace(data, empty={}, repeated={}, ended={}, thoughts={}, unanswered={})
+            judged = [run.pool.items[place] for place in run.places]
+            scores = [[judge.scores[item.id, name] for item in judged] for name in run.pool.systems]
         before = _before(ran)
-        represent = config.represent if config.selector_row.vectors else None
+        represent = config.represented if config.selector_row.vectors else None
         course = None
         if tally.judged and not (tally.picked or tally.propensities):
             course = rule.bounds_by_draw(
                 tally, math.inf if run.sampled else tally.items, min(config.max_judgments, tally.items)
             )
-        return result_of(
+        result = result_of(
             finished,
             setup_of(run, rule, config.selector, represent=represent),
             CompareOptions(
@@ -216,28 +233,36 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
                 min_gap=config.min_gap,
                 not_worse=config.not_worse,
                 by_group=config.by_group,
-                max_flips=config.max_flips,
+                by_criterion=config.by_criterion,
+                max_flips=_most_flips(run),
                 give_up=config.give_up,
                 max_judgments=config.max_judgments if run.booked else None,
             ),
             data,
             items=run.pool.items,
+            pool=run.pool,
             more_judgments=more,
             more_items=items,
             before=[one.note for one in before],
             searched=searched((one.note for one in before), [run.asked_about(place) for place in (0, 1)]),
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
+            by_criterion=groups.findings() if isinstance(groups, ByCriterion) else None,
             scores=scores,
             bounds_by_draw=course,
+            weights=run.weights if ran.parts.members else None,
         )
+        return replace(result, asked_before=asked_before(run, ran.runs))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
-        """Note the last decision on the same outputs with another seed, if it was another one."""
-        # Verdicts are remembered, so another seed draws another sample of known ones: its risk is as stated, but it is
-        # no new evidence. It is warned of, and not prevented.
-        same = [one for one in _before(ran) if one.note.question == ran.run.question]
-        found = await self.ended_otherwise(ran, result, same, lambda one: (one.named, one.claim))
-        return replace(result, redrawn=found[0] if found else "")
+        """Note what all verdicts of the ledger on these outputs say, if that is not what the answer does."""
+        named = result.named or (ran.run.pool.systems[1] if result.stop_reason is StopKind.NOT_WORSE else None)
+        if named is None or len(ran.runs) < 2 or not ran.run.booked or ran.run.pool.live:  # noqa: PLR2004 - itself
+            return result
+        known = await known_verdicts(ran.run, ran.finished)
+        for_it, against = known if named == ran.run.pool.systems[0] else known[::-1]
+        if against <= for_it or sum(known) <= sum(result.wins.values()):
+            return result
+        return replace(result, asked_before=replace(result.asked_before, known=known))
 
     def page(self, result: Comparison) -> Page:
         """A result in sentences and tables."""
@@ -248,8 +273,28 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return page.so_far(tally, systems, longest)
 
 
+def _further(config: CompareSettings, inputs: Inputs, places: Sequence[int], *, sampled: bool) -> Further | None:
+    """What goes on after the decision: tests of groups, or of criteria, of the items at these places."""
+    if config.by_criterion:
+        return ByCriterion(inputs.criteria, places, config.risk, sampled=sampled)
+    groups = {place: inputs.pool.items[place].group for place in places}
+    return None if config.by_group is None else ByGroup(groups, config.risk, sampled=sampled)
+
+
+def _draws_within(judgments: int, members: Members) -> int:
+    """The most families that so many judgments can be about."""
+    sizes = sorted(map(len, members))
+    return max(1, sum(taken <= judgments for taken in accumulate(sizes)))
+
+
 def _rule(parts: Parts[Tally]) -> Rule:
     return cast("Rule", parts.rule)  # as the rules of comparisons are
+
+
+def _most_flips(run: Prepared[CompareSettings]) -> float | None:
+    """The share of verdicts that may change with the order; None if any may, or if each pair is shown in one."""
+    given, order = run.config.max_flips, Order.RANDOM if run.by_hand else run.config.order
+    return run.config.most_flips if given is not None or order is Order.BOTH else None
 
 
 def _before(ran: Ran[CompareSettings, Tally]) -> list[RecordedRun]:
@@ -269,6 +314,16 @@ def _finished(config: CompareSettings) -> list[Source]:
     if live:
         raise InputError(f"`judge={RECORDED}`: {live[0]} answers live, and has no recorded scores")
     return [one for one in config.output_files if not isinstance(one, str)]
+
+
+def _by_family(joined: Joined) -> Scores:
+    """The recorded scores, each as the mean of its family, whichever member stands for it."""
+    scores, items = dict(joined.scores), joined.pool.items
+    for family in joined.pool.families:
+        for system in joined.pool.systems if len(family) > 1 else ():
+            mean = math.fsum(joined.scores[items[at].id, system] for at in family) / len(family)
+            scores |= {(items[at].id, system): mean for at in family}
+    return scores
 
 
 def _scores_in(config: CompareSettings) -> str:
@@ -304,6 +359,28 @@ def _check_gap(config: CompareSettings, name: str, gap: float) -> None:
             raise InputError(f"`{other}={value}` does not go with {asked}: {why}; leave one of them out")
 
 
+def _check_further(config: CompareSettings) -> None:
+    """Refuse tests of groups, of criteria and of families that do not go with one another, or with these draws."""
+    for name in ("by_group", "by_criterion", "give_up") if config.family_members > 1 else ():
+        if getattr(config, name):
+            raise InputError(
+                f"`{name}={getattr(config, name)}` counts wins, and `family_members={config.family_members}` means "
+                "of families; leave one of them out"
+            )
+    if config.by_group is not None and config.selector_row.draws is not Draws.EVEN:
+        raise InputError(
+            f"`by_group={config.by_group}` needs uniform random draws, and `selector={config.selector}` makes "
+            "others; use `selector=random`"
+        )
+    if config.by_criterion and config.by_group is not None:
+        raise InputError(f"`by_criterion` does not go with `by_group={config.by_group}`: leave one of them out")
+    if config.by_criterion and config.selector_row.draws is not Draws.EVEN:
+        raise InputError(
+            f"`by_criterion` needs uniform random draws, and `selector={config.selector}` makes others; use "
+            "`selector=random`"
+        )
+
+
 def _check_inputs(config: CompareSettings, inputs: Inputs) -> None:
     """Refuse what the orders, the judges, the systems or the groups of these items do not allow."""
     if config.proves and config.about == Population.THESE_ITEMS and inputs.population is not None:
@@ -314,11 +391,13 @@ def _check_inputs(config: CompareSettings, inputs: Inputs) -> None:
     if inputs.systems and config.selector_row.needs_outputs:
         raise looks_at_all(f"selector={config.selector}", inputs.pool.systems[inputs.pool.live[0]])
     one_order = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
-    if config.max_flips is not None and one_order and any(judge.order_matters for judge in inputs.judges):
+    if config.max_flips not in {None, ANY_SHARE} and one_order and any(judge.order_matters for judge in inputs.judges):
         raise InputError(
             f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
             "use `order=both` with a judge that is no person"
         )
+    if config.by_criterion and not inputs.criteria:
+        raise InputError("`by_criterion` needs a rubric of several criteria; give `rubric=FILE.toml`")
     groups = {item.group for item in inputs.pool.items}
     if config.by_group is not None and len(groups) < 2:  # noqa: PLR2004 - one group is the whole set
         raise InputError(

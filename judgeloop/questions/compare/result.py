@@ -18,6 +18,7 @@ from judgeloop.core.outcomes import (
     ANSWERS,
     BREAKS,
     Condition,
+    Ending,
     Finished,
     Outcome,
     StopKind,
@@ -25,17 +26,18 @@ from judgeloop.core.outcomes import (
     Tally,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, Groups, Item
+from judgeloop.core.records import IDENTICAL, Groups, Item, Pool, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
+from judgeloop.methods.stats.drift import Halves, drift
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points, with_seen
 from judgeloop.report.facts import GROUP, ended, of_the_run
-from judgeloop.report.groups import GroupRow, counted, group_rows
+from judgeloop.report.groups import GroupRow, counted, criterion_rows, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.pictures import Curve, Role
@@ -56,7 +58,8 @@ class CompareOptions(Part):
     - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
-    - `max_flips`: the share of verdicts that may change with the order; null without one
+    - `by_criterion`: true if each criterion of the rubric is tested by itself
+    - `max_flips`: the share of verdicts that may change with the order; null where any may, or pairs are shown in one
     - `give_up`: the probability of a decision below which the run stops undecided
     - `max_judgments`: the setting, of which `limit` is the part that the items allow; null with recorded scores
     """
@@ -65,6 +68,7 @@ class CompareOptions(Part):
     min_gap: float | None = None
     not_worse: float | None = None
     by_group: str | None = None
+    by_criterion: bool = False
     max_flips: float | None = None
     give_up: float | None = None
     max_judgments: int | None = None
@@ -102,6 +106,8 @@ class Comparison(RunResult):
     - `wins`: number of items that each system won
     - `ties`: number of items without a preference
     - `gap`: the leader's share of wins minus the other system's, among the judged items
+    - `gap_by_items`: the same if each family counts as often as it has items; null where items are drawn. Without a
+      leader: first system minus second
     - `gap_biased`: true if the items were picked, so that they do not represent the others
     - `gap_weighted`: true if the draws preferred some items. Then `gap` is an estimate for all
       items, negative if it contradicts the leader (without a leader: first system minus second).
@@ -111,13 +117,16 @@ class Comparison(RunResult):
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
     - `groups`: the items of each group, and its verdicts from the side of the second system. Empty if
       no item has a group. `claim` is null unless `by_group` asks for it, like all that follows it
+    - `criteria`: the criteria of the rubric as `groups`, each of the items that were judged by it; empty without any.
+      `claim` is null unless `by_criterion` asks for it
     - `comparison`: which comparison with the baseline on these items by these judges this is, as far as
       the ledger knows: 1 for the first. Another candidate, question or seed is another one; other ids are not
     - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
     - `searched`: among how many systems, these two with them, a search on these items came before; 0 for none
+    - `drift`: the halves of the first so many draws, and the gap of the first system in each, where they differ by more
+      than chance; null where they do not
     - `groups_cut`: why the tests of groups were cut off, as a name; null if they were not
     - `groups_cut_sentence`: the same in words; empty if they were not
-    - `redrawn`: another decision of a run on the same outputs with another seed, and its id; empty without one
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -139,12 +148,14 @@ class Comparison(RunResult):
     more_items_likely: int | None = None
     recorded: ScoreFigures | None = None
     groups: tuple[GroupRow, ...] = ()
+    criteria: tuple[GroupRow, ...] = ()
     comparison: int = 1
     risk_before: float = 0.0
     searched: int = 0
-    redrawn: str = ""
+    drift: Halves | None = None
     groups_cut: StopKind | None = None
     groups_cut_sentence: Sentence = ""
+    gap_by_items: float | None = None
 
     @property
     def claim(self) -> Claim | None:
@@ -174,6 +185,14 @@ class Comparison(RunResult):
         required = self.setup.required_winner
         other = first if required == second else second
         return f"{required} is better than {other}" if required else f"{first} or {second}"
+
+    @property
+    def wrong_answer(self) -> str:
+        """What an answer does where it is wrong; a pass and a fail have a sum of their own, which are equal."""
+        if self.options.not_worse is not None:
+            return "a wrong pass, and that of a wrong fail,"
+        beyond = "" if self.options.min_gap is None else f" by {points(self.options.min_gap)} or more"
+        return f"naming the one that is behind{beyond}"
 
     @property
     def better(self) -> bool:
@@ -275,13 +294,13 @@ class Comparison(RunResult):
     def used_up(self) -> bool:
         """Whether a system is ahead on all items for certain, and that is not the question."""
         lead = abs(int.__sub__(*self.wins.values()))
-        asked = self.setup.sampled and self.asked == self.items and not self.setup.one_order
+        asked = self.setup.sampled and self.asked == self.drawable and not self.setup.one_order
         return asked and lead > self.counts.abstentions
 
     @property
     def limit(self) -> int:
         """The most judgments that the run could make: `max_judgments`, or all items if these are fewer."""
-        return min(self.items, self.options.max_judgments or self.items)
+        return min(self.drawable, self.options.max_judgments or self.drawable)
 
     @property
     def calls_of_one_order(self) -> float | None:
@@ -391,9 +410,15 @@ class Comparison(RunResult):
         return label.winner == self.setup.systems[0]
 
     def doubts(self) -> tuple[Note, ...]:
-        """Warnings: of a search that chose the two, of another draw that ended otherwise, of ties alone."""
+        """Warnings: of a search that chose the two, of what the ledger holds beyond, of drift, of ties alone."""
         found = [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
-        found += [note(NoteCode.REDRAWN, said=self.redrawn, judged=self.judged)] if self.redrawn else []
+        if known := self.asked_before.known:
+            other = self.setup.systems[self.asked_before.known[1] > self.asked_before.known[0]]
+            found.append(note(NoteCode.KNOWN_OTHERWISE, known=sum(known), against=max(known), other=other))
+        if self.drift is not None:
+            draws, first, second, chance = self.drift
+            halves = {"half": draws // 2, "first": first, "second": second, "chance": chance}
+            found.append(note(NoteCode.DRIFT, system=self.setup.systems[0], **halves))
         if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
@@ -410,17 +435,17 @@ class Comparison(RunResult):
         more = self.more_judgments
         if self.recorded is not None:
             return ()
-        used_up = self.setup.sampled and self.asked == self.items
+        used_up = self.setup.sampled and self.asked == self.drawable
         ended = used_up or self.stop_reason is StopKind.JUDGMENT_LIMIT
         if self.options.gap_asked is not None and self.judged and ended:
             return self._another_run()
-        if self.asked == self.items:
+        if self.asked == self.drawable:
             return self._more_items() if self.setup.sampled else (note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
-            return (note(code, items=self.items),)
+            return (note(code, items=self.drawable),)
         early = self.judged < FEWEST_KNOWN
         code = NoteCode.MORE_JUDGMENTS_EARLY if early else NoteCode.MORE_JUDGMENTS
         about = note(code, judgments=more, usd=self.more_usd)
@@ -445,18 +470,19 @@ class Comparison(RunResult):
     def _more_items(self) -> tuple[Note, ...]:
         """How many further items would decide about items like these."""
         even, likely = self.more_items, self.more_items_likely
+        others = (note(NoteCode.OTHER_FAMILIES),) if self.data.families else ()
         if even is not None and likely is not None:
-            return (note(NoteCode.MORE_ITEMS, even=even, likely=likely),)
+            return (note(NoteCode.MORE_ITEMS, even=even, likely=likely), *others)
         if even is not None:
-            return (note(NoteCode.MANY_MORE_ITEMS, even=even),)
+            return (note(NoteCode.MANY_MORE_ITEMS, even=even), *others)
         if self.more_judgments is None:
             return (note(NoteCode.NO_MORE_ITEMS),)
         wanted = note(NoteCode.ITEMS_WANTED, items=self.more_judgments)
-        return (wanted, note(NoteCode.SECOND_TEST))
+        return (wanted, note(NoteCode.SECOND_TEST), *others)
 
     def _another_run(self) -> tuple[Note, ...]:
         """Which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
-        used_up = self.judged + self.counts.abstentions == self.items
+        used_up = self.asked == self.drawable
         again = note(NoteCode.MORE_ITEMS_ANEW if used_up else NoteCode.ANOTHER_RUN)
         gap = self.options.gap_asked
         assert gap is not None, "the question is about one"
@@ -477,20 +503,24 @@ def result_of(
     data: DataNotes,
     *,
     items: Sequence[Item],
+    pool: Pool | None = None,
     more_judgments: int | None,
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     bounds_by_draw: NDArray[np.float64] | None = None,
+    weights: Mapping[int, float] | None = None,
     before: Sequence[RunNote] = (),
     searched: int = 0,
     findings: Mapping[str | None, GroupFinding] | None = None,
+    by_criterion: Mapping[str, GroupFinding] | None = None,
 ) -> Comparison:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     `bounds_by_draw` are the lower bounds of the gap, seen from each system, after each draw; None where items were
-    picked. `findings` are what is shown of each group; None if no group is tested. `before` is what earlier
-    comparisons with the baseline noted, and `searched` is as in the result.
+    picked. `findings` are what is shown of each group, None if no group is tested; `by_criterion` are the same of
+    criteria. `weights` say for how many items of its family each position stands, None where items are drawn.
+    `before` is what earlier comparisons with the baseline noted, and `searched` is as in the result.
     """
     outcome, systems = finished.ending, setup.systems
     tally = outcome.estimate.tally
@@ -506,7 +536,7 @@ def result_of(
         setup=setup,
         options=options,
         data=data,
-        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
+        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips, pool=pool, one_order=setup.one_order),
         spend=finished.spend,
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
@@ -524,14 +554,37 @@ def result_of(
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
+        criteria=criterion_rows(labels, by_criterion),
         comparison=len(before) + 1,
         risk_before=math.fsum(one.risk for one in before),
         searched=searched,
         groups_cut=outcome.cut.kind if outcome.cut else None,
         groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
+        drift=_drift(tally, options),
         recorded=None if scores is None else _figures(tally, setup, scores),
+        gap_by_items=None if weights is None else _by_items(outcome, weights),
         course=_course(tally, bounds_by_draw),
     )
+
+
+def _by_items(outcome: Ending[Tally], weights: Mapping[int, float]) -> float | None:
+    """The gap if each family counts as often as it has items, for the leader; None without a verdict."""
+    judged = [
+        (weights[label.choice.position], label.answer.preference)
+        for label in outcome.labels
+        if isinstance(label.answer, Verdict) and label.choice.key in outcome.deciding
+    ]
+    items = sum(weight for weight, _ in judged)
+    gap = sum(weight * preference for weight, preference in judged) / items if items else None
+    return gap and (-gap if outcome.estimate.tally.leader == 1 else gap)
+
+
+def _drift(tally: Tally, options: CompareOptions) -> Halves | None:
+    """Where the verdicts changed on the way, if they were drawn in random order."""
+    if tally.picked or tally.propensities or options.max_judgments is None or tally.total is not None:
+        return None
+    verdicts = [one for one in tally.preferences if not isinstance(one, tuple)]
+    return drift(verdicts, min(tally.items, options.max_judgments))
 
 
 def _risk(finished: Finished[Tally], setup: Setup, *, whole: bool) -> float | None:

@@ -27,12 +27,19 @@ from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.papers.settings import DiffUseSettings
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Gate, Parse, declared, described, one_of
+from judgeloop.settings.setting import Form, Gate, Parse, Role, Setting, anybody, declared, described, one_of
+from judgeloop.settings.values import share_or_none
 from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
 ASKED = "min_gap", "not_worse"  # the settings that ask about a gap
 SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
+USUAL_FLIPS = 0.5  # of the verdicts of a gate; a judge with more contradicts itself more often than not
+ANY_SHARE = 1.0  # of verdicts may change with the order
+SHARE_OR_NONE: Form = {
+    "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "none"}],
+    "description": "a share from 0 to 1, or none",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +70,14 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         "Above 0 and below 1.",
         fields.STOPPING,
     ).field(None)
+    family_members: Annotated[int, Ge(1)] = Setting(
+        "Members of each family that are judged, where families are drawn; the mean of their verdicts counts. Takes the "
+        "rule bets.",
+        fields.SELECTION,
+        Role.CONTENT,
+        anybody,
+        file_only=True,
+    ).field(1)
     min_gap: fields.MinGap = None
     not_worse: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
         "Ask whether the second system is not worse than the first by this gap (share won less "
@@ -82,9 +97,14 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         fields.STOPPING,
         gate=Gate.CONDITION,
     ).field(None)
-    max_flips: Annotated[float | None, Ge(0), Le(1)] = fields.report_setting(
-        "Exit with code 4 if it is shown, at the risk, that a larger share of the verdicts changes with "
-        "the order (0 to 1).",
+    by_criterion: bool = fields.run_setting(
+        "For each criterion of the rubric (a file of criteria): which system is better by it. Further judgments, "
+        "beyond `max_judgments`, go to open criteria.",
+        fields.STOPPING,
+    ).field(False)
+    max_flips: Annotated[float | None, Parse(share_or_none, SHARE_OR_NONE), Ge(0), Le(1)] = fields.report_setting(
+        "Exit with code 4 if it is shown, at 0.05, that a larger share of the verdicts changes with the order: 0 to 1, "
+        "or none. Default: 0.5 for a comparison that has to be won or passed.",
         fields.STOPPING,
         file_only=True,
         gate=Gate.CONDITION,
@@ -114,8 +134,19 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     @property
     def gated(self) -> bool:
         """Whether the exit code says whether a condition holds."""
+        return self._required or self.max_flips not in {None, ANY_SHARE}
+
+    @property
+    def _required(self) -> bool:
+        """Whether the answer has to be one of those that the caller wants."""
         required = self.require_winner is not None or self.by_group == Groups.REQUIRE
-        return required or self.not_worse is not None or self.max_flips is not None
+        return required or self.not_worse is not None
+
+    @property
+    def most_flips(self) -> float | None:
+        """The share of verdicts that may change with the order; None if any may."""
+        given = USUAL_FLIPS if self.max_flips is None and self._required else self.max_flips
+        return None if given == ANY_SHARE else given
 
     @property
     def recorded(self) -> bool:

@@ -29,7 +29,7 @@ def so_far(tally: Ratings, systems: tuple[str, ...], most: int) -> str:
 
 def facts(result: Estimation) -> list[Fact]:
     """All facts, the score first."""
-    items, judged = count(result.items, "item"), result.judged
+    items, judged = said.of_items(result), result.judged
     exact = judged == result.items and not result.setup.sampled
     of = f"all {items}, so the score is exact" if exact else f"{judged:,} of {items}"
     at_least, at_most = (f"{one:.3f}" for one in result.interval) if result.interval else ("", "")
@@ -51,6 +51,7 @@ def facts(result: Estimation) -> list[Fact]:
         ),
         Fact("means", Section.RISK, "means", "" if result.interval is None else _means(result)),
         Fact("proxy", Section.EVIDENCE, "proxy", _proxy(result)),
+        Fact("criteria", Section.EVIDENCE, "criteria", _criteria(result)),
         Fact("selector", Section.EVIDENCE, "selector", _selector(result)),
     ]
     return [*told(*own), *said.shared(result)]
@@ -74,13 +75,14 @@ def _answer(result: Estimation) -> str:
         return _score_known(result)
     if wanted is not None and result.reach is not None and not result.answer.broke_off:
         return f"{_score_known(result)}; not yet within {wanted:g} of the score, as asked: {said.ended(result)}"
-    where = said.on_items(result.about, result.items)
+    where = said.on_items(result.about, result.items, families=result.data.families)
     return f"No estimate yet of {visible(result.setup.systems[0])} {where}: {said.ended(result)}"
 
 
 def _score_known(result: Estimation) -> str:
     """The score, what it is about, and how exact it is."""
-    name, where = visible(result.setup.systems[0]), said.on_items(result.about, result.items)
+    where = said.on_items(result.about, result.items, families=result.data.families)
+    name = visible(result.setup.systems[0])
     if result.mean is None:
         return f"nothing is known of {name} {where}"
     if result.whole:
@@ -135,6 +137,12 @@ def _means(result: Estimation) -> str:
     looks = "however often you look" if INTERVALS[result.options.interval_kind] else "if you look once"
     means = f"About {often:g} % of such intervals contain the mean score of {every}, {looks}: measured, not proved."
     return f"{means} {said.about_the_judge(result)}"
+
+
+def _criteria(result: Estimation) -> str:
+    """The mean of the judged items by each criterion; empty without any."""
+    means = ", ".join(f"{visible(name)} {mean:.3f}" for name, mean in result.criteria.items())
+    return means and f"{means}: means of the judged items, without a claim"
 
 
 def _proxy(result: Estimation) -> str:

@@ -22,6 +22,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.rows import INTERVALS, Draft
+from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.controls import NO_CONTROLS
@@ -33,10 +34,10 @@ from judgeloop.questions.estimate.result import EstimateOptions, Estimation, est
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import conducted, data_notes, setup_of
+from judgeloop.runs.begin import conducted, data_notes, neighbours_alike, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, looks_at_all, read_inputs
-from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
+from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
 from judgeloop.settings.setting import alternatives, declared
 
 YES_OR_NO = 2  # steps of a scale
@@ -64,6 +65,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
                 f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
                 "`proxy=confidence`, or a selector that does"
             )
+        config.check_vectors()
         if config.layer != config.usual_layer:
             _check_layer(config)
         settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
@@ -99,11 +101,14 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         return {
             "proxy": config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
             "confidence": None if confidence is None else confidence.tolist(),
+            **config.vectors_digest,
         }
 
     def parts(self, config: EstimateSettings, inputs: Inputs) -> Parts[Ratings]:
         """Selector, mean by its strata, rule; a proxy's scores come later."""
-        items, row, any_look = len(inputs.pool), config.selector_row, INTERVALS[config.interval]
+        row, any_look = config.selector_row, INTERVALS[config.interval]
+        members = families_drawn(config, inputs, row)
+        items = len(members) or len(inputs.pool)
         rule = Precise(
             threshold=config.risk,
             items=items,
@@ -113,9 +118,10 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             guaranteed=any_look and row.draws is Draws.EVEN and config.proxy is None,
             sampled=inputs.sampled,
         )
-        selector = row.make(draft_of(config, inputs.pool, inputs.confidence))
+        selector = row.make(draft_of(config, inputs.pool, inputs.confidence, members))
         proxy = inputs.confidence if config.proxy == BY_CONFIDENCE else None
-        return Parts(selector, MeanScore(strata_of(selector, items), proxy, sampled=inputs.sampled), rule)
+        estimator = MeanScore(strata_of(selector, items), proxy, sampled=inputs.sampled)
+        return Parts(selector, estimator, rule, members=members)
 
     async def ask(
         self,
@@ -146,8 +152,9 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             said = f"the proxy has not rated every item: {stop.sentence}"
             session.tell([], halt=StopReason(stop.kind, said))
             unasked = ((),) * len(run.judges)
-            none = tuple(NO_CONTROLS if queries else None for queries in terms.controls)
-            return run.parts, replace(first, ending=session.ending(), models=unasked, controls=none)
+            none = tuple(NO_CONTROLS if draw else None for draw in terms.controls)
+            asked_none = replace(first, models=unasked, controls=none, answered_by=(), counting=())
+            return run.parts, replace(asked_none, ending=session.ending())
         tally = first.ending.estimate.tally
         scores = np.empty(tally.items)
         scores[tally.positions] = tally.scores
@@ -171,7 +178,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         return Left(
             judgments,
             assumed,
-            [pool.query(one, ONE_SYSTEM) for one in range(len(pool)) if one not in done],
+            [pool.query(one, ONE_SYSTEM) for one in run.places if one not in done],
             len(done),
             too_few(rule, tally, run.most_judgments, assuming),
             first=() if proxy is None or _proxy_scores(ran.parts) is not None else (proxy,),
@@ -180,22 +187,24 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
     def result_of(self, ran: Ran[EstimateSettings, Ratings]) -> Estimation:
         """The mean with its interval, and how many further judgments would make it narrow enough."""
         run, parts, ending = ran.run, ran.parts, ran.finished.ending
-        config, items = run.config, len(run.pool)
+        config, items = run.config, len(run.places)
         proxy, scores = run.inputs.proxy, _proxy_scores(parts)
-        represent = config.represent if config.selector_row.vectors else None
+        searched: int | None = getattr(parts.selector, "layer", None)
+        layer = config.layer if searched is None else f"{config.layer} ({searched})"
+        represent = config.represented if config.selector_row.vectors else None
         more = more_to_know(_rule(parts), ending.estimate.tally) if ending.winner is None else None
         return estimated_of(
             ran.finished,
             setup_of(run, parts.rule, config.selector, represent=represent),
             EstimateOptions(
-                layer=config.layer if config.hidden else None,
+                layer=layer if config.hidden else None,
                 strata=len(strata_of(parts.selector, items).sizes),
                 half_width=config.half_width,
                 interval_kind=config.interval,
                 proxy=proxy.identity.name if proxy else str(config.proxy or "") or None,
                 required_score=config.require_score,
             ),
-            data_notes(run),
+            data_notes(run, ran.finished.pool, neighbours_alike(run, ending)),
             items=run.pool.items,
             proxy_mean=None if scores is None else float(scores.mean()),
             more_judgments=more,
@@ -211,11 +220,12 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         return page.so_far(tally, systems, longest)
 
 
-def draft_of(config: EstimateSettings, pool: Pool, confidence: Floats | None) -> Draft:
+def draft_of(config: EstimateSettings, pool: Pool, confidence: Floats | None, members: Members = ()) -> Draft:
     """What the selector is made of."""
-    limit = min(config.max_judgments, len(pool))
+    items = len(members) or len(pool)
+    limit = min(config.max_judgments, items)
     return Draft(
-        items=len(pool),
+        items=items,
         limit=limit,
         risk=config.risk,
         start=limit if config.half_width is None else config.min_judgments,
@@ -224,6 +234,7 @@ def draft_of(config: EstimateSettings, pool: Pool, confidence: Floats | None) ->
         seed=(config.seed, limit),
         pool=pool,
         found={} if confidence is None else {"confidence": confidence},
+        members=members,
     )
 
 
@@ -245,7 +256,9 @@ def _check_layer(config: EstimateSettings) -> None:
             f"{alternatives([f'`selector={name}`' for name in takers])}"
         )
     if not config.hidden:
-        raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
+        raise InputError(
+            f"`layer={config.layer}`: only `represent=hidden:MODEL`, or a file of hidden states, has layers"
+        )
 
 
 def _proxy(config: EstimateSettings, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:

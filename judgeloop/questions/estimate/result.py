@@ -5,7 +5,7 @@ Every figure is computed once, here. `page.py` makes facts of them.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from judgeloop.report.result import RunResult
 class EstimateOptions(Part):
     """The settings that only an estimate has.
 
-    - `layer`: the layer of hidden states; null without hidden states
+    - `layer`: the layer of hidden states, and in brackets the number that `auto` found; null without hidden states
     - `strata`: the number of strata in the pool
     - `half_width`: the greatest accepted reach of the interval, null if the run was to go to its
       limit
@@ -54,6 +54,8 @@ class Estimation(RunResult):
     - `cautious`: true if the interval was widened for rare scores that the judged items may not
       contain
     - `proxy_mean`: the mean of the proxy over all items
+    - `criteria`: the plain mean score of the judged items by each criterion of the rubric, without a claim; empty
+      without any
     """
 
     LEFT_OUT = frozenset(
@@ -74,6 +76,7 @@ class Estimation(RunResult):
     sampled_mean: float | None
     cautious: bool
     proxy_mean: float | None
+    criteria: dict[str, float] = field(default_factory=dict)
 
     @property
     def decided(self) -> bool:
@@ -93,10 +96,11 @@ class Estimation(RunResult):
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would do, after an end that did not cut the run short."""
-        more = (self.more_judgments or 0) - (self.items - self.asked)
+        more = (self.more_judgments or 0) - (self.drawable - self.asked)
         if self.setup.sampled and more > 0:
-            return (note(NoteCode.ITEMS_WANTED, items=more),)
-        if self.asked == self.items:
+            others = (note(NoteCode.OTHER_FAMILIES),) if self.data.families else ()
+            return (note(NoteCode.ITEMS_WANTED, items=more), *others)
+        if self.asked == self.drawable:
             return (note(NoteCode.ALL_ASKED),)
         if self.options.half_width is None:
             return (note(NoteCode.TOO_FEW_JUDGED),)
@@ -144,6 +148,10 @@ def estimated_of(
     `items` are in the order of positions. `least` is the minimum number of judgments.
     """
     ending, systems = finished.ending, setup.systems
+    labels = label_rows(ending.labels, systems, items, ending.deciding)
+    by_criterion: dict[str, list[float]] = {}
+    for name, score in (each for row in labels for each in row.criteria.items()):
+        by_criterion.setdefault(name, []).append(score)
     tally = ending.estimate.tally
     certain = ending.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
@@ -159,7 +167,7 @@ def estimated_of(
         data=data,
         counts=counts_of(finished),
         spend=finished.spend,
-        labels=label_rows(ending.labels, systems, items, ending.deciding),
+        labels=labels,
         winner=systems[0] if decided else None,
         leader=None if tally.leader is None else systems[tally.leader],
         risk=None,
@@ -174,6 +182,7 @@ def estimated_of(
         if len(known)
         else False,
         proxy_mean=proxy_mean,
+        criteria={name: math.fsum(scores) / len(scores) for name, scores in by_criterion.items()},
     )
 
 

@@ -80,6 +80,11 @@ class EstimateSettings(AcTracerSettings, RunSettings):
         return (self.outputs,)
 
     @property
+    def is_gate(self) -> bool:
+        """Whether the verdicts of a judge have to be those of one model."""
+        return self.require_score is not None or super().is_gate
+
+    @property
     def proxy_judge(self) -> str | Judge | None:
         """The judge that rates every item; None if the proxy is not a judge."""
         return None if self.proxy == BY_CONFIDENCE else self.proxy

@@ -50,7 +50,7 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 
 def facts(result: Selection) -> list[Fact]:
     """All facts, the decision first."""
-    on = f"on {result.queries:,} of {count(result.items, 'item')}{result.also_judged}"
+    on = f"on {result.queries:,} of {said.of_items(result)}{result.also_judged}"
     epsilon = result.options.epsilon
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
     own = [
@@ -82,6 +82,8 @@ def _decision(result: Selection) -> str:
     chosen_on = beside(result)
     why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
     among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}{why}"
+    if result.level:
+        return f"{some(map(visible, result.level))} share the highest win rate of {among}."
     if result.winner is None:
         return stopped(f"No winner yet among {among}: {said.ended(result)}")
     name = visible(result.winner)
@@ -208,7 +210,7 @@ def pictures(result: Selection) -> tuple[tuple[Picture, ...], ...]:
 
 def on(result: Selection) -> str:
     """Which items the decision is about: those that did not choose the baseline."""
-    return said.on_items(result.about, result.items, beside(result))
+    return said.on_items(result.about, result.items, beside(result), result.data.families)
 
 
 def beside(result: Selection) -> int:

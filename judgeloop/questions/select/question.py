@@ -4,7 +4,6 @@
 verdicts; no answer is imagined.
 """
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,10 +24,10 @@ from judgeloop.questions.select.result import Selection, SelectOptions, selected
 from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.page import Page
 from judgeloop.report.words import count
-from judgeloop.runs.begin import data_notes, setup_of
+from judgeloop.runs.begin import asked_before, data_notes, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, looks_at_all
-from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings
+from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
 
 FEWEST_SYSTEMS = 2
 # Mean calls of searches at a risk of 0.1, by items, systems and gap. A row is a number of systems, a column one of
@@ -106,10 +105,11 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
 
     def parts(self, config: SelectSettings, inputs: Inputs) -> Parts[Standings]:
         """Selector, win rates, rule."""
-        _check_inputs(config, inputs)
-        pool = inputs.pool
+        pool, members = inputs.pool, families_drawn(config, inputs, config.selector_row)
+        items = len(members) or len(pool)
+        _check_inputs(config, inputs, items)
         draft = Draft(
-            items=len(pool),
+            items=items,
             limit=config.max_judgments,
             risk=config.risk,
             systems=len(pool.systems),
@@ -119,10 +119,11 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
             settings=config,
             seed=(config.seed,),
             pool=pool,
+            members=members,
         )
         rule: BestRule = config.rule_row.make(draft)
         estimator = WinRates(draft.systems, draft.baseline, rule.level, draft.sampled, draft.gap)
-        return Parts(config.selector_row.make(draft), estimator, rule)
+        return Parts(config.selector_row.make(draft), estimator, rule, members=members)
 
     def notice(self, run: Prepared[SelectSettings]) -> str | None:
         """That the search may well name no system."""
@@ -133,12 +134,12 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         """The comparisons without a verdict, and how many of them it is likely to take to name the best."""
         run, ending, notice = ran.run, ran.finished.ending, self.notice(ran.run)
         pool, usual, over = run.pool, _usual(run), ending.stop.kind is not StopKind.DRY_RUN
-        every = len(pool) * (len(pool.systems) - 1)
+        every = len(run.places) * (len(pool.systems) - 1)
         found = judgments_to_name(ending.asked, usual, run.limits, every=every, over=over)
         done, against = {label.choice.key for label in ending.labels}, ending.estimate.tally.baseline
         left = [
             pool.query(position, (system, against))
-            for position in range(len(pool))
+            for position in run.places
             for system in range(len(pool.systems))
             if system != against and (position, system, against) not in done
         ]
@@ -157,8 +158,8 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         tally, baseline = ending.estimate.tally, _baseline(config, run.inputs)
         more = None
         if ending.winner is None and not self.notice(run):
-            more = more_to_name(ending.asked, _usual(run), len(pool) * (len(pool.systems) - 1))
-        scouted = scouted_items(len(tally.wins), baseline, len(pool))
+            more = more_to_name(ending.asked, _usual(run), len(run.places) * (len(pool.systems) - 1))
+        scouted = scouted_items(len(tally.wins), baseline, len(run.places))
         result = selected_of(
             ran.finished,
             setup_of(run, parts.rule, config.selector),
@@ -173,27 +174,13 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
                 min_gap=config.min_gap,
                 epsilon=getattr(parts.selector, "epsilons", None),  # of a selector that has some
             ),
-            data_notes(run),
+            data_notes(run, ran.finished.pool),
             items=pool.items,
             more_judgments=more,
         )
         deciding = [label for label in ending.labels if label.choice.key in ending.deciding]
-        return replace(
-            result, course=page.course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(pool))
-        )
-
-    async def with_others(self, ran: Ran[SelectSettings, Standings], result: Selection) -> Selection:
-        """Note the last search of the same outputs that ended otherwise, with another seed or another baseline."""
-        run = ran.run
-        before = itertools.takewhile(lambda one: one.id != run.run_id, ran.runs)
-        same = [one for one in before if one.note.question == run.question]
-        found = await self.ended_otherwise(ran, result, same, lambda one: one.winner)
-        if found is None:
-            return result
-        said, last = found
-        if last.options.baseline == result.options.baseline:
-            return replace(result, redrawn=said)
-        return replace(result, rebased=said)
+        course = page.course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(run.places))
+        return replace(result, course=course, asked_before=asked_before(run, ran.runs))
 
     def page(self, result: Selection) -> Page:
         """A result in sentences and tables."""
@@ -219,14 +206,14 @@ def _usual(run: Prepared[SelectSettings]) -> int | None:
     config, pool = run.config, run.pool
     if _rule(run.parts).level is None or config.selector != SELECTORS[0]:
         return None
-    return usual_calls(len(pool.systems), len(pool), config.min_gap or 0.0, config.risk, sampled=run.sampled)
+    return usual_calls(len(pool.systems), len(run.places), config.min_gap or 0.0, config.risk, sampled=run.sampled)
 
 
 def _names_none(run: Prepared[SelectSettings]) -> str:
     return no_winner(run.most_judgments, len(run.pool.systems), gap=run.config.min_gap or 0.0)
 
 
-def _check_inputs(config: SelectSettings, inputs: Inputs) -> None:
+def _check_inputs(config: SelectSettings, inputs: Inputs, items: int) -> None:
     """Refuse systems that no judge can tell apart, a limit within the first item, and outputs that are to come."""
     pool, against = inputs.pool, config.against(inputs.pool.systems)
     first: dict[tuple[str, ...], str] = {}
@@ -238,7 +225,7 @@ def _check_inputs(config: SelectSettings, inputs: Inputs) -> None:
                 "tell them apart; leave one of them out"
             )
     each = len(pool.systems) - 1
-    chosen_on = scouted_items(len(pool.systems), against, len(pool))
+    chosen_on = scouted_items(len(pool.systems), against, items)
     least = (chosen_on + 1) * each
     if config.max_judgments < least:
         before = f", and the choice of a baseline those of {count(chosen_on, 'item')}" if chosen_on else ""

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from judgeloop.core.jsonable import Part, plain
-from judgeloop.core.outcomes import Ending, Finished, StopKind
+from judgeloop.core.outcomes import Ending, Finished, Outcome, StopKind
 from judgeloop.core.records import TWO_SYSTEMS, Item, Population
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.intervals import chance_of_so_many
+from judgeloop.methods.stopping.best_of_many import FixedBudget
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -84,11 +85,10 @@ class Selection(RunResult):
       share lost, over all items; null without either
     - `near_best`: the systems that may be the best, or level with the one that is named, at the stated risk; null if
       no risk is stated
+    - `level`: the systems that share the highest win rate, if the rule names the highest and several have it
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
       information; null if it went on choosing between them
-    - `redrawn`: another decision of a run on the same outputs with another seed, and its id; empty without one
-    - `rebased`: the same, of a run with another baseline
     """
 
     job: ClassVar[str] = "select"
@@ -98,10 +98,9 @@ class Selection(RunResult):
     standings: tuple[Standing, ...]
     gap: float | None
     near_best: tuple[str, ...] | None
+    level: tuple[str, ...]
     win_rates_biased: bool
     level_since: int | None = None
-    redrawn: str = ""
-    rebased: str = ""
 
     @property
     def many(self) -> bool:
@@ -111,7 +110,13 @@ class Selection(RunResult):
     @property
     def queries_in_all(self) -> int:
         """Number of queries that would judge everything: each other system on each item."""
-        return self.items * (len(self.setup.systems) - 1)
+        return self.drawable * (len(self.setup.systems) - 1)
+
+    def stands(self) -> Outcome:
+        """How the answer stands to what was asked: that several systems are level is an answer, too."""
+        if self.level and not self.lost_to_failures:
+            return Outcome.DECIDED
+        return RunResult.stands(self)
 
     @property
     def also_judged(self) -> str:
@@ -138,10 +143,8 @@ class Selection(RunResult):
         return frame_of(columns, library)
 
     def doubts(self) -> tuple[Note, ...]:
-        """Warnings of a search with another draw or baseline that ended otherwise, and of a thin lead."""
-        found = {NoteCode.REDRAWN: self.redrawn, NoteCode.REBASED: self.rebased}
-        others = [note(code, said=said, judged=self.judged) for code, said in found.items() if said]
-        return (*others, *self._thin())
+        """A warning of a thin lead."""
+        return tuple(self._thin())
 
     def _thin(self) -> list[Note]:
         """A warning if the lead over a rival decides about these items, and may be chance on others.
@@ -207,6 +210,8 @@ def selected_of(
     stated = interval is not None or certain
     bounded = certain or (tally.levels is not None and tally.queries > 0)
     gap = interval[1] if interval is not None else 0.0 if certain else None
+    named = setup.rule == FixedBudget.name and ending.stop.kind in FixedBudget.decides_at and tally.judged
+    level = [systems[number] for number in tally.best] if named and ending.winner is None else []
     return Selection(
         setup=setup,
         options=options,
@@ -224,6 +229,7 @@ def selected_of(
         standings=rows,
         gap=gap,
         near_best=tuple(row.system for row in rows if row.near_best) if bounded else None,
+        level=tuple(level),
         win_rates_biased=not tally.drawn and tally.queries < tally.items,
         level_since=None if ending.belief is None else ending.belief.level_since,
     )

@@ -69,7 +69,7 @@ def test_calls_ahead_change_neither_the_winner_nor_the_evidence(selector, seed, 
     how = {"selector": selector, "gap": gap, "seed": seed, "baseline": seed % systems}
     how["limits"] = Limits(1, limit or 10**6, 1.0)
     plain = replay(session_of(scores, **how), oracle(scores))
-    ahead = replay(session_of(scores, **how, lookahead=3), oracle(scores))
+    ahead = replay(session_of(scores, **how, ahead=3), oracle(scores), places=100)
     assert len({label.choice.key for label in plain.labels}) == plain.asked <= (limit or 10**6)
     if limit is None:
         assert plain.deciding == ahead.deciding

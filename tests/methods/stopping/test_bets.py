@@ -113,10 +113,21 @@ def test_of_these_items_the_last_judgment_decides():
 
 
 def test_a_decision_is_the_likelier_the_larger_the_lead():
-    chances = [WINNER.chance(Tally(1000, (20 + lead, 20), 20), 100) for lead in (0, 4, 8, 14)]
+    chances = [WINNER.chance_at_the_end(Tally(1000, (20 + lead, 20), 20), 100) for lead in (0, 4, 8, 14)]
     assert chances == sorted(chances)
     assert chances[0] < 0.4
     assert chances[-1] > 0.9
+
+
+def test_the_chance_to_stop_soon_grows_with_the_verdicts_and_with_the_lead():
+    def soon(lead, more):
+        return WINNER.chance(tally_of([1, -1] * 10 + [1] * lead + [0] * 10, 1000), more)
+
+    assert soon(2, 1) == 0.0, "one verdict cannot decide"
+    assert soon(2, 5) <= soon(2, 20) <= soon(2, 60)
+    assert soon(0, 20) < soon(5, 20)
+    assert soon(9, 4) > 0.1
+    assert NOT_WORSE.chance(tally_of([0] * 3, 1000), 1) == 0.0
 
 
 def test_the_projection_goes_on_from_the_wealth_that_there_is():

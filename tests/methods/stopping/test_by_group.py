@@ -16,7 +16,7 @@ def labels_of(preferences, start=0):
 
 def made_for(*sizes, sampled=True, risk=0.1):
     groups = [number for number, size in enumerate(sizes) for _ in range(size)]
-    return ByGroup(groups, risk, sampled=sampled)
+    return ByGroup(dict(enumerate(groups)), risk, sampled=sampled)
 
 
 @pytest.mark.parametrize("sampled", [True, False])

@@ -34,7 +34,7 @@ def run(rule, *, limit=1000, scores=SCORES, concurrent=False):
         rng=np.random.default_rng(1),
     )
     if not concurrent:
-        session._could_stop = lambda active: bool(session._pending)
+        session._could_stop = lambda: bool(session._pending)
     return replay(session, lambda choice: Verdict(float(scores[choice.position])))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 
@@ -117,22 +116,6 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
         bare[-1].write_text("\n".join(map(json.dumps, kept)))
     other = commandline.result_of("compare", *bare, "--judge", "metric:token-f1")
     assert (other["searched"], other["systems"]) == (3, ["other0", "other1"]), "whatever ids and names are"
-
-
-def test_a_draw_of_the_same_outputs_that_ends_otherwise_than_the_last_is_warned_of(tmp_path):
-    files = []
-    for name, turn in (("old", 0), ("new", 1)):
-        texts = [f"{'yes' if (n + turn) % 2 else 'no'} {name} {n}" for n in range(ITEMS)]
-        files.append(str(write_outputs(tmp_path / f"{name}.jsonl", texts, reference="yes")))
-    command = ["compare", *files, "--judge", "metric:token-f1", "--risk", "0.4"]
-    runs = [commandline.result_of(*command, "--seed", seed) for seed in range(1, 13)]
-    assert not runs[0]["redrawn"]
-    for last, this in itertools.pairwise(runs):
-        assert bool(this["redrawn"]) is (this["winner"] != last["winner"])
-        assert any(one["code"] == "redrawn" for one in this["warnings"]) is bool(this["redrawn"])
-    said = next(one["redrawn"] for one in runs if one["redrawn"])
-    assert any(said == f"{one['run']}, with {one['judged']} judged: {one['headline']}" for one in runs)
-    assert not commandline.result_of(*command, "--seed", 1, "--about", "items")["redrawn"]
 
 
 @pytest.mark.parametrize(("shared", "comparison"), [(5, 1), (19, 2)])

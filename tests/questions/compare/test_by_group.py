@@ -65,7 +65,7 @@ def test_a_required_group_that_is_worse_fails_the_gate(asked, tmp_path):
     assert done.exit_code == 5
     cases = {case.get("name"): case for case in ET.fromstring(xml.read_text("utf-8")).iter("testcase")}
     groups = {"group code", "group maths", "group chat"}
-    assert cases.keys() == {"a or b", "groups", *groups, "abstentions", "cost"}
+    assert cases.keys() == {"a or b", "groups", *groups, "flips", "abstentions", "cost"}
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
     assert "group maths" in failed
     assert not {"group code", "group chat"} & failed

@@ -1,0 +1,134 @@
+"""Which model answers for a judge, and whose verdicts count for it.
+
+A server may put another model behind the same name, so what is known of a judge is known of the model that its replies
+name; a reply without a name counts as the name asked for. Where one model alone counts, this is the one that is pinned,
+or that the first reply of this command names, or, if nothing is asked, that of the newest verdict that is used. A
+remembered verdict of another is left where it is, and asked again under a key of its own, in its turn. Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, final
+
+from judgeloop.core.outcomes import AnsweredBy, StopKind, StopReason
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Verdict
+from judgeloop.engine.asks import Ask, Planned
+from judgeloop.engine.state import OneModel
+
+# Halts a pass of which some verdicts do not count. The run begins anew, and asks nothing twice of one model.
+ANEW = StopReason(StopKind.JUDGE_CHANGED, "another model answers now")
+
+
+class Used(NamedTuple):
+    """A verdict that was used: of which model, from when (ISO 8601, UTC), whether of a control, or asked again."""
+
+    model: str
+    at: str
+    control: bool
+    again: bool
+
+
+@final
+class AnsweringModel:
+    """What is known of the model that answers for one judge.
+
+    `model` is the one whose verdicts count; empty while it is not known, or where all count. `one`: whether those of
+    one model alone count.
+    """
+
+    def __init__(self, judge: Judge, demand: OneModel | None) -> None:
+        """All verdicts count without a `demand`."""
+        self.judge = judge.identity
+        self.model = demand.model if demand else ""
+        self.one, self._pinned = demand is not None, bool(demand and demand.pinned)
+        self._settled = self._pinned  # by a reply of this command, or by the caller
+        self.supposed = ""  # whose controls said which try is next, while the model was not known
+        self.used: dict[str, Used] = {}  # by key
+
+    def name_of(self, model: str) -> str:
+        """The name of a model; the one asked for where a reply has none."""
+        return model or self.judge.model or self.judge.provider
+
+    @property
+    def stale(self) -> bool:
+        """Whether something was used that does not count for the model that is known by now."""
+        if not (self.one and self.model):
+            return False
+        return self.supposed not in {"", self.model} or any(one.model != self.model for one in self.used.values())
+
+    def counts(self, verdict: Verdict) -> bool:
+        """Whether a remembered verdict counts, as far as it is known."""
+        return not (self.one and self.model) or self.name_of(verdict.model) == self.model
+
+    @property
+    def present(self) -> str:
+        """The model whose verdicts count, or whose was used last; empty for none."""
+        last = max(self.used.values(), key=lambda one: one.at, default=None)
+        return self.model or (last.model if last else "")
+
+    def supposes(self, newest: Verdict | None) -> None:
+        """Take the model of the newest verdict on a control to be the one that answers, until that is known."""
+        self.supposed = self.name_of(newest.model) if newest else ""
+
+    def uses(self, ask: Ask, verdict: Verdict, *, control: bool) -> None:
+        """Note a verdict that is used."""
+        again = bool(ask.ingredients.again_of)
+        self.used[ask.key] = Used(self.name_of(verdict.model), verdict.at, control, again)
+
+    @property
+    def again(self) -> list[str]:
+        """The keys of the verdicts, but for controls, that were asked again, as another model had given them."""
+        return [key for key, one in self.used.items() if one.again and not one.control]
+
+    def replies(self, model: str) -> StopReason | None:
+        """Take the name in a reply; return why the run cannot go on with it, None if it can."""
+        if not self.one:
+            return None
+        name, before = self.name_of(model), self.model
+        if self._settled and name != before:
+            shown = self.judge.name
+            why = (
+                f"{shown} answers as {name}, and `judge_model` asks for {before}"
+                if self._pinned
+                else f"the judge changed during the run: {shown} answered as {before}, then as {name}"
+            )
+            return StopReason(StopKind.JUDGE_CHANGED, why)
+        self.model, self._settled = name, True
+        return ANEW if self.stale else None
+
+    def settle(self) -> None:
+        """Where nothing was asked, the newest verdict that was used says whose count."""
+        if self.one and not self.model and self.used:
+            self.model = max(self.used.values(), key=lambda one: one.at).model
+
+    def forget(self) -> None:
+        """Forget what was used, before the run begins anew."""
+        self.used.clear()
+        self.supposed = ""
+
+    def figures(self) -> tuple[AnsweredBy, ...]:
+        """The models whose verdicts were used, but for controls, the oldest first; () where no reply had a name."""
+        by_model: dict[str, list[str]] = {}
+        for one in self.used.values():
+            if not one.control:
+                by_model.setdefault(one.model, []).append(one.at)
+        if by_model.keys() <= {self.name_of("")}:
+            return ()
+        found = (AnsweredBy(model, len(at), min(at), max(at)) for model, at in by_model.items())
+        return tuple(sorted(found, key=lambda one: (one.first, one.model)))
+
+
+def of_one_model(planned: Planned, known: Mapping[str, object], answering: Sequence[AnsweringModel]) -> Planned:
+    """A plan whose remembered verdicts of models that do not count are asked again, under keys of their own."""
+    again: dict[str, str] = {}
+    asks = []
+    for ask in planned.asks:
+        verdict, judge = known.get(ask.key), answering[ask.judge]
+        own = replace(ask, after=again.get(ask.after, ask.after)) if ask.after else ask
+        if isinstance(verdict, Verdict) and not judge.counts(verdict):
+            ingredients = replace(ask.ingredients, again_of=judge.model)
+            own = replace(own, key=ingredients.key, ingredients=ingredients)
+            again[ask.key] = own.key
+        asks.append(own)
+    return replace(planned, asks=tuple(asks)) if again else planned

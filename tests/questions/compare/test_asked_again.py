@@ -1,0 +1,140 @@
+"""The ledger knows how often the same outputs met, whatever was asked: the risks add up, and each result says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support import commandline
+from support.outputs import write_outputs
+from support.text import unwrapped
+
+import judgeloop
+
+ITEMS = 120
+LEVELS = ("no", "yes")  # of token F1 against "yes"
+
+
+def write(name, wins, turn=0):
+    texts = [f"{LEVELS[(n * 7 % ITEMS < wins) ^ turn]} {n}" for n in range(ITEMS)]
+    return str(write_outputs(Path(f"{name}.jsonl"), texts, reference="yes"))
+
+
+@pytest.fixture
+def pair():
+    """Of 120 items a wins 66, and b 54."""
+    return write("a", 66), write("b", 66, turn=1)
+
+
+def command(pair, *more):
+    return ["compare", *pair, "--judge", "metric:token-f1", *more]
+
+
+def asked(pair, *more):
+    found = commandline.result_of(*command(pair, *more))
+    return found["asked_before"]["risks"], found["risk_in_all"]
+
+
+def ask_thrice(pair):
+    for seed in range(3):
+        asked(pair, "--risk", "0.05", "--seed", seed)
+
+
+def test_the_first_asking_says_nothing(pair):
+    assert asked(pair) == ([], None)
+    assert asked(pair) == ([], None), "the same command again is none"
+    shown = commandline.judgeloop("runs", "show", "--json")
+    assert json.loads(shown.stdout)["asked_before"]["risks"] == [], "nor is a sentence read off a finished run"
+
+
+WAYS = {
+    "another risk": ("--risk", "0.2"),
+    "another limit": ("--max-judgments", "60"),
+    "another answer": ("--near-tie", "0.05"),
+    "a gap": ("--min-gap", "0.3"),
+    "a gate": ("--not-worse", "0.3"),
+    "another population": ("--about", "items"),
+    "another tie margin": ("--tie-margin", "0.01"),
+    "another seed": ("--seed", "9"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_each_way_of_asking_again_is_counted_with_its_risk(pair, way):
+    ask_thrice(pair)
+    risk = float(way[1]) if way[0] == "--risk" else 0.1
+    assert asked(pair, *way) == ([0.05] * 3, pytest.approx(0.15 + risk))
+
+
+def test_the_sum_stands_in_the_first_block_of_every_form(pair):
+    ask_thrice(pair)
+    files = [f"result.{ending}" for ending in ("md", "xml", "html", "json")]
+    done = commandline.judgeloop(
+        *command(pair, "--risk", "0.1", "--quiet"), *(one for name in files for one in ("-o", name))
+    )
+    said = "3 times without an answer (risk 0.05 each). With this one (0.1) the chance of naming the one that is behind is at most 0.25"
+    assert f"asked before {said}" in unwrapped(done.stdout)
+    for name in files[:3]:
+        assert said in unwrapped(Path(name).read_text()), name
+    assert json.loads(Path("result.json").read_text())["risk_in_all"] == pytest.approx(0.25)
+    dry = commandline.judgeloop(*command(pair, "--risk", "0.02", "--max-judgments", "110", "--dry-run"))
+    assert "asked before" in unwrapped(dry.stdout).casefold()
+
+
+def test_at_a_half_a_new_set_is_needed(pair):
+    ask_thrice(pair)
+    assert asked(pair, "--risk", "0.3")[1] == pytest.approx(0.45)
+    found = commandline.result_of(*command(pair, "--risk", "0.04"))
+    assert found["risk_in_all"] == pytest.approx(0.49)
+    found = commandline.result_of(*command(pair, "--risk", "0.06"))
+    assert [one["code"] for one in found["warnings"]].count("asked_often") == 1
+
+
+def test_it_is_the_outputs_that_count_whatever_names_ids_and_order_are(pair):
+    ask_thrice(pair)
+    for name, path in zip("xy", pair, strict=True):
+        rows = [json.loads(line) for line in Path(path).read_text().splitlines()][::-1]
+        for row in rows:
+            row["id"] = f"other-{row['id']}"
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert asked(("y.jsonl", "x.jsonl"))[0] == [0.05] * 3
+    assert asked((pair[0], write("c", 40, turn=1)))[0] == [], "another output is another pair"
+
+
+def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_other_way(pair):
+    """All 120 verdicts are known, 66 of them for a; a later run of few judgments names b."""
+    commandline.result_of(*command(pair, "--risk", "0.001"))
+    for seed in range(40):
+        found = commandline.result_of(*command(pair, "--risk", "0.3", "--seed", seed))
+        told = [one["message"] for one in found["warnings"] if one["code"] == "known_otherwise"]
+        assert bool(told) is (found["winner"] == "b")
+        if told:
+            assert "of 120 verdicts known that prefer one of the two, 66 are for a" in told[0]
+            return
+    pytest.fail("no seed names the other one")
+
+
+def test_searches_of_the_same_outputs_with_another_baseline_add_up():
+    files = [write(name, wins) for name, wins in (("a", 90), ("b", 60), ("c", 30))]
+    search = ["select", *files, "--judge", "metric:token-f1"]
+    first = commandline.result_of(*search, "--baseline", "a")
+    other = commandline.result_of(*search, "--baseline", "b")
+    assert (first["asked_before"]["risks"], other["asked_before"]["risks"]) == ([], [0.1])
+    assert (other["asked_before"]["answered"], other["risk_in_all"]) == (1, pytest.approx(0.2))
+
+
+def test_verdicts_that_change_on_the_way_are_warned_of():
+    """The judge prefers a at first, and b later, which no item says: a function that counts its calls."""
+    calls = []
+
+    def turns(prompt, first, second):
+        calls.append(prompt)
+        return "A" if first.startswith("a") == (len(calls) <= 20) else "B"
+
+    prompts = [f"question {n}" for n in range(ITEMS)]
+    texts = {name: [f"{name} says {n}" for n in range(ITEMS)] for name in ("a", "b")}
+    result = judgeloop.compare(prompts=prompts, a=texts["a"], b=texts["b"], judge=turns, order="random", concurrency=1,
+                               version="1", risk=1e-9)  # fmt: skip
+    (said,) = [one for one in result.warnings if one.code == "drift"]
+    assert said.values["first"] > 0.5 > said.values["second"]

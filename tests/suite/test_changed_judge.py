@@ -1,0 +1,144 @@
+"""A night in which another model answers behind the judge's name: the page says it first, and no gate passes by it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.chat_server import ChatServer, candidates, used, verdict
+from support.commandline import judgeloop
+
+from judgeloop.core.outcomes import AnsweredBy
+from judgeloop.suite.summary import Line, Summary
+
+WORDS = ("quartz", "violin", "penguin", "harvest", "turbine", "saffron", "glacier", "lantern")
+SUITE = """
+[suite]
+budget = 5
+judge = "openai/judge"
+not-worse = 0.2
+max-judgments = 40
+
+[pairs.mail]
+systems = ["old.jsonl", "mail.jsonl"]
+
+[pairs.chat]
+systems = ["old.jsonl", "chat.jsonl"]
+"""
+
+
+def write(name, output, items=60):
+    subjects = [f"{WORDS[n % len(WORDS)]} {n:02}" for n in range(items)]
+    rows = [
+        {"id": f"q{n}", "prompt": f"Tell me about the {subject}.", "output": output(n, subject)}
+        for n, subject in enumerate(subjects)
+    ]
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def candidate(night):
+    """Outputs of which a third is new every night."""
+    return lambda n, subject: f"The {subject} is new, {f'night {night}' if n % 3 == night % 3 else 'first version'}."
+
+
+def reads(request):
+    """Prefers the answer that names the subject of the question."""
+    shown = candidates(request)
+    subject = shown["task"].removeprefix("Tell me about the ").removesuffix(".")
+    first, second = (subject in shown[name] for name in ("answer_A", "answer_B"))
+    return "tie" if first == second else ("A" if first else "B")
+
+
+class Server:
+    """A judge that reads, under the name of the model that stands behind it; inverted, it prefers the wrong answer."""
+
+    def __init__(self):
+        self.model, self.inverted = "haiku-1", False
+        self.chat = ChatServer(self.reply)
+
+    def reply(self, request, number):
+        del number
+        said = reads(request)
+        if self.inverted:
+            said = {"A": "B", "B": "A"}.get(said, said)
+        response = verdict(said, usage=used(request))
+        return replace(response, body=response.body.replace(b"judge-2026-01-01", self.model.encode()))
+
+
+@pytest.fixture
+def server(monkeypatch):
+    made = Server()
+    monkeypatch.setenv("JUDGELOOP_JUDGE_BASE_URL", made.chat.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("JUDGELOOP_JUDGE_PRICE", "1,10")
+    Path("night.toml").write_text(SUITE)
+    write("old.jsonl", lambda n, subject: f"The {subject} is old and well known to all.")
+    yield made
+    made.chat.close()
+
+
+def play(night, *more, regressed=False):
+    for name in ("mail", "chat"):
+        beside = regressed and name == "mail"
+        write(f"{name}.jsonl", (lambda n, _: f"I cannot say, question {n}.") if beside else candidate(night))
+    files = ("-o", "night.json", "-o", "night.md", "-o", "night.xml", "-o", "night.html")
+    done = judgeloop("suite", "night.toml", "--night", f"2026-01-{night:02}", *files, *more)
+    return done, json.loads(Path("night.json").read_text())
+
+
+def test_a_week_with_a_regression_on_night_five_and_another_judge_on_night_six(server):
+    for night in range(1, 5):
+        done, found = play(night)
+        assert (done.exit_code, found["judge_changed"]) == (0, ""), done.output
+    done, found = play(5, regressed=True)
+    assert {pair["name"]: pair["outcome"] for pair in found["pairs"]} == {"mail": "failed", "chat": "passed"}
+    server.model = "haiku-2"
+    done, found = play(6)
+    assert done.exit_code == 0, done.output
+    changed = found["judge_changed"]
+    assert changed.startswith("The judge changed: haiku-1 until 20")
+    assert "haiku-2 since" in changed
+    every = sum(model["verdicts"] for pair in found["pairs"] for _, models in pair["answered_by"] for model in models)
+    assert f"{every} of {every} verdicts of this night are by the new one" in changed
+    assert any(pair["again"] for pair in found["pairs"]), "what the old one judged is asked again"
+    assert done.stdout.startswith("The judge changed: haiku-1")
+    assert "The judge changed: haiku-1" in done.stderr
+    assert "### The judge changed: haiku-1" in Path("night.md").read_text()
+    assert "The judge changed: haiku-1" in Path("night.html").read_text()
+    (case,) = [one for one in ET.parse("night.xml").getroot() if one.get("name") == "judge changed"]
+    assert case.find("skipped") is not None
+    _, after = play(7)
+    assert after["judge_changed"] == "", "it is the same as last night"
+
+
+def test_a_swapped_judge_that_cannot_tell_passes_no_pair(server):
+    play(1)
+    server.model, server.inverted = "haiku-2", True
+    before = len(server.chat.requests)
+    done, found = play(2)
+    assert done.exit_code == 4
+    assert {pair["outcome"] for pair in found["pairs"]} == {"broken"}
+    assert len(server.chat.requests) - before < 60, "the pairs share its controls"
+
+
+OLD = AnsweredBy("a", 3, "2026-01-01T02:00:00.000+00:00", "2026-01-04T02:00:00.000+00:00")
+NEW = AnsweredBy("b", 7, "2026-01-05T02:00:00.000+00:00", "2026-01-05T03:00:00.000+00:00")
+
+
+def said(*models, before=()):
+    given = Line(name="p", question="compare", exit_code=0, headline="", answered_by=(("j", models),),
+                 answered_before=(("j", before),))  # fmt: skip
+    return Summary(night="2026-01-05-n", budget_p=0, lines=(given,)).changed
+
+
+def test_the_sentence_has_the_last_day_of_the_old_and_the_share_of_the_new():
+    assert said(NEW) == said(NEW, before=(NEW,)) == said() == ""
+    assert said(OLD, NEW) == (
+        "The judge changed: a until 2026-01-04, b since; 7 of 10 verdicts of this night are by the new one."
+    )
+    assert said(NEW, before=(OLD,)).endswith("7 of 7 verdicts of this night are by the new one.")
+    again = replace(OLD, last="2026-01-05T02:30:00.000+00:00")
+    assert said(again, NEW).startswith("The judge changed: a, b; ")
