@@ -41,14 +41,14 @@ def test_the_chance_is_that_of_the_least_lead_at_which_the_rule_is_met_at_the_li
     # 100, 50) = 0.1264.
     met = [TieAware(0.1).is_met(Tally(ITEMS, wins, ties=50)) for wins in ((29, 21), (30, 20))]
     assert met == [False, True]
-    assert giving_up("tie-aware").rule.chance(LEVEL, LIMIT - 70) == pytest.approx(chance_of_lead(18, 17, 15, 10))
+    assert giving_up("tie-aware").rule.chance_at_the_end(LEVEL, LIMIT - 70) == pytest.approx(chance_of_lead(18, 17, 15, 10))
 
 
 def test_abstentions_are_no_ties_to_come():
     # A rule for which they count against the leader is met less often.
     rule = giving_up()
     tally = replace(LEVEL, ties=30, abstentions=5, wins=(22, 13))
-    assert 0 < rule.rule.chance(tally, 30) < rule.rule.chance(replace(tally, ties=35, abstentions=0), 30)
+    assert 0 < rule.rule.chance_at_the_end(tally, 30) < rule.rule.chance_at_the_end(replace(tally, ties=35, abstentions=0), 30)
 
 
 def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive():
@@ -56,7 +56,7 @@ def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive()
     # enough, sf(5, 32, 16, 8) = 0.1100,
     # and 7:1 is, sf(6, 32, 16, 8) = 0.0186. A lead of 6 or more comes of 0, 1, 7 or 8 wins, each
     # number with a chance of 1/9.
-    assert giving_up("tie-aware").rule.chance(tally_of([0] * 10, ITEMS), LIMIT - 10) == pytest.approx(4 / 9)
+    assert giving_up("tie-aware").rule.chance_at_the_end(tally_of([0] * 10, ITEMS), LIMIT - 10) == pytest.approx(4 / 9)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -85,7 +85,7 @@ def test_a_clear_lead_that_is_not_met_yet_is_not_given_up():
     rule = giving_up()
     assert not rule.rule.is_met(ahead)
     assert rule.reason_to_stop(ahead) is None
-    assert rule.rule.chance(ahead, 90) > 0.5
+    assert rule.rule.chance_at_the_end(ahead, 90) > 0.5
 
 
 def test_a_pair_about_to_have_no_practical_difference_is_not_given_up():
@@ -93,7 +93,7 @@ def test_a_pair_about_to_have_no_practical_difference_is_not_given_up():
     without, near = (GivingUp(Bets(0.1, ITEMS, LIMIT, near_tie=within), 0.3, LIMIT) for within in (None, 0.2))
     assert without.reason_to_stop(level).kind is StopKind.FUTILITY
     assert near.reason_to_stop(level) is None
-    assert near.rule.chance(level, 70) > without.rule.chance(level, 70) + 0.3
+    assert near.rule.chance_at_the_end(level, 70) > without.rule.chance_at_the_end(level, 70) + 0.3
 
 
 @pytest.mark.simulation
