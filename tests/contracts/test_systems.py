@@ -201,7 +201,7 @@ IN_THE_KEY = {
     "outputs-since": False,
 }  # fmt: skip
 OTHER = {
-    "base-url": "http://127.0.0.1:9/v1", "key-variable": "OTHER", "key-command": "print-key", "price": "3,4", "timeout": "5s",
+    "base-url": "http://127.0.0.1:9/v1", "key-variable": "OTHER", "key-command": "echo key", "price": "3,4", "timeout": "5s",
     "max-tokens": "77", "version": "2", "max-cost": "0.5", "pass-env": "MINE", "concurrency": "3",
     "outputs-since": "2026-01-01",
 }  # fmt: skip

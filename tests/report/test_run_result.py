@@ -181,7 +181,7 @@ def test_a_table_of_items_has_the_texts_that_a_report_may_show(result, shown):
 def test_a_data_frame_may_be_empty(compared):
     frame = replace(compared, labels=()).to_frame("polars")
     assert isinstance(frame, pl.DataFrame)
-    assert frame.shape == (0, 16)
+    assert frame.shape == (0, 18)
 
 
 def test_a_library_that_is_not_installed_or_not_known_is_named(compared, monkeypatch):

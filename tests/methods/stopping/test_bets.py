@@ -126,7 +126,7 @@ def test_the_chance_to_stop_soon_grows_with_the_verdicts_and_with_the_lead():
     assert soon(2, 1) == 0.0, "one verdict cannot decide"
     assert soon(2, 5) <= soon(2, 20) <= soon(2, 60)
     assert soon(0, 20) < soon(5, 20)
-    assert soon(9, 4) > 0.1
+    assert soon(14, 4) > 0.1
     assert NOT_WORSE.chance(tally_of([0] * 3, 1000), 1) == 0.0
 
 

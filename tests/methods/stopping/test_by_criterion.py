@@ -24,7 +24,7 @@ def test_each_criterion_is_tested_as_a_group_with_these_verdicts_would_be():
     test = ByCriterion(NAMES, range(40), 0.1, sampled=True)
     for known in (5, 20, len(found)):
         test.follow(found[:known])
-    groups = ByGroup([name for name in NAMES for _ in range(40)], 0.1, sampled=True)
+    groups = ByGroup(dict(enumerate(name for name in NAMES for _ in range(40))), 0.1, sampled=True)
     groups.follow([Label(Choice(n, 0.1), Verdict(one.answer.criteria["accuracy"])) for n, one in enumerate(found)])
     groups.follow(
         [
