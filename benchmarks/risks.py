@@ -165,7 +165,8 @@ def read_off(runs: int, rng: np.random.Generator) -> Iterator[Row]:
             for sign in (1, -1):
                 null = float(GRID[np.searchsorted(GRID, sign * (won - lost) - 1e-9)])
                 following = HedgedBets(RISK * (1 - RESERVE) * 0.999, null, LIMIT, items or np.inf, of_grid=True)
-                aside = np.array([log_wealth_path(sign * one, items or UNLIMITED, null) for one in preferences])
+                # A last item that is just as the null says leaves no room for rounding.
+                aside = np.array([log_wealth_path(sign * one, items or UNLIMITED, null + 1e-9) for one in preferences])
                 out = np.zeros(runs, dtype=bool)
                 for score, reserve in zip((sign * preferences[:, :LIMIT]).T.astype(float), aside.T, strict=False):
                     following = following.after(score)

@@ -53,7 +53,7 @@ def test_the_table_is_printed_and_written(data, tmp_path):
 
 def test_iterative_runs_have_the_papers_columns(data, tmp_path):
     out = tmp_path / "out"
-    by_rule = ["--iterative", "--rules", "sequential,tie-aware", "--risk", "0.2"]
+    by_rule = ["--iterative", "--rules", "bets,tie-aware", "--risk", "0.2"]
     result = replay(*data, *SHORT, *by_rule, "-o", out, "--json")
     table = json.loads(result.stdout)
     assert [(row["rule"], row["selector"]) for row in table] == [

@@ -26,7 +26,7 @@ SMALLEST = {
     "epsilon": "{data} --pools 2 --queries 2 --seeds 1 --horizons 2",
     "estimate_steps": "--items 1000",
     "gap_bounds": "{data} --runs 1 --pairs 1",
-    "growth": "--judgments 20 --rules sequential --items 20 --verdicts 1000 --on-server",
+    "growth": "--judgments 20 --rules bets --items 20 --verdicts 1000 --on-server",
     "held_out": "{data} --pairs 1 --repetitions 1",
     "interval_coverage": f"{TINY}/outputs.jsonl {TINY}/verdicts-exact.csv.gz --runs 1",
     "level_systems": "--orders 1 --items 40",
@@ -37,7 +37,7 @@ SMALLEST = {
     "race": "{data} --runs 1 --only few --verdicts gpt4 --pools 20",
     "replay_speed": "--items 40 --pairs 1 --seeds 1",
     "results": "{data} -o {out} --only realsumm-human-pyramid --write {out}/tables.md",
-    "risks": "--runs 10 --only sequential",
+    "risks": "--runs 10 --only bets",
     "scale": "--items 50 --dimensions 8",
     "simulate": "--count 1",
 }
@@ -80,7 +80,7 @@ def test_a_benchmark_ends_well_with_its_smallest_input(name, tmp_path, request):
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("growth", "--judgments --items --rules sequential --verdicts --on-server 400"),
+        ("growth", "--judgments --items --rules bets --verdicts --on-server 400"),
         ("costs", "--repeats 0 --judgments 20 --in-flight 8 --away 5"),
     ],
 )

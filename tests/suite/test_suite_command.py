@@ -255,8 +255,8 @@ def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
 
 def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     at = ["--not-worse", "0.3", "--max-judgments"]
-    shown = " ".join(suite(*at, "10").stdout.split())
-    assert "What to do next all " in shown
+    shown = " ".join(suite(*at, "3").stdout.split())
+    assert "What to do next " in shown
     assert "A higher `max_judgments`, or more items, make another run" in shown
     assert "What to do next" not in suite(*at, "60", "--budget", "$2").stdout
 
@@ -357,7 +357,7 @@ def test_a_quiet_night_logs_the_pairs_that_are_not_passed_and_the_night_or_nothi
 
 
 def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():
-    rows = [f"{n},old,better,{float(n % 9 == 0)},0.01" for n in range(ITEMS)]
+    rows = [f"{n},old,better,0.0,0.01" for n in range(ITEMS)]
     Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *rows]))
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
     given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2", "--night", "2026-01-26")

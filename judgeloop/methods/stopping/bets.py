@@ -205,10 +205,10 @@ class Bets(Rule):
         return Outlook(float(when.mean()), *(float((which == answer).mean()) for answer in (0, 1, NEAR)))
 
     def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
-        """As `Rule.first_met`."""
-        most = min(most, self.most - asked(tally))
+        """As `Rule.first_met`; beyond the limit those of a run that plans for them, whose stakes are others."""
         scaled = np.array([shares.wins[0], shares.ties, shares.wins[1]]) / shares.judged
-        given = np.arange(1, most + 1)[:, None] * scaled
+        within = max(0, min(most, self.most - asked(tally)))
+        given = np.arange(1, within + 1)[:, None] * scaled
         taken, bets = np.zeros(3), self._bets(tally)
         for number, due in enumerate(given, start=1):
             score = int(np.argmax(due - taken))
@@ -216,7 +216,12 @@ class Bets(Rule):
             bets = _after(bets, 1 - score)
             if _shown(bets)[-1].any() or (len(bets) > 1 and _shown(bets)[0].all()):
                 return number
-        return None
+        gap = abs(float(scaled[0] - scaled[2]))
+        if not self.goes_on or not gap:
+            return None
+        independent = boundary_at_the_end(self.threshold) ** 2 * float(scaled[0] + scaled[2]) / gap**2
+        planned = math.ceil(independent / (1 + independent / self._items)) - asked(tally)
+        return planned if within < planned <= most else None
 
     @property
     def stronger(self) -> Bets | None:
