@@ -278,6 +278,9 @@ class Wire:
     def begin(self, run: str) -> str:
         return self._ledger.begin(run)
 
+    async def read(self, find: Any) -> Any:
+        return await self._do(self._ledger.read(find))
+
     async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
         found = await self._do(self._ledger.outputs(keys, since))
         for key, output in found.items():
