@@ -235,7 +235,7 @@ def by_two(shown, question, names):
 def test_criteria_are_counts_until_a_claim_for_each_is_asked_for(server):
     Path("criteria.toml").write_text(CRITERIA)
     server.respond = lambda request, number: decided(request, by_two)
-    flags = [*COMPARE, *systemone(server), "--rubric", "criteria.toml"]
+    flags = [*COMPARE, *systemone(server), "--rubric", "criteria.toml", "--ahead", "0"]
     found = result_of(*flags)
     assert found["winner"] == "new"
     rows = {one["group"]: one for one in found["criteria"]}

@@ -209,6 +209,7 @@ def test_an_empty_file_and_a_link_are_replaced(place):
 
 
 def test_a_dry_run_writes_no_junit_file():
-    assert invoked(*COMMAND, "human", "--dry-run").exit_code == 2
+    assert invoked(*COMMAND, "human", "--dry-run").exit_code == 0
+    assert invoked(*COMMAND, "human", "--dry-run", "--risk", "7%5").exit_code == 2
     assert invoked("compare", "--help").exit_code == 0
     assert not Path("result.xml").exists()
