@@ -210,7 +210,7 @@ class Window:
         return told
 
     def rest(self) -> list[Answer | None]:
-        """What there is for each of the other queries, None for those without an answer."""
+        """The answers to the other queries, None where one has none yet."""
         return [_answer_of(one.task) for one in self._admitted]
 
     async def drain(self) -> None:

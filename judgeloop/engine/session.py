@@ -215,7 +215,7 @@ class Session(Generic[T]):
                 self.leave(())
 
     def leave(self, answers: Sequence[Answer | None]) -> None:
-        """Take what there is for the choices that waited when the run ended: nothing was missing for its end."""
+        """Take the answers to the choices that waited when the run ended, if any: it ended without them."""
         for choice, answer in zip(self._waiting, (*answers, *[None] * len(self._waiting)), strict=False):
             if answer is None:
                 self._left.append(choice)

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,11 @@ from support.chat_server import ChatServer, Response, completion
 from support.gateways import Azure, Bedrock, Google, Ollama, OpenRouter, completed
 from support.pages import DOCS, blocks
 
-from judgeloop.providers.pricing import published_price
+from judgeloop.providers.pricing import price_from_text, published_price, renamed
 
 GATEWAYS, OPEN = DOCS / "how-to" / "gateways.md", DOCS / "how-to" / "open-models.md"
 ADDRESS = re.compile(r"https?://[a-z0-9.-]+(?::\d+)?(?=/)")
+LISTED = re.compile(r", which is listed at .*?; your price is booked")  # at the address on the page, not on loopback
 GCLOUD = "#!/bin/sh\necho token-of-an-hour\n"
 
 
@@ -106,9 +108,19 @@ def test_a_recipe_works_with_a_server_in_its_form(recipe, server, tmp_path):
     server.respond, path, key = RECIPES[recipe]
     block = re.search(r"```console\n(.*?)```", section(*recipe), re.DOTALL)
     typed, shown = commands(block[1])
-    assert anywhere(printed(typed, server, tmp_path)) == anywhere(shown)
+    assert anywhere(printed(typed, server, tmp_path)) == LISTED.sub("", anywhere(shown))
     assert set(server.paths) == {f"{path}/chat/completions"}
     assert {headers["authorization"] for headers in server.headers} == {f"Bearer {key}"}
+
+
+def test_a_list_price_on_the_page_is_that_at_its_address():
+    typed, shown = commands(re.search(r"```console\n(.*?)```", section(GATEWAYS, "Azure OpenAI"), re.DOTALL)[1])
+    model, price = re.search(r"--judge openai/(\S+).* --judge-price (\S+)", typed).groups()
+    (address,) = ADDRESS.findall(typed)
+    known = partial(published_price, base_url=f"{address}/openai/v1")
+    said = renamed(model, "gpt-4.1-2025-04-14", price_from_text(price), known)
+    assert said in anywhere(shown)
+    assert LISTED.search(said)
 
 
 def test_every_console_block_of_the_two_pages_is_a_recipe():
