@@ -50,7 +50,7 @@ class _Switches:
         "Show no progress, and of a result only decision, cost and warnings.", OUTPUT, short="-q"
     ).field(False)
     dry_run: bool = fields.report_setting(
-        "Print a forecast of judgments, calls and cost; spend nothing.", fields.MONEY, common=True
+        "Forecast judgments, calls and cost; spend nothing.", fields.MONEY, common=True
     ).field(False)
     log_format: Annotated[str, one_of(("text", "json"))] = fields.report_setting(
         "Form of what goes to standard error: text, or json (an object a line).", OUTPUT

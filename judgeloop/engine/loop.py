@@ -126,15 +126,15 @@ async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -
                 return
             if window.queued and not state.is_over() and await window.start(session.needed):
                 continue
+            if over := state.is_over():
+                await window.drain()
             told = window.take()
-            if not told and not state.is_over():
+            if not (told or over):
                 await window.wait()
                 continue
-            if state.is_over():
-                await window.drain()
-                told += window.take()
             session.tell(told, halt=state.reason)
             if session.over and state.reason is None:
+                state.folded(session.asked, session.tally, session.risk, window.answered)
                 state.rest()
                 await window.drain()
                 session.leave(window.rest())

@@ -80,6 +80,7 @@ class JudgeSettings(MoneySettings):
         fields.JUDGE,
         Role.PLACE,
         metavar="COMMAND",
+        file_only=True,
         example="az account get-access-token --resource https://cognitiveservices.azure.com",
     ).field(None)
     judge_name: tuple[str, ...] = fields.judge_setting(
@@ -180,6 +181,7 @@ class RunSettings(JudgeSettings):
         "Systems whose files hold thoughts in tags: of their outputs only what stands behind `</think>` is judged.",
         may_set=anybody,
         metavar="NAME,...",
+        file_only=True,
     ).field(())
     epoch: Annotated[str | None, fields.EPOCH] = replace(fields.WHICH_EPOCH, file_only=True).field(None)
     max_item_bytes: Annotated[int, Ge(1)] = fields.run_setting(

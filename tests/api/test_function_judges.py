@@ -38,7 +38,7 @@ class Judges:
 
 
 def compare(rows, judge, **options):
-    return judgeloop.compare(rows["terse"], rows["chatty"], judge=judge, **options)
+    return judgeloop.compare(rows["terse"], rows["chatty"], judge=judge, ahead="0", **options)
 
 
 @pytest.mark.parametrize("name", ["judge", "waits", "Judges.at_rest"])

@@ -235,7 +235,7 @@ def by_two(shown, question, names):
 def test_criteria_are_counts_until_a_claim_for_each_is_asked_for(server):
     Path("criteria.toml").write_text(CRITERIA)
     server.respond = lambda request, number: decided(request, by_two)
-    flags = [*COMPARE, *systemone(server), "--rubric", "criteria.toml"]
+    flags = [*COMPARE, *systemone(server), "--rubric", "criteria.toml", "--ahead", "0"]
     found = result_of(*flags)
     assert found["winner"] == "new"
     rows = {one["group"]: one for one in found["criteria"]}
@@ -246,11 +246,11 @@ def test_criteria_are_counts_until_a_claim_for_each_is_asked_for(server):
     assert asked == found["attempts"] == 2 * found["judged"], "all criteria in the same requests"
     printed = judgeloop(*flags).stdout
     assert "counts, without a claim" in printed
-    claimed = result_of(*flags, "--by-criterion")
+    claimed = result_of(*flags, "JUDGELOOP_BY_CRITERION=true")
     assert claimed["winner"] == "new"
     assert len(server.requests) > asked, "further judgments go to open criteria"
     assert {one["group"]: one["claim"] for one in claimed["criteria"]} == {"good": "better", "long": "worse"}
-    result_of(*flags, "--by-criterion", "-o", "labels.csv")
+    result_of(*flags, "JUDGELOOP_BY_CRITERION=true", "-o", "labels.csv")
     labels = list(csv.DictReader(io.StringIO(Path("labels.csv").read_text())))
     assert {row["criteria"] for row in labels} == {"good=0 long=1", "good=0.5 long=1"}
     assert {round(float(row["graded"]), 3) for row in labels if row["winner"] == "new"} == {0.075}
@@ -259,8 +259,8 @@ def test_criteria_are_counts_until_a_claim_for_each_is_asked_for(server):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--by-criterion"], "needs a rubric of several criteria"),
-        (["--by-criterion", "--by-group", "report"], "does not go with --by-group"),
+        (["JUDGELOOP_BY_CRITERION=true"], "needs a rubric of several criteria"),
+        (["JUDGELOOP_BY_CRITERION=true", "--by-group", "report"], "does not go with --by-group"),
     ],
 )
 def test_claims_by_criterion_need_criteria(server, flags, said):

@@ -60,7 +60,7 @@ def test_thoughts_that_are_judged_are_counted_and_the_model_is_named(server):
     answering(server, "<think>hm</think>good answer")
     described('model = "openai/better"\n')
     said = re.sub(r"\s+", " ", judgeloop(*comparison(server)).stdout)
-    assert "5 with thoughts in tags, which were judged, too" in said
+    assert "6 with thoughts in tags, which were judged, too" in said
     assert "its server names the model judge-2026-01-01" in said
 
 

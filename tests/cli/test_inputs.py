@@ -49,6 +49,8 @@ def test_a_budget_in_another_form_is_refused_with_the_form_to_write(given, expec
 
 
 def test_a_comparison_without_a_judge_is_refused_with_two_to_try():
+    for name in ("a", "b"):
+        Path(f"{name}.jsonl").write_text(dumps({"id": 1, "prompt": "p", "output": name}))
     said = refused("compare", "a.jsonl", "b.jsonl")
     assert "found none; for example --judge openai/gpt-4.1, or --judge metric:token-f1" in said
 
@@ -94,15 +96,15 @@ def test_each_file_takes_the_one_of_a_fields_columns_that_it_has(maps):
     assert "both 'Antwort Bot' and 'reply' may be the output; say which" in refused(*typed)
 
 
-def with_thoughts(command=("compare",), *flags):
+def with_thoughts(**variables):
     """Compare plain answers with others behind thoughts, of which every third does not end."""
     plain = [{"id": n, "prompt": f"p {n}", "output": f"yes {n}", "reference": f"yes {n}"} for n in range(30)]
     ends = ("", "</think>\n\n{output}", "</think>{output}")
     thinks = [{**row, "output": f"<think>{row['output']}?" + ends[n % 3].format(**row)} for n, row in enumerate(plain)]
     for name, rows in (("plain", plain), ("thinks", thinks)):
         Path(f"{name}.jsonl").write_text("".join(f"{dumps(row)}\n" for row in rows))
-    flags = ["--judge", "metric:exact", "--json", *flags]
-    return CliRunner().invoke(app, [*command, "plain.jsonl", "thinks.jsonl", *flags])
+    command = ["compare", "plain.jsonl", "thinks.jsonl", "--judge", "metric:exact", "--json"]
+    return CliRunner().invoke(app, command, env=variables)
 
 
 def test_thoughts_in_a_file_are_warned_of_and_left_out_if_that_is_said():
@@ -110,7 +112,7 @@ def test_thoughts_in_a_file_are_warned_of_and_left_out_if_that_is_said():
     assert (found["thoughts"], found["unanswered"]) == ({"thinks": 30}, {"thinks": 10})
     assert "thoughts_judged" in {one["code"] for one in found["warnings"]}
     assert found["ties"] == 0
-    stripped = loads(with_thoughts(("compare",), "--strip-thoughts", "thinks").stdout)
+    stripped = loads(with_thoughts(JUDGELOOP_STRIP_THOUGHTS="thinks").stdout)
     assert (stripped["thoughts"], stripped["unanswered"], stripped["empty"]) == ({}, {}, {"thinks": 10})
     assert stripped["ties"] > 0
     assert stripped["run"] != found["run"]
@@ -120,7 +122,7 @@ def test_thoughts_in_a_file_are_warned_of_and_left_out_if_that_is_said():
     ("name", "says"), [("think", "did you mean thinks?"), ("plain", "has an answer behind the end of thoughts")]
 )
 def test_thoughts_to_leave_out_that_are_not_there_are_refused(name, says):
-    done = with_thoughts(("compare",), "--strip-thoughts", name)
+    done = with_thoughts(JUDGELOOP_STRIP_THOUGHTS=name)
     assert done.exit_code == 2
-    assert f"--strip-thoughts {name}" in done.stderr
+    assert f"JUDGELOOP_STRIP_THOUGHTS={name}" in done.stderr
     assert says in done.stderr

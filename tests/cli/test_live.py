@@ -43,12 +43,12 @@ def test_only_outputs_that_are_judged_are_generated_and_never_twice(server):
 
 def test_generating_and_judging_are_shown_apart_with_an_estimate_of_everything(server):
     said = re.sub(r"\s+", " ", judgeloop(*comparison(server)).stdout)
-    assert "5 outputs now for $0.0030 (all 30 would cost about $0.018, an estimate)" in said
-    assert "$0.0090 now ($0.0030 for outputs, $0.0060 for judging)" in said
+    assert "6 outputs now for $0.0036 (all 30 would cost about $0.018, an estimate)" in said
+    assert "$0.011 now ($0.0036 for outputs, $0.0072 for judging)" in said
     result = result_of(*comparison(server, "old.jsonl", LIVE, "--ledger", "another.sqlite"))
     (one,) = result["generated"]
-    assert result["generating_usd"] == one["usd"] == pytest.approx(0.003)
-    assert result["judging_usd"] == pytest.approx(0.006)
+    assert result["generating_usd"] == one["usd"] == pytest.approx(0.0036)
+    assert result["judging_usd"] == pytest.approx(0.0072)
     assert one["usd_of_all"] == pytest.approx(one["usd"] / one["asked"] * ITEMS)
     again = result_of(*comparison(server))
     assert (again["spent_usd"], again["generating_usd"], again["judging_usd"]) == (0, 0, 0)

@@ -104,7 +104,7 @@ def test_what_was_decided_earlier_says_when(server):
     assert "decided earlier" not in judgeloop(*comparison(server)).stdout
     today = datetime.now(UTC).date()
     said = re.sub(r"\s+", " ", judgeloop(*comparison(server)).stdout)
-    assert f"0 attempts, 10 answered from the ledger; decided earlier, on {today}" in said
+    assert f"0 attempts, 12 answered from the ledger; decided earlier, on {today}" in said
     assert result_of(*comparison(server))["decided_at"][:10] == str(today)
     plan = re.sub(r"\s+", " ", judgeloop(*comparison(server, "--dry-run")).stdout)
     assert f"decided earlier, on {today}" in plan

@@ -151,7 +151,7 @@ def test_an_error_that_nobody_foresaw_and_an_interruption_are_in_the_file_too(mo
     def broken(*_, **__):
         raise thrown
 
-    monkeypatch.setattr("judgeloop.cli.suite._asked", broken)
+    monkeypatch.setattr("judgeloop.cli.suite._read", broken)
     Path("night.toml").write_text(NIGHT)
     invoked("suite", "night.toml", "-o", "night.json")
     found = json.loads(Path("night.json").read_text())
@@ -165,7 +165,7 @@ def test_a_command_that_shows_a_result_again_makes_no_file_of_its_error():
 
 
 def test_a_refused_start_leaves_the_result_that_the_running_one_wrote_meanwhile():
-    path, theirs = Path("night.xml"), render_ends("suite", [("x", 0, "x is better", ())])
+    path, theirs = Path("night.xml"), render_ends("suite", [("x", 0, "x is better", ())], {})
 
     def refused():
         with unfinished((path,), "suite"):
@@ -209,6 +209,7 @@ def test_an_empty_file_and_a_link_are_replaced(place):
 
 
 def test_a_dry_run_writes_no_junit_file():
-    assert invoked(*COMMAND, "human", "--dry-run").exit_code == 2
+    assert invoked(*COMMAND, "human", "--dry-run").exit_code == 0
+    assert invoked(*COMMAND, "human", "--dry-run", "--risk", "7%5").exit_code == 2
     assert invoked("compare", "--help").exit_code == 0
     assert not Path("result.xml").exists()

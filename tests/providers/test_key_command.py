@@ -60,7 +60,9 @@ def compared(server, tmp_path, *flags):
 
 def test_a_judge_is_asked_again_with_the_next_key_when_one_has_expired(chat_server, tmp_path):
     seen = accepting(chat_server, lambda request, n: verdict(goodness(request), usage=used(request)))
-    done = compared(chat_server, tmp_path, "--key-command", command(tmp_path), "--risk", "0.001")
+    done = compared(
+        chat_server, tmp_path, f"JUDGELOOP_KEY_COMMAND={command(tmp_path)}", "--risk", "0.001", "--ahead", "0"
+    )
     assert done.exit_code == 0, done.stderr
     assert len(seen) > 1
     assert (tmp_path / "count").read_text() == str(len(seen)), "the command runs once for each key"
@@ -70,7 +72,7 @@ def test_a_judge_is_asked_again_with_the_next_key_when_one_has_expired(chat_serv
 
 def test_a_key_that_was_never_accepted_is_not_asked_again(chat_server, tmp_path):
     chat_server.respond = lambda request, n: error(401)
-    done = compared(chat_server, tmp_path, "--key-command", command(tmp_path))
+    done = compared(chat_server, tmp_path, f"JUDGELOOP_KEY_COMMAND={command(tmp_path)}")
     assert done.exit_code == 4
     assert "the key is not accepted" in done.stderr
     assert (tmp_path / "count").read_text() == "1"
@@ -131,7 +133,7 @@ def test_a_key_of_a_command_does_not_travel_unencrypted_and_is_not_asked_for_off
 
 
 def test_a_command_for_several_judges_or_none_is_refused(chat_server, tmp_path):
-    more = ["--judge", "anthropic/m", "--key-command", command(tmp_path)]
+    more = ["--judge", "anthropic/m", f"JUDGELOOP_KEY_COMMAND={command(tmp_path)}"]
     done = compared(chat_server, tmp_path, *more)
     assert done.exit_code == 2
     assert not (tmp_path / "count").exists()

@@ -40,8 +40,7 @@ TURNS = (
     "is taken for dead",
 )
 LATEST = {**dict.fromkeys(TURNS, 3000), **dict.fromkeys(STATEMENTS, 400), **dict.fromkeys(CALLS, 60)}
-ASKED = tuple(replace(make_pool().query(n), alone=0) for n in range(MOST))
-CONTROLS = (lambda _: ASKED,)  # of the first judge; one that may be any model has one try
+CONTROLS = (lambda attempt: tuple(replace(make_pool().query(n), alone=0) for n in range(MOST)),)
 SHARED_MEMORY = Path("/dev/shm")
 CHARGED = "SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) FROM attempts"
 

@@ -28,6 +28,7 @@ from simulation.world import LIFE, BrokenError, KilledError, Life, World
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
+from judgeloop.ledger import ledger as of_all_stores
 from judgeloop.ledger import opening, postgres, sqlite
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_ledger
@@ -275,11 +276,15 @@ class Wire:
             self._history.acknowledged(key, verdict)
         return found
 
+    async def read(self, find: Callable[[Any], Any]) -> Any:
+        return await self._do(self._ledger.read(find))
+
     def begin(self, run: str) -> str:
         return self._ledger.begin(run)
 
-    async def read(self, find: Any) -> Any:
-        return await self._do(self._ledger.read(find))
+    @property
+    def opened_at(self) -> str:
+        return self._ledger.opened_at
 
     async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
         found = await self._do(self._ledger.outputs(keys, since))
@@ -412,5 +417,6 @@ def without_threads(world: World) -> Iterator[None]:
         patch.object(postgres, "PostgresConnection", FaultyServerConnection),
         patch.object(postgres, "SLOWEST_S", 0.05),
         patch.object(sqlite, "datetime", Clock),
+        patch.object(of_all_stores, "datetime", Clock),
     ):
         yield

@@ -31,6 +31,12 @@ def result_of(*arguments: object, **variables: str) -> dict[str, Any]:
     return values
 
 
+def timeless(values: dict[str, Any]) -> dict[str, Any]:
+    """A result without what follows from when answers arrived: times and rounds."""
+    models = [[one | {"first": "", "last": ""} for one in judge] for judge in values["answered_by"]]
+    return values | {"rounds": 0, "answered_by": models}
+
+
 def judged_by(server: Any) -> list[str]:
     """The flags for a priced judge at a server of the tests."""
     return ["--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]

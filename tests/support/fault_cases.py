@@ -123,10 +123,11 @@ def filled(say: Say, field: str, value: object) -> list[Piece]:
     return ok(json.dumps(json.loads(say.completion()) | {field: value}).encode())
 
 
-def broken_field(name: str, openai: tuple[str, object], anthropic: tuple[str, object]) -> Case:
-    """A completion with a field of another shape."""
-    return passing(
-        f"200 {name}", lambda say: filled(say, *(openai if say.wire == "openai" else anthropic)), "the reply is no"
+def broken_field(name: str, field: str, value: object, wires: tuple[str, ...]) -> Case:
+    """A completion, billed, with a field of another shape; asked for once more."""
+    says = "the reply is not a"
+    return Case(
+        f"200 {name}", lambda say: filled(say, field, value), ABSTAINED, says, tries=True, used=USED, wires=wires
     )
 
 
@@ -240,8 +241,10 @@ NO_COMPLETION = [
     shape("deep nesting", b"[" * 100_000),
     shape("a number of 100,000 digits", b'{"choices": ' + b"9" * 100_000 + b"}"),
     passing("204", lambda say: [head(204, None)], "the reply is no"),
-    broken_field("choices empty", ("choices", []), ("content", {})),
-    broken_field("message null", ("choices", [{"message": None}]), ("content", [{"text": "no type"}])),
+    broken_field("choices empty", "choices", [], OPENAI),
+    broken_field("message null", "choices", [{"message": None}], OPENAI),
+    broken_field("blocks that are none", "content", {}, ANTHROPIC),
+    broken_field("blocks without a type", "content", [{"text": "no type"}], ANTHROPIC),
 ]  # fmt: skip
 BROKEN_WIRE = [
     passing(
@@ -324,10 +327,10 @@ BLOCKS = [
         "unparsable", tries=True, used=USED, wires=ANTHROPIC,
     ),
     Case(
-        "no blocks", anthropic_blocks(), ABSTAINED, "unparsable", tries=True, used=USED, wires=ANTHROPIC,
+        "no blocks", anthropic_blocks(), ABSTAINED, "the reply is empty", tries=True, used=USED, wires=ANTHROPIC,
     ),
     Case(
-        "a message without content", openai_message(content=None), ABSTAINED, "unparsable", tries=True, used=USED,
+        "a message without content", openai_message(content=None), ABSTAINED, "the reply is empty", tries=True, used=USED,
         wires=OPENAI,
     ),
 ]  # fmt: skip

@@ -101,6 +101,7 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         "For each criterion of the rubric (a file of criteria): which system is better by it. Further judgments, "
         "beyond `max_judgments`, go to open criteria.",
         fields.STOPPING,
+        file_only=True,
     ).field(False)
     max_flips: Annotated[float | None, Parse(share_or_none, SHARE_OR_NONE), Ge(0), Le(1)] = fields.report_setting(
         "Exit with code 4 if it is shown, at 0.05, that a larger share of the verdicts changes with the order: 0 to 1, "
