@@ -82,6 +82,9 @@ def reader(tmp_path):
             folder / f"{name}.jsonl",
             [{"id": row["id"], "prompt": prompts[row["id"]], "output": row["output"]} for row in rows],
         )
+    for name, source in (("a", "old"), ("b", "new")):  # two items of each document
+        rows = read(folder / f"{source}.jsonl")
+        written(folder / f"{name}.jsonl", [{**row, "document": f"d{n // 2}"} for n, row in enumerate(rows)])
     written(folder / "prompts.jsonl", [{"id": one, "prompt": text} for one, text in prompts.items()])
     _command(folder, prompts)
     for day, source in (("monday", "old"), ("tuesday", "new")):
