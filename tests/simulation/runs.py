@@ -23,7 +23,7 @@ from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.outcomes import Finished
-from judgeloop.core.records import Order
+from judgeloop.core.records import Order, Query
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Terms
@@ -40,9 +40,17 @@ TURNS = (
     "is taken for dead",
 )
 LATEST = {**dict.fromkeys(TURNS, 3000), **dict.fromkeys(STATEMENTS, 400), **dict.fromkeys(CALLS, 60)}
-CONTROLS = (lambda attempt: tuple(replace(make_pool().query(n), alone=0) for n in range(MOST)),)
 SHARED_MEMORY = Path("/dev/shm")
 CHARGED = "SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) FROM attempts"
+
+
+@dataclass(frozen=True)
+class Controls:
+    """The controls of the first judge; printed, the same in every process."""
+
+    def __call__(self, attempt: int) -> tuple[Query, ...]:
+        """Draw the same in every attempt."""
+        return tuple(replace(make_pool().query(n), alone=0) for n in range(MOST))
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,7 @@ def _job(number: int, judges: tuple[str, ...], rng: random.Random) -> Job:
         calls_a_minute=rng.choice([None, None, 30]),
         timeout_s=30.0,
         deadline_s=rng.choice([None, None, rng.uniform(0.1, 200.0)]),
-        controls=rng.choice([(), (), CONTROLS]),
+        controls=rng.choice([(), (), (Controls(),)]),
     )
     free, session_seed = rng.random() < 0.05, rng.randint(0, 9)
     live: tuple[int, ...] = () if free else rng.choice([(), (), (1,), (0, 1)])
