@@ -373,6 +373,8 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
     assert "--colour" in copy.run("compare", "--help-all")
     assert '"colour"' in copy.made("make_schema")
 
+    for name in "ab":  # the command looks for its files first
+        (tmp_path / name).touch()
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\n"
