@@ -316,8 +316,8 @@ def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded
     assert (live["rule"], live["guarantee"], live["risk"]) == ("clear-lead", None, None)
     assert abs(live["wins"]["lead-2"] - live["wins"]["centrality"]) == 7
 
-    shown = copy.run("runs", "show", live["run"])
-    assert "0.1" not in shown, "no risk is stated"
+    (said,) = (line for line in copy.run("runs", "show", live["run"]).splitlines() if line.split()[:1] == ["risk"])
+    assert not any(map(str.isdigit, said)), "no risk is stated"
 
     table = tmp_path / "table"
     copy.run(*recorded, "--iterative", "--rules", "clear-lead", "-o", table)
@@ -373,6 +373,8 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
     assert "--colour" in copy.run("compare", "--help-all")
     assert '"colour"' in copy.made("make_schema")
 
+    for name in "ab":  # the command looks for its files first
+        (tmp_path / name).touch()
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\n"
