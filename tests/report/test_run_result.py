@@ -124,7 +124,7 @@ def test_a_dictionary_holds_json_values_and_the_judged_items(result):
     values = result.to_dict()
     assert json.loads(json.dumps(values)) == values
     assert (values["job"], values["run"]) == (result.job, result.setup.run)
-    assert len(values["labels"]) == len(result.labels) == result.asked
+    assert len(values["labels"]) == len(result.labels) == result.asked - result.counts.ahead
     assert (values["about"], values["items"]) == (str(result.about), result.items)
     assert values["labels"][0]["item_id"] == result.labels[0].item_id
 
