@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from judgeloop.methods.stats.betting import BETS, STAKES
 from judgeloop.methods.stats.hedged import SLACK, Floats, HedgedBets
 
+GONE = 1e-250  # a wealth that is given up: numbers that small are a hundred times slower to reckon with
 RESERVE = 0.2  # of the wealth against a null that was not asked
 _CLOSE = np.geomspace(0.002, 0.1, 30)
 GRID = 2 * np.unique(np.concatenate([_CLOSE, np.linspace(0.1, 0.9, 321), 1 - _CLOSE])) - 1
@@ -55,13 +56,15 @@ def lower_bounds(
     for drawn, score in enumerate(scores.T.astype(np.float64)[:, :, None]):
         stake, mean = np.broadcast_to(every.stake(), out.shape).copy(), np.minimum(every.remaining, 1.0)
         for side, own in enumerate(following):
-            for (before, last), bets in zip(pairwise([-1, *at[side]]), own, strict=True):
+            staked = [bets.stake() for bets in own]
+            for (before, last), bets, their in zip(pairwise([-1, *at[side]]), own, staked, strict=True):
                 if not bets.ruled_out and not bets.hopeless:
-                    stake[side, before + 1 : last + 1] = bets.stake()
-            following[side] = [bets.after(score[side, 0]) for bets in own]
+                    stake[side, before + 1 : last + 1] = their
+            following[side] = [bets.after(score[side, 0], stake=their) for bets, their in zip(own, staked, strict=True)]
         every = every.after(score, stake=stake)
         gain = np.divide(score - mean, 1 + mean, out=np.zeros(out.shape), where=mean > -1)
         mixed *= 1 + gain[..., None] * BETS
+        mixed[mixed < GONE] = 0.0
         wealth = (1 - reserve) * every.wealth + reserve * (mixed @ STAKES)
         out |= every.ruled_out | (wealth >= (1 - SLACK) / risk)
         mixed[out] = 1.0

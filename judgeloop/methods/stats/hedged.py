@@ -304,6 +304,8 @@ class HedgedBets:
         """The stake per unit of score above `remaining`, fixed before the draw. `most`: the largest control."""
         mean = np.minimum(np.maximum(self.remaining, -1.0), 1.0)
         square, wealth = np.asarray(self.square), np.asarray(self.wealth)
+        if self.drawn >= self.limit:  # the plan is over
+            return np.zeros(np.broadcast(mean, wealth).shape)
         # Zones are ruined by a share of ties that is guessed too large: the prior there is none.
         prior = PRIOR if self.zone or self.limit <= FEW else PRIOR_SHARE * PRIOR
         second = (square + prior) / (self.drawn + PRIOR)
