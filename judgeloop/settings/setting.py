@@ -321,7 +321,7 @@ def one_of(names: Sequence[str], replaced: Mapping[str, str] = MappingProxyType(
 
 
 def _instead(given: str, names: Sequence[str], replaced: Mapping[str, str]) -> str:
-    return f"; {given} is now {replaced[given]}" if given in replaced else did_you_mean(given, names)
+    return f" ({given} is now {replaced[given]})" if given in replaced else did_you_mean(given, names)
 
 
 def some_of(names: Sequence[str], replaced: Mapping[str, str] = MappingProxyType({})) -> Parse:

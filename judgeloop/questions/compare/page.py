@@ -17,7 +17,7 @@ from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.words import count, ends, one_in, per_cent, places, sentence, shortened, signed, stopped, visible
 
-SETTLED, ROOM = 10, 4.0  # of a picture: the part of the draws before which bounds may leave it; points at the edge
+SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
 SEARCHED = ", unless an earlier search of these items chose the two"
 WHAT_P_MEANS = (
@@ -478,13 +478,13 @@ def _narrowing(result: Comparison) -> tuple[Chart, ...]:
         wide = 100 * (margin or result.options.near_tie or 0.0)
         marks |= {wide: "", -wide: "gap that matters"}
     lines = [Curve(mark, "other", ((1.0, at), (float(end), at))) for at, mark in marks.items()]
-    settled = [*lower.points[end // SETTLED :], *upper.points[end // SETTLED :]]
-    view = min([*marks, *(y for _, y in settled)]) - ROOM, max([*marks, *(y for _, y in settled)]) + ROOM
+    shown = [*marks, *(y for _, y in (*lower.points[end // SETTLED :], *upper.points[end // SETTLED :]))]
+    edge = EDGE * (max(shown) - min(shown))
     silent = result.counts.abstentions
     aside = f" {count(silent, 'item')} without a verdict count against either side." if silent else ""
     return (
         Chart(
-            f"How the gap became known, for {name}",
+            f"How the gap became known, for {name}, in points",
             f"After {count(end, 'item')} the gap of {name} is {last:+.0f} points, between {low:+.0f} and {high:+.0f}.",
             "items asked about" if silent else "judgments",
             (Curve(f"{last:+.0f}".replace("-", MINUS), "lead", gap.points), lower, upper, *lines),
@@ -493,8 +493,7 @@ def _narrowing(result: Comparison) -> tuple[Chart, ...]:
             above=f"{name} better",
             below=f"{other} better",
             band=(lower.points, upper.points),
-            unit=" points",
-            view=(max(-100.0, view[0]), min(100.0, view[1])),
+            view=(min(shown) - edge, max(shown) + edge),
         ),
     )
 
