@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from judgeloop.questions.compare.trend import Run
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
-SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
+DAY = 10  # characters of a time up to its day
 PAIR = ("FIRST", "SECOND")
 
 

@@ -65,13 +65,12 @@ class DecisionJudge(ModelJudge):
         if (overall is None) is not weighted or (weighted and criteria and len(found) < len(criteria.each)):
             return Abstention(REFUSED)
         said = found if overall is None else {"": overall}
-        reason = "; ".join(f"{f'{name}: ' if name else ''}{_in_words(shares)}" for name, shares in said.items())
+        words = {
+            name: ", ".join(f"{option} {share:.2f}" for option, share in own.items()) for name, own in said.items()
+        }
+        reason = "; ".join(f"{name}: {shares}" if name else shares for name, shares in words.items())
         # The mean of a rating's levels is computed, never taken from the server, which rounds it.
         return (criteria or Criteria((), OVERALL)).verdict(found, overall, labels, reason)
-
-
-def _in_words(shares: Shares) -> str:
-    return ", ".join(f"{option} {share:.2f}" for option, share in shares.items())
 
 
 def decision_judge(kind: type[Chat[Any]], model: str, options: JudgeOptions) -> DecisionJudge:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Point = tuple[float, float]
-# The part that a line plays: of the system named, a boundary, or dots of one, a rival with a colour of its
+# The part that a line plays: of the system named, a bound, a rival with a colour of its
 # own, another system.
-Role = Literal["lead", "bound", "dots", "first", "second", "third", "other"]
+Role = Literal["lead", "bound", "first", "second", "third", "other"]
 # Whose a part of a bar is: the second system's or a win, a tie, the first system's or a loss, no verdict.
 Side = Literal["won", "tie", "lost", "none"]
 

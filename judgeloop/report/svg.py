@@ -29,7 +29,7 @@ MOST_TICKS = 6
 LONGEST_NAME = 18  # letters at the end of a line
 ROOM = 0.1  # of the height of the points, beyond them for the name of a side
 FEWEST_APART = 19  # units between two names
-ORDER = ("other", "third", "second", "first", "bound", "lead", "dots")  # of lines, the uppermost last
+ORDER = ("other", "third", "second", "first", "bound", "lead")  # of lines, the uppermost last
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +213,7 @@ def _lines(chart: Chart, placed: Callable[[Point], Point]) -> Iterator[str]:
         lower, upper = ([placed(point) for point in side] for side in chart.band)
         yield f'<path d="{path([*upper, *reversed(lower)])}Z" class="jl-band jl-lead"/>'
     for line in sorted(chart.lines, key=lambda line: ORDER.index(line.role)):
-        dotted = line.role == "dots"
-        points = [placed(point) for point in line.points]
-        drawn = "".join(f"{path([point])}h0" for point in points) if dotted else path(points)
-        yield f'<path d="{drawn}" class="jl-line jl-{line.role}"/>'
+        yield f'<path d="{path(map(placed, line.points))}" class="jl-line jl-{line.role}"/>'
 
 
 def _ends(lines: Sequence[Curve], placed: Callable[[Point], Point], right: float) -> Iterator[str]:

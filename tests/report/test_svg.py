@@ -42,7 +42,7 @@ def test_a_lead_meets_its_boundary_where_the_run_stopped():
 
 
 def test_a_side_of_zero_that_no_line_is_on_is_not_named():
-    below = replace(CHART, lines=(LEAD, Curve("", "dots", ((0, -2), (2, -2)))))
+    below = replace(CHART, lines=(LEAD, Curve("", "bound", ((0, -2), (2, -2)))))
     assert [one.text for one in parts(CHART, "jl-soft") if one.text in {"a", "b"}] == ["a"]
     assert [one.text for one in parts(below, "jl-soft") if one.text in {"a", "b"}] == ["a", "b"]
 

@@ -8,7 +8,7 @@ from support.promises import check_risk
 
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.intervals import chance_of_so_many
-from judgeloop.methods.stats.spending import Spending
+from judgeloop.methods.stopping.bets import Bets, answers
 
 RUNS, LIMIT, RISK = 300, 200, 0.1
 
@@ -18,12 +18,10 @@ RUNS, LIMIT, RISK = 300, 200, 0.1
 def test_a_judge_with_as_many_flips_as_may_be_seldom_fails(may, won, capsys):
     """A flipped verdict is a tie; of the others the first system wins a share. The default rule ends the run."""
     rng = np.random.default_rng([round(100 * may), round(100 * won)])
-    spending, failed = Spending(UNLIMITED, LIMIT, np.array([2 * RISK])), 0
-    for _ in range(RUNS):
-        flipped = rng.random(LIMIT) < may
-        draws = np.where(flipped, 0, np.where(rng.random(LIMIT) < won, 1, -1))
-        barriers = spending.barriers(draws != 0)[:, 0]
-        crossed = np.flatnonzero(np.abs(draws.cumsum(dtype=int)) >= barriers)
-        judged = crossed[0] + 1 if len(crossed) else LIMIT
-        failed += chance_of_so_many(int(flipped[:judged].sum()), int(judged), may) <= RISK
+    flipped = rng.random((RUNS, LIMIT)) < may
+    draws = np.where(flipped, 0, np.where(rng.random((RUNS, LIMIT)) < won, 1, -1))
+    ends, _ = answers(Bets(RISK, UNLIMITED, LIMIT).begin, draws)
+    failed = sum(
+        chance_of_so_many(int(row[:end].sum()), int(end), may) <= RISK for row, end in zip(flipped, ends, strict=True)
+    )
     check_risk(f"flips of {may:.0%}, won {won:.0%}", failed, RUNS, RISK, capsys)

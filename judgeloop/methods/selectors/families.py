@@ -12,7 +12,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Draws, Label, Step
 
 S = TypeVar("S")
 Members = tuple[tuple[int, ...], ...]  # of each family the positions that are judged
@@ -71,11 +71,9 @@ class ByFamily:
 
     def tell(self, state: S, labels: Sequence[Label]) -> S:
         """The state after labels of the members, as labels of their families."""
-        after: S = self.inner.tell(state, [replace(one, choice=self._of_family(one.choice)) for one in labels])
+        families = (replace(one.choice, position=self._families[one.choice.position]) for one in labels)
+        after: S = self.inner.tell(state, [replace(one, choice=of) for one, of in zip(labels, families, strict=True)])
         return after
-
-    def _of_family(self, choice: Choice) -> Choice:
-        return replace(choice, position=self._families[choice.position])
 
     @cached_property
     def _families(self) -> dict[int, int]:

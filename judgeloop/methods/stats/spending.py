@@ -10,14 +10,12 @@ how they come out, so the boundary may follow the number of decisive draws so fa
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-SHAPE = 0.5  # exponent of the spending function, if no other is given
 # In units of the root of the limit: a balanced walk gets farther with a probability under 1e-13.
 FARTHEST = 8
 
@@ -34,11 +32,6 @@ class WalkStep(NamedTuple):
     spent: NDArray[np.float64]
     barrier: NDArray[np.int32]
 
-    def chances_beyond(self, distance: int) -> NDArray[np.float64]:
-        """What is spent, and what is left at `distance` or farther; shape (..., levels)."""
-        beyond: NDArray[np.float64] = self.spent + self.alive[..., distance:].sum(axis=-1)
-        return beyond
-
 
 @dataclass(slots=True)
 class Spending:
@@ -47,8 +40,7 @@ class Spending:
     The population has `items` items: as many wins as losses, and ties. At most `limit` of them are
     drawn, at random without replacement. By draw t, no more of each probability in `levels` is
     spent than levels · (t / limit)^shape: Lan & DeMets (1989), "Group sequential procedures: calendar
-    versus information time". A `shape` of ½ was the best of several on recorded verdicts
-    (docs/results).
+    versus information time".
 
     The distance |wins - losses| after k decisive draws moves away from 0 with probability ½ -
     distance / 2(M - k), where M is the number of decisive items in all; from 0 it always moves
@@ -62,22 +54,13 @@ class Spending:
     draws are decisive. So the walk is the simple random walk, to which the formula tends as M
     grows. That is the walk of items drawn from such a population, each shown in the order that a
     fair coin says.
-
-    The boundary of that walk holds for the items of the pool, too, if these are the population and
-    the pool has at least `limit` of them. Let W wins be no more than M - W losses. After k decisive
-    draws with a lead of s, the next one is a win with probability (W - (k + s)/2) / (M - k), at most
-    ½ - s / 2(M - k). The lead can be coupled to stay at or below the walk with just that probability,
-    clipped to [0, 1], which is symmetric, for an odd M as well. So the lead crosses first to the
-    wrong side with at most half of the probability that the distance of that walk crosses. And this
-    distance moves away with probability ½ - distance / 2(M - k), at most ½: it can be coupled never to be
-    farther than that of the simple walk, as two distances of the same parity differ by 2 or not at all.
     """
 
     items: int
     limit: int
     # Shape (levels,): probability that either side is ever named if the systems are tied.
     levels: NDArray[np.float64]
-    shape: float = SHAPE
+    shape: float  # exponent of the spending function
 
     def barriers(self, decisive: NDArray[np.bool_]) -> NDArray[np.int32]:
         """The least distance that counts as crossing, shape (..., draws, levels).
@@ -86,23 +69,11 @@ class Spending:
         go on side by side.
         """
         found = np.empty((*decisive.shape, len(self.levels)), dtype=np.int32)
-        for drawn, step in enumerate(self._steps(decisive)):
-            found[..., drawn, :] = step.barrier
-        return found
-
-    def chances_beyond(self, decisive: NDArray[np.bool_], distance: int) -> NDArray[np.float64]:
-        """The chance of a level walk to cross, or to end at `distance` or farther.
-
-        `decisive` are all draws up to the limit, none of which crossed. Shape (levels,).
-        """
-        *_, last = self._steps(decisive)
-        return last.chances_beyond(distance)
-
-    def _steps(self, decisive: NDArray[np.bool_]) -> Iterator[WalkStep]:
         step = self.start(*decisive.shape[:-1])
         for drawn in range(decisive.shape[-1]):
             step = self.after(step, drawn, decisive=decisive[..., drawn])
-            yield step
+            found[..., drawn, :] = step.barrier
+        return found
 
     def start(self, *sequences: int) -> WalkStep:
         """The state of so many sequences before the first draw."""
@@ -195,7 +166,3 @@ class Course:
         crossed = np.abs(sums)[:, None] >= np.array(self._barriers[:wins])
         further = np.where(crossed.any(axis=0), np.sign(sums)[crossed.argmax(axis=0)], 0)
         return np.where(so_far != 0, so_far, further)
-
-    def chances_beyond(self, side: int) -> NDArray[np.float64]:
-        """`Spending.chances_beyond` for the lead of `side`."""
-        return self._step.chances_beyond(max(0, self.sums[side]))
