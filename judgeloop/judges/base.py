@@ -5,6 +5,7 @@ Most see texts only, cost nothing and accept every question.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Call, Item, Quote
@@ -46,6 +47,7 @@ class JudgeOptions(ChatOptions):
     - `names`: the names of servers, by the judge as typed; `server` is that of this judge's.
     - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
     - `against`: the system that all others are compared with; None if there is no such system.
+    - `human_price`: dollars an hour of people's time; None if it costs nothing.
     - `lenient`: True to read a reply with thoughts before it or a fence around it (`parsing.py`).
     - `allow_plugins`: True to allow `python:` judges, which run the user's code.
     """
@@ -55,5 +57,6 @@ class JudgeOptions(ChatOptions):
     names: Mapping[str, str] = field(default_factory=dict)
     tie_margin: float = 0.0
     against: str | None = None
+    human_price: Decimal | None = None
     lenient: bool = False
     allow_plugins: bool = False

@@ -80,17 +80,16 @@ def opened(run: P, *, offline: bool = False) -> Iterator[P]:
 def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     """The terms of a run.
 
-    With a human judge, a whole round is asked at once, comparisons are shown in random order, and
-    attempts have no time limit.
+    People are given as many calls as they can have in hand, see comparisons in random order, and have no time limit.
     """
-    config, by_hand = prepared.config, prepared.by_hand
+    config, by_hand, people = prepared.config, prepared.by_hand, prepared.people
     return Terms(
         run_id=prepared.run_id,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
-        concurrency=config.max_judgments if by_hand else config.concurrency,
+        concurrency=people.at_once if people else config.concurrency,
         calls_a_minute=config.rpm,
         tokens_a_minute=config.tpm,
         timeout_s=None if by_hand else config.judge_timeout,
