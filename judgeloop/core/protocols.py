@@ -29,12 +29,14 @@ class Standing:
     """How far a run is, as people see it: nothing of it says who leads.
 
     `asked` items were asked about, of at most `most`. `more` is about how many more decide, if it goes on like this;
-    None if that is not known.
+    None if that is not known. `usual` is the fewest that can decide, and how many do so on average, by what was known
+    before the first answer.
     """
 
     asked: int
     most: int
     more: int | None = None
+    usual: tuple[int, int] | None = None
 
 
 class Selector(Protocol[S]):
@@ -288,8 +290,14 @@ class People(Protocol):
     def hear(self, standing: Standing) -> None:
         """Take how far the run is, to show it."""
 
-    def leave(self) -> None:
-        """Let go: settle what was answered, and raise `ErrorKind.QUIT`, not billed, in all other calls from now on."""
+    def begin(self, run: str, folder: str) -> None:
+        """Know the run's id, before the first call, and the folder of its ledger."""
+
+    def leave(self, why: StopKind | None) -> None:
+        """Let go: settle what was answered, and raise `ErrorKind.QUIT`, not billed, in all other calls from now on.
+
+        `why` the run halts; None if it has its end.
+        """
 
 
 @runtime_checkable

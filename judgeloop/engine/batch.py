@@ -224,7 +224,7 @@ class Window:
             await first_of(asyncio.wait(self._running), state.closed.wait())
         if people and self._running and state.is_over():
             for one in people:
-                one.leave()
+                one.leave(state.reason.kind if state.reason else None)
         if self._running:
             await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
         if state.interruption.abandoned.is_set():

@@ -24,8 +24,9 @@ from typing import Any, TextIO, final
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.keys import digest
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.protocols import Standing
-from judgeloop.judges.base import BaseJudge, JudgeOptions
+from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.report.words import visible_lines
 
@@ -219,8 +220,12 @@ class HumanJudge(BaseJudge):
             assert answer is not None
             self._sheets[at].settled.set_result(answer)
 
-    def leave(self) -> None:
+    def begin(self, run: str, folder: str) -> None:
+        """The terminal needs neither."""
+
+    def leave(self, why: StopKind | None = None) -> None:
         """Settle the answers before the call on the screen; raise QUIT in the other calls."""
+        del why
         self._has_quit = True
         for answered in range(self._at):
             self._settle(answered)
@@ -320,9 +325,3 @@ def read_key_from_terminal() -> str:
         return click.getchar()
     except (EOFError, KeyboardInterrupt):
         return QUIT
-
-
-def make_judge(rest: str, options: JudgeOptions) -> HumanJudge:
-    """Create the judge `human`."""
-    del rest
-    return HumanJudge(rubric=options.template.rubric, wage=Wage(options.human_price))

@@ -25,6 +25,7 @@ from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, OneModel, Terms, unobserved
+from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import KeptResult, RecordedRun, RunNote
@@ -132,6 +133,9 @@ async def conducted(
         # Two processes would pay for the same verdicts.
         with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
             if not terms.offline:
+                if prepared.people is not None:
+                    address = prepared.config.ledger
+                    prepared.people.begin(terms.run_id, str(address.parent if isinstance(address, Path) else HOME))
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
             replies, silent, answered = await prepared.look(

@@ -1,4 +1,4 @@
-"""People in a run: they let go of what is in hand when nobody waits for it, and are not given more than they can hold."""
+"""People in a run: they let go of what is in hand at its end, and are not given more than they can hold."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Team(BaseJudge):
         finally:
             self.hand.remove(given)
 
-    def leave(self):
-        self.left = True
+    def leave(self, why):
+        self.left, self.why = True, why
         for given in self.hand:
             given.set_exception(JudgeError(ErrorKind.QUIT, "gone", billed=False))
 
@@ -72,6 +72,7 @@ def test_an_interruption_waits_for_nobody_and_charges_no_call_in_hand(answers, t
     assert finished.ending.asked == answers
     assert finished.spend.charged_p == answers * COST_P
     assert len(team.shown) > answers, "some were in hand"
+    assert team.why is StopKind.INTERRUPTED
 
 
 @pytest.mark.timeout(30)
@@ -86,6 +87,7 @@ def test_what_is_in_hand_at_a_decision_is_let_go_and_changes_nothing(tmp_path):
     assert finished.ending.winner == whole.ending.winner
     assert finished.spend.charged_p == enough * COST_P
     assert len(sits.shown) > enough
+    assert sits.why is None
 
 
 def test_people_are_given_what_they_can_hold_however_much_it_may_cost(tmp_path):
