@@ -219,7 +219,8 @@ class Window:
         Raises:
             Exception: the code of a judge raised it.
         """
-        state, people = self._state, [judge for judge in self._oracle.judges if isinstance(judge, People)]
+        state, asks = self._state, not self._state.terms.offline
+        people = [judge for judge in self._oracle.judges if asks and isinstance(judge, People)]
         if people and self._running and not state.is_over():
             await first_of(asyncio.wait(self._running), state.closed.wait())
         if people and self._running and state.is_over():

@@ -46,7 +46,7 @@ class Sheet:
     call: Call
     key: str
     settled: asyncio.Future[Given]
-    holder: str = ""
+    holder: str | None = None
     id: str = ""
     since: float = 0.0
     there: float = 0.0
@@ -69,7 +69,7 @@ class Sheet:
     @property
     def is_open(self) -> bool:
         """Whether nobody has it, and nobody has answered it."""
-        return not (self.holder or self.settled.done())
+        return self.holder is None and not self.settled.done()
 
 
 @dataclass(eq=False, slots=True)
@@ -275,7 +275,7 @@ class Desk:
 
     def _give_back(self, person: Person) -> None:
         assert person.hand is not None
-        person.hand.holder, person.hand.id, person.hand.spent = "", "", 0.0
+        person.hand.holder, person.hand.id, person.hand.spent = None, "", 0.0
         person.hand = None
 
     def _let_stand(self, person: Person) -> None:
@@ -291,7 +291,7 @@ class Desk:
         if given.key == SKIP and not self.over:
             sheet.skipped[given.by] = given
             if any(one.here and one.name not in sheet.skipped for one in self.people.values()):
-                sheet.said, sheet.holder, sheet.spent = None, "", 0.0
+                sheet.said, sheet.holder, sheet.spent = None, None, 0.0
                 return
         self._settle(sheet)
 

@@ -61,7 +61,6 @@ class Pages:
     def __init__(self, desk: Desk, links: Links, opening: Opening, standing: Callable[[], Standing | None]) -> None:
         """Serve a desk; `standing` says how far the run is."""
         self.desk, self.links, self.opening, self._standing = desk, links, opening, standing
-        self.waiting = 0  # windows that wait for the next call
         self.told: set[str] = set()  # who has heard that the run is over
         self.changed = asyncio.Event()
         self._texts: dict[str, dict[str, Any]] = {}
@@ -73,6 +72,7 @@ class Pages:
             Route("/", self._page),
             Route("/api/enter", self._enter, methods=["POST"]),
             Route("/api/next", self._of_a_person(self._next)),
+            Route("/api/watch/{id}", self._of_a_person(self._watch)),
             *(
                 Route(f"/api/{name}", self._of_a_person(route), methods=["POST"])
                 for name, route in {
@@ -124,23 +124,39 @@ class Pages:
     async def _next(self, name: str, request: Request) -> Response:
         """The next call of a person, as soon as there is one; or that the run is over."""
         until = time.monotonic() + POLL_S
-        session = request.headers["authorization"].partition(" ")[2]
-        self.waiting += 1
-        try:
-            while not self.desk.over and self.links.name_of(session) == name:
-                sheet = self.desk.take(name, now := time.monotonic())
-                if sheet is not None:
-                    return JSONResponse({"pair": await self._shown(name, sheet), "progress": self._progress(name)})
-                if now >= until or await request.is_disconnected():
-                    return JSONResponse({"wait": True, "progress": self._progress(name)})
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.changed.wait(), LOOK_S)
-        finally:
-            self.waiting -= 1
-        if self.desk.over:
-            self.told.add(name)
-            return JSONResponse({"over": self.desk.over, "progress": self._progress(name)})
-        return _error("elsewhere", 401)
+        while not self.desk.over and self._enters(name, request):
+            sheet = self.desk.take(name, now := time.monotonic())
+            if sheet is not None:
+                return JSONResponse({"pair": await self._shown(name, sheet), "progress": self._progress(name)})
+            if now >= until:
+                return JSONResponse({"wait": True, "progress": self._progress(name)})
+            await self._change()
+        return self._ended(name)
+
+    async def _watch(self, name: str, request: Request) -> Response:
+        """Whether the call on a person's screen is still theirs: answers once it is not, or after a while."""
+        until, person = time.monotonic() + POLL_S, self.desk.people[name]
+        while not self.desk.over and self._enters(name, request):
+            if person.hand is None or person.hand.id != request.path_params["id"]:
+                return JSONResponse({"gone": True})
+            if time.monotonic() >= until:
+                return JSONResponse({})
+            await self._change()
+        return self._ended(name)
+
+    def _enters(self, name: str, request: Request) -> bool:
+        """Whether a request still comes from the window in which a person judges."""
+        return self.links.name_of(request.headers["authorization"].partition(" ")[2]) == name
+
+    async def _change(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.changed.wait(), LOOK_S)
+
+    def _ended(self, name: str) -> Response:
+        if not self.desk.over:
+            return _error("elsewhere", 401)
+        self.told.add(name)
+        return JSONResponse({"over": self.desk.over, "progress": self._progress(name)})
 
     async def _answer(self, name: str, request: Request) -> Response:
         said = await _body(request)
@@ -153,7 +169,7 @@ class Pages:
         try:
             self.desk.answer(name, Given(key, float(seconds), note), of, time.monotonic(), **beside)  # type: ignore[arg-type]
         except TakenError:
-            return _error("taken", 409)
+            return self._ended(name) if self.desk.over else _error("taken", 409)
         except ValueError as error:
             return _error(str(error), 400)
         self.wake()

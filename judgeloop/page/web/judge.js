@@ -202,6 +202,18 @@ function show(pair) {
   $("itemtitle").focus({ preventScroll: true });
   progress();
   look();
+  watch(pair);
+}
+// Hears it if the run ends, or the pair goes to somebody else, while it is on the screen.
+async function watch(pair) {
+  try {
+    while (now.pair === pair && now.view === "judge" && !now.sending) {
+      const said = await call(`watch/${pair.id}`);
+      if (now.pair !== pair || now.view !== "judge" || now.sending) return;
+      if (said.over) { now.progress = said.progress; over(said.over); return; }
+      if (said.gone) throw new Gone("taken");
+    }
+  } catch (error) { if (now.pair === pair && now.view === "judge" && !now.sending) refused(error); }
 }
 function answers() {
   const { outputs } = now.pair;
@@ -251,6 +263,7 @@ async function answer(key) {
     const said = await call("answer", { id: now.pair.id, key, seconds: now.seconds, note: $("note").value, seen: now.seen.every(Boolean), plain: !now.formatted, marked: now.marked });
     now.progress = said.progress;
     saved("");
+    if (said.over) { over(said.over); return; }
     await go();
     if (now.view === "judge") say(`${NAMES[key]}. Saved. ${$("itemtitle").textContent}. z takes it back.`);
   } catch (error) { refused(error); }
@@ -323,7 +336,7 @@ $("letters").addEventListener("change", () => ofBrowser.set("letters", $("letter
 setInterval(() => {
   if (now.view !== "judge" || now.sending) return;
   now.quiet++;
-  if (!document.hidden && now.quiet <= IDLE_S) { now.seconds++; if (now.seconds % BEAT_S === 0) call("beat", {}).catch(refused); }
+  if (!document.hidden && now.quiet <= IDLE_S) { now.seconds++; if (now.seconds % BEAT_S === 0 && !now.lost) call("beat", {}).catch(refused); }
   else if (now.quiet === AWAY_S) pause();
   clock();
 }, 1000);
