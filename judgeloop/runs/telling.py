@@ -21,29 +21,29 @@ def told(run: Prepared[Any], observe: Observe[T], more: Callable[[T], int | None
     people, alone = run.people, len(run.config.people) <= 1
     if people is None:
         return observe
-    latest, making, made_at = first, asyncio.Event(), -REFRESH
+    latest, made_at, making = first, -REFRESH, False
+    in_all: int | None = None
 
-    def tell(**changes: Any) -> None:
+    def tell(asked: int) -> None:
         nonlocal latest
-        latest = replace(latest, **changes)
+        latest = replace(latest, asked=asked, more=None if in_all is None else max(1, in_all - asked))
         people.hear(latest)
 
-    async def forecast(tally: T) -> None:
-        try:
-            tell(more=await asyncio.to_thread(more, tally))
-        finally:
-            making.clear()
+    async def forecast(asked: int, tally: T) -> None:
+        nonlocal in_all, making
+        left = await asyncio.to_thread(more, tally)
+        in_all, making = None if left is None else asked + left, False
+        tell(latest.asked)
 
     tasks: set[asyncio.Task[None]] = set()
 
     def observed(progress: Progress[T]) -> None:
-        nonlocal made_at
+        nonlocal made_at, making
         observe(progress)
-        tell(asked=progress.asked)
-        if alone and progress.asked >= made_at + REFRESH and not making.is_set():
-            made_at = progress.asked
-            making.set()
-            task = asyncio.get_running_loop().create_task(forecast(progress.tally))
+        tell(progress.asked)
+        if alone and progress.asked >= made_at + REFRESH and not making:
+            made_at, making = progress.asked, True
+            task = asyncio.get_running_loop().create_task(forecast(progress.asked, progress.tally))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 

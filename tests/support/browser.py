@@ -83,7 +83,9 @@ class Browser:
     def offline(self, *, lost: bool) -> None:
         """Cut the network, or mend it."""
         self._cdp("Network.enable")
-        self._cdp("Network.emulateNetworkConditions", offline=lost, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        self._cdp(
+            "Network.emulateNetworkConditions", offline=lost, latency=0, downloadThroughput=-1, uploadThroughput=-1
+        )
 
     def run(self, script: str, *args: Any) -> Any:
         """Return what a function's body returns in the page, apart from the policy of the page."""
