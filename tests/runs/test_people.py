@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -50,7 +51,7 @@ def test_a_page_is_made_as_it_is_said():
 
 
 def write(name, words):
-    with open(f"{name}.jsonl", "w", encoding="utf-8") as file:
+    with Path(f"{name}.jsonl").open("w", encoding="utf-8") as file:
         for at in range(40):
             row = {"id": str(at), "prompt": f"p {at}", "output": f"{name} {'word ' * words}"}
             file.write(json.dumps(row) + "\n")
