@@ -191,9 +191,20 @@ class Counted(Protocol):
 T_co = TypeVar("T_co", bound=Counted, covariant=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """What a draw says, an int or None as in `Observed`, beside what a cheap judge says of its item.
+
+    `beside` has the fields of `methods.stats.corrected.Aside`.
+    """
+
+    observed: int | None
+    beside: tuple[float, float, int]
+
+
 # What a draw says: 1 for the first system, -1 for the second, 0 for a tie, None for an abstention; of a family of which
 # several members are judged, its mean score for each system.
-Observed = int | tuple[float, float] | None
+Observed = int | tuple[float, float] | Controlled | None
 
 
 def scores_of(observed: Observed) -> tuple[float, float]:
@@ -202,6 +213,8 @@ def scores_of(observed: Observed) -> tuple[float, float]:
     >>> scores_of(1), scores_of(None), scores_of((0.5, -0.5))
     ((1, -1), (-1, -1), (0.5, -0.5))
     """
+    if isinstance(observed, Controlled):
+        observed = observed.observed
     if observed is None:
         return -1, -1
     return observed if isinstance(observed, tuple) else (observed, -observed)
@@ -217,6 +230,9 @@ class Tally:
     True when the items were picked without propensities, so that sampled shares are biased.
     `propensities`, in the same order, is given only when the draws had unequal propensities:
     sampled shares are then biased, and weights can correct the bias.
+
+    Where a cheap judge is asked, too, there may be more `preferences` than judged items: one that is drawn again counts
+    in them each time.
 
     Where several members of a family are judged, a family is an item here. It is won by the system with the higher
     mean score, and `total` is the sum of these means, first system minus second, over 2.

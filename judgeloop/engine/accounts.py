@@ -63,6 +63,11 @@ class Accounts:
         self._waits = Waiting(state)
 
     @property
+    def busy(self) -> bool:
+        """Whether calls are in flight, which may return money."""
+        return bool(self._in_flight)
+
+    @property
     def slots(self) -> int:
         """How many queries may run in parallel; each has one call at a time to each judge."""
         paid = max(1, round(AHEAD * self._terms.concurrency))

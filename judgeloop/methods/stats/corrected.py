@@ -163,21 +163,23 @@ def corrected(  # noqa: PLR0917 - what the correction is made of
     items: float = math.inf,
     *,
     drawn: bool = True,
+    known: tuple[float, float] | None = None,
 ) -> Corrected:
     """Correct a judge by labels.
 
     `scores` are people's, in the order drawn, None for an abstention, which counts for neither system, and against both
     in the bounds. `asides` belong to them. `pool` has all cheap scores that were bought: of all `items`, or, where that
     is inf, of all blocks. The bets aim at an end after `limit` labels. `drawn`: whether the order is a uniform one.
+    `known` are the bounds of the gap where they are known already.
     """
-    known = [(score, aside.cheap) for score, aside in zip(scores, asides, strict=True) if score is not None]
-    dear, cheap = np.array(known, dtype=np.float64).reshape(-1, 2).T
+    judged = [(score, aside.cheap) for score, aside in zip(scores, asides, strict=True) if score is not None]
+    dear, cheap = np.array(judged, dtype=np.float64).reshape(-1, 2).T
     labels, alone = len(dear), float(pool.mean()) if len(pool) else 0.0
     slope, r2 = _regression(dear, cheap, pool)
     gap = float(dear.mean() - slope * (cheap.mean() - alone)) if labels else None
     interval = off_interval = None
     if drawn and scores:
-        low, high = bounds(scores, asides, risk, limit, items)
+        low, high = known or bounds(scores, asides, risk, limit, items)
         interval = low, high
         off_interval = (
             (alone - high, alone - low) if not math.isinf(items) else gap_of_judge(scores, asides, risk, limit)
