@@ -38,12 +38,13 @@ class Spend(Part):
     - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are
     - `again`: verdicts of this result that were asked again, as another model had given them; `again_p`: their cost
     - `controls_p`: the part of `answers_p` for the calls that were made for controls; `controls`: how many these are
+    - `proxy_p`: the part of `answers_p` for the calls to a proxy beside the judges; `proxy`: how many these are
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
     """
 
     HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p"})
     HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known"}
-    HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "again_p"}
+    HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "proxy", "proxy_p", "again_p"}
     COMPUTED = (
         "spent_usd",
         "run_spent_usd",
@@ -75,6 +76,8 @@ class Spend(Part):
     answers: int = 0
     controls_p: int = 0
     controls: int = 0
+    proxy_p: int = 0
+    proxy: int = 0
     again: int = 0
     again_p: int = 0
     looked_up: int = 0

@@ -397,6 +397,8 @@ class Window:
             return None
         answers = [None if isinstance(reply, Output) else reply for reply in replies]
         terms, counts = self._state.terms, used(planned, answers)
+        if planned.query.cheap:
+            self._state.cheap.update(ask.key for ask, needed in zip(planned.asks, counts, strict=True) if needed)
         for ask, answer, needed in zip(planned.asks, answers, counts, strict=True):
             if needed and isinstance(answer, Verdict):
                 whose = self._oracle.answering[ask.judge]

@@ -84,6 +84,7 @@ async def drive(
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
     tested = await ledger.spend(terms.run_id, terms.budget_p, terms.tested)
+    cheap = await ledger.spend(terms.run_id, terms.budget_p, state.cheap)
     again = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
     return Finished(
         ending,
@@ -100,6 +101,8 @@ async def drive(
             tokens=state.tokens,
             controls=tested.answers,
             controls_p=tested.answers_p,
+            proxy=cheap.answers,
+            proxy_p=cheap.answers_p,
             again=sum(len(one.again) for one in oracle.answering),
             again_p=again.answers_p,
         ),

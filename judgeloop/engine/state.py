@@ -248,7 +248,7 @@ class RunState(Generic[T]):
     - `made`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
       taken from it.
-    - `sent`: the keys of the calls that were made.
+    - `sent`: the keys of the calls that were made. `cheap`: of the calls to a cheap judge whose answers are used.
     - `paces`: the pace of each judge.
     - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
     - `trouble`: why the last call failed; empty after a reply.
@@ -268,6 +268,7 @@ class RunState(Generic[T]):
         self.tokens = NO_TOKENS
         self.found, self._part = False, bool(terms.seen)
         self.sent: set[str] = set()
+        self.cheap: set[str] = set()
         self.paces: list[Pace] = []
         self.waited = self.trouble = ""
         self._broken = self._rests = False

@@ -37,7 +37,7 @@ def proxy_judge(
     except InputError as error:
         raise InputError(f"`proxy={spec}`: {error}") from None
     if judge.by_hand:
-        raise InputError(f"`proxy={spec}`: a proxy saves people's time, so it cannot be a person")
+        raise InputError(f"`proxy={spec}`: a proxy rates many items, so it cannot be a person")
     return judge
 
 

@@ -36,6 +36,7 @@ from judgeloop.methods.stopping.rule import (
 )
 
 NEAR = 2  # in the place of a system: both are nearly equal
+GROWS = 0.3  # by so much the slope of a cheap judge may grow in the labels that are asked at once
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
 
 
@@ -309,7 +310,7 @@ class _Following:
         control, most = float(aside.control(slope.value)), np.array(aside.most(slope.value))
         self.bets, self._ahead = _after(self.bets, observed, control, most), {}
         self.slope = slope if observed.observed is None else slope.after(observed.observed, aside.cheap)
-        self.most = float(2 * self.slope.value)
+        self.most = 2 * min(1.0, float(self.slope.value) + GROWS)
 
     def ahead(self, winner: int, most: int) -> Iterator[tuple[HedgedBets, ...]]:
         """Yield the bets after 1, 2, … `most` further wins of the same system, which nobody foresaw."""
@@ -347,17 +348,26 @@ def _whole(parts: NDArray[np.float64]) -> NDArray[np.int64]:
     return found
 
 
-def answers(begin: Sequence[HedgedBets], draws: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def answers(
+    begin: Sequence[HedgedBets], draws: NDArray[np.integer | np.floating], beside: Aside | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Follow runs of bets through `draws`, shape (runs, draws), of the first system's scores.
 
-    The number of draws of each run until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
+    `beside` has what a cheap judge says of each, in arrays of this shape. The result is the number of draws of each run
+    until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
     """
     runs, most = draws.shape
     when, which = np.full(runs, most), np.full(runs, -1)
-    bets = tuple(begin)
+    bets, slope = tuple(begin), Slope()
+    controls, largest = np.zeros((runs, 2)), np.zeros((runs, 2))
     for t in range(most):
         scores = np.stack([draws[:, t], -draws[:, t]], axis=-1).astype(np.float64)
-        bets = tuple(one.after(scores) for one in bets)
+        if beside is not None:
+            aside = Aside(np.asarray(beside.cheap)[:, t], np.asarray(beside.mean)[:, t], beside.block)
+            control = aside.control(slope.value)
+            controls, largest = np.stack([control, -control], axis=-1), np.stack(aside.most(slope.value), axis=-1)
+            slope = slope.after(scores[:, 0], aside.cheap)
+        bets = tuple(one.after(scores, controls, largest) for one in bets)
         shown = _shown(bets)
         near = shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(runs, dtype=np.bool_)
         new = (which < 0) & (near | shown[-1].any(axis=-1))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import InputError, some
 from judgeloop.core.jsonable import Part, Sentence
+from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import (
     ANSWERS,
     BREAKS,
@@ -328,8 +329,11 @@ class Comparison(RunResult):
     def more_usd(self) -> float | None:
         """The probable cost of `more_judgments`; items judged beyond the decision are paid for."""
         beyond = sum(not row.in_decision for row in self.labels)
-        more = self.more_judgments
-        return None if more is None else self._cost_of(max(0, more - beyond))
+        more = None if self.more_judgments is None else max(0, self.more_judgments - beyond)
+        usd = None if more is None else self._cost_of(more)
+        if more and usd is not None and self.corrected and self.corrected.block:  # each takes a block of cheap verdicts
+            usd += more * float(to_usd(self.spend.proxy_p)) / self.corrected.labels
+        return usd
 
     def stands(self) -> Outcome:
         """How the answer stands: a named winner fails `not_worse`, and is short if it is perhaps not better."""
