@@ -95,7 +95,8 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         tables = [one for one in config.truth if not isinstance(one, str)]
         people = people_of(label for one in tables for label in read_labels(one, pool, config.scale_ends))
         if config.asked is not None:
-            options = judge_options(replace(config, judge=(config.asked,)), environment, rating=config.rates)
+            asking = replace(config, judge=(config.asked,))
+            options = judge_options(asking, environment, rating=config.rates, offline=offline)
             truth = checked_judge(config.asked, options, config, pool)
         places = sorted(frozenset[int]().union(*(one.places for one in people)))
         unlabelled = 0 if truth else len(pool) - len(places)
@@ -190,7 +191,9 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         systems = ONE_SYSTEM if run.config.rates else TWO_SYSTEMS
         queries = [run.pool.query(at, systems) for at in run.places if at not in done]
         more = max(0, min(run.most_judgments, len(run.places)) - len(done))
-        return Left(Range(more, more, more), None, queries, len(done))
+        truth = cast("AgreeInputs", run.inputs).truth
+        paid = () if truth is None or truth.by_hand else (truth,)
+        return Left(Range(more, more, more), None, queries, len(done), first=paid)
 
     def result_of(self, ran: Ran[AgreeSettings, Paired]) -> Agreed:
         """The figures of the run."""
