@@ -19,19 +19,27 @@ from judgeloop.core.records import Abstention, Label, Verdict, as_score
 from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, SAMPLE_JUDGED, whole
 from judgeloop.methods.stats.with_people import Floats, agreements, by_people
 
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Paired:
     """Scores of the judge, shape (asked,), and of people, shape (asked, people), of the items at `positions`.
 
-    What is NaN is not known. Of a comparison scores are 1, 0.5 or 0, and `rates` is false.
+    What is NaN is not known. Of a comparison scores are 1, 0.5 or 0, and `step` is 0; of ratings it is how far two may
+    be apart that count as the same.
     """
 
     items: int
-    rates: bool
+    step: float
     positions: tuple[int, ...]
     judge: Floats
     people: Floats
+
+    @property
+    def rates(self) -> bool:
+        """Whether these are ratings."""
+        return self.step > 0
 
     @property
     def asked(self) -> int:
@@ -75,8 +83,9 @@ class Paired:
 
     @cached_property
     def equal(self) -> Floats:
-        """1 where both say the same, else 0; NaN where it is not known."""
-        return np.where(np.isnan(self.agreement), np.nan, (self.agreement > 1 - 1e-9).astype(np.float64))
+        """1 where both say the same, of ratings within a step, else 0; NaN where it is not known."""
+        same = self.agreement > 1 - self.step - ROUNDING
+        return np.where(np.isnan(self.agreement), np.nan, same.astype(np.float64))
 
     @cached_property
     def beside_people(self) -> Floats:
@@ -103,18 +112,18 @@ class Pairing:
     """Puts verdicts side by side; `people` has theirs by person and position, NaN where they said nothing.
 
     If a person is asked, `judged` has the judge's score by position, and the person is the last of the people.
-    `sampled` is as for other estimators.
+    `step` is as in `Paired`, `sampled` as for other estimators.
     """
 
     people: Floats
-    rates: bool
+    step: float
     sampled: bool
     judged: Floats | None = None
 
     def tally(self, labels: Sequence[Label], items: int) -> Paired:
         """Collect `labels` over `items`: families, where these are drawn."""
         each = len(self.people) + (self.judged is not None)
-        return self.extended(Paired(items, self.rates, (), np.zeros(0), np.zeros((0, each))), labels)
+        return self.extended(Paired(items, self.step, (), np.zeros(0), np.zeros((0, each))), labels)
 
     def extended(self, tally: Paired, labels: Sequence[Label]) -> Paired:
         """Add further labels to `tally`."""
@@ -137,7 +146,7 @@ class Pairing:
         answer = label.answer
         if isinstance(answer, Abstention):
             return math.nan
-        return answer.score if self.rates else as_score(answer.preference)
+        return answer.score if self.step else as_score(answer.preference)
 
     def exhausted(self, tally: Paired) -> StopReason:
         """Why a run ends when no further item is to be asked about."""

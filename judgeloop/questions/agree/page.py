@@ -23,7 +23,7 @@ def facts(result: Agreed) -> list[Fact]:
     values = {"judge": visible(result.setup.judge), "equal": _share(result.equal), "labels": f"{result.judged:,}"}
     own = [
         Fact("decision", Section.DECISION, "", decision(result), True, values),
-        Fact("equal", Section.EVIDENCE, "the same verdict", _equal(result), first=True),
+        Fact("equal", Section.EVIDENCE, "within a step" if result.rates else "the same verdict", _equal(result), True),
         Fact("agreement", Section.EVIDENCE, "agreement", _agreement(result)),
         Fact("kappa", Section.EVIDENCE, "kappa", _kappa(result), first=True),
         Fact("people", Section.EVIDENCE, "people", _people(result), first=True),
@@ -44,7 +44,9 @@ def decision(result: Agreed) -> str:
     if result.equal is None:
         ended = said.ended(result)
         return said.headline(result, f"nothing is known yet of how {judge} agrees with {_whom(result)}: {ended}.")
-    sentences = [f"{judge} agrees with {_whom(result)} on {per_cent(result.equal)} of {_where(result, things)}."]
+    within = " within a step" if result.rates else ""
+    whom = f"{_whom(result)}{within}"
+    sentences = [f"{judge} agrees with {whom} on {per_cent(result.equal)} of {_where(result, things)}."]
     if result.people_equal is not None:
         sentences.append(f"Two of your own people agree on {per_cent(result.people_equal)}.")
     if result.favours is not None:
@@ -122,9 +124,8 @@ def _agreement(result: Agreed) -> str:
     if result.mean_agreement is None:
         return ""
     what = "each by its distance on the scale" if result.rates else "a tie against a side is worth half"
-    step = "" if result.within_a_step is None else f"; within a step of the scale {per_cent(result.within_a_step)}"
     ranks = "" if result.rank_correlation is None else f"; rank correlation {result.rank_correlation:.2f}"
-    return f"{per_cent(result.mean_agreement)}{_between(result.mean_agreement_interval)}, where {what}{step}{ranks}"
+    return f"{per_cent(result.mean_agreement)}{_between(result.mean_agreement_interval)}, where {what}{ranks}"
 
 
 def _between(interval: tuple[float, float] | None, form: str = "share") -> str:

@@ -139,7 +139,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             once=given.truth is None,
         )
         people = np.array([one.scores for one in given.people]).reshape(len(given.people), len(inputs.pool))
-        estimator = Pairing(people, config.rates, inputs.sampled)
+        estimator = Pairing(people, config.step, inputs.sampled)
         return Parts(by_family(Random(queries), members), estimator, rule, members=members)
 
     async def ask(

@@ -17,7 +17,7 @@ import numpy as np
 from judgeloop.core.jsonable import Part
 from judgeloop.core.outcomes import Condition, Finished, Outcome, StopKind, outcome_of
 from judgeloop.core.records import TIE, Pool, Verdict
-from judgeloop.methods.estimators.agreement import Paired
+from judgeloop.methods.estimators.agreement import ROUNDING, Paired
 from judgeloop.methods.stats.with_people import (
     Floats,
     Interval,
@@ -93,7 +93,7 @@ class Slice:
 class Agreed(RunResult):
     """How well a judge agrees with people.
 
-    - `equal`: the share of equal verdicts; null without any
+    - `equal`: the share of equal verdicts, of ratings that of those at most a step apart; null without any
     - `equal_interval`: it misses that share with at most the risk
     - `looked_at_once`: true if all labels were there, so that this interval is exact for one look; else it holds at
       every look
@@ -101,9 +101,8 @@ class Agreed(RunResult):
     - `mean_agreement_interval`: its interval, which holds at every look
     - `kappa`: the linearly weighted kappa; null where one verdict is all there is
     - `kappa_interval`: its interval, which holds at every look; null where the result is about these items alone
-    - `nominal_kappa`: Cohen's kappa of equal verdicts, a figure without an interval
+    - `nominal_kappa`: Cohen's kappa of equal verdicts, a figure without an interval; null for ratings
     - `ac1`: Gwet's AC1, a figure without an interval; null for ratings
-    - `within_a_step`: of ratings, the share at most a step of the judge's scale apart; null for comparisons
     - `rank_correlation`: of ratings, Spearman's, a figure without an interval; null for comparisons
     - `off`: the gap of the first system by the judge less that by people; of ratings, the mean score
     - `off_interval`: bounds of it, each wrong with at most the risk
@@ -140,7 +139,6 @@ class Agreed(RunResult):
     ac1: float | None
     off: float | None
     off_interval: Interval | None
-    within_a_step: float | None = None
     rank_correlation: float | None = None
     longer: float | None = None
     longer_interval: Interval | None = None
@@ -280,7 +278,8 @@ def agreed_of(
         kappa_interval=kappa_interval(tally.judge, tally.truth, risk, rule.limit)
         if like_these and tally.judged
         else None,
-        nominal_kappa=nominal_kappa(judge, truth),
+        nominal_kappa=None if tally.rates else nominal_kappa(judge, truth),
+        rank_correlation=_ranks(judge, truth) if tally.rates else None,
         ac1=None if tally.rates else ac1(judge, truth, len(VOTES)),
         off=worth * float((judge - truth).mean()) if tally.judged else None,
         off_interval=None if off is None else (worth * off[0], worth * off[1]),
@@ -362,6 +361,15 @@ def _own_family(setup: Setup, tally: Paired) -> tuple[Slice, ...]:
     return ()
 
 
+def _ranks(judge: Floats, truth: Floats) -> float | None:
+    """Spearman's correlation; None where all of one are the same."""
+    if min(len(np.unique(judge)), len(np.unique(truth))) <= 1:
+        return None
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(judge, truth).statistic)
+
+
 def _table(judge: Floats, truth: Floats) -> tuple[tuple[str, str, int], ...]:
     return tuple((VOTES[c], VOTES[x], int(((judge == c) & (truth == x)).sum())) for c in VOTES for x in VOTES)
 
@@ -378,7 +386,7 @@ def _of_people(tally: Paired) -> tuple[int, float | None, float | None]:
     if not first:
         return 0, None, None
     one, other = np.array(first), np.array(second)
-    return len(first), float((agreements(one, other) > 1 - 1e-9).mean()), linear_kappa(one, other)
+    return len(first), float((agreements(one, other) > 1 - tally.step - ROUNDING).mean()), linear_kappa(one, other)
 
 
 def _to_halve(tally: Paired, interval: Interval | None, population: float) -> int | None:

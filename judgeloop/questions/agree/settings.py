@@ -22,6 +22,7 @@ from judgeloop.systems.catalogue import sources
 
 QUESTION = "agree"
 USUAL_ZONE = 0.1
+USUAL_STEP = 0.1  # between ratings from 0 to 1 that count as the same
 USUAL_OF_PEOPLE = 200  # labels, where somebody is asked
 KINDS = {row.kind for row in JUDGES if not row.reads_file}
 
@@ -57,7 +58,8 @@ class AgreeSettings(RunSettings):
         example=("labels.csv",),
     ).field()
     scale: Annotated[str | None, like(r"-?[0-9.]+,-?[0-9.]+", "two numbers, such as 1,5")] = fields.run_setting(
-        "Lowest and highest rating in the labels of one system, such as 1,5. Default: 0,1.",
+        "Lowest and highest rating in the labels of one system, such as 1,5; ratings that differ by at most 1 then count as "
+        "the same. Default: 0,1, and 0.1.",
         fields.ITEMS,
         metavar="LOW,HIGH",
     ).field(None)
@@ -139,6 +141,12 @@ class AgreeSettings(RunSettings):
         if low >= high:
             raise InputError(f"`scale={self.scale}`: expected the lowest rating, then the highest")
         return low, high
+
+    @property
+    def step(self) -> float:
+        """How far two ratings may be apart that count as the same: 1 on the scale of the labels; 0 for comparisons."""
+        low, high = self.scale_ends or (0.0, 1.0 / USUAL_STEP)
+        return 1 / (high - low) if self.rates else 0.0
 
     @property
     def gates(self) -> dict[str, float]:
