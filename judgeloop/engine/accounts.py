@@ -64,6 +64,11 @@ class Accounts:
         self._waits = Waiting(state)
 
     @property
+    def busy(self) -> bool:
+        """Whether calls are in flight, which may return money."""
+        return bool(self._in_flight)
+
+    @property
     def slots(self) -> int:
         """How many queries may run in parallel; each has one call at a time to each judge."""
         if self.by_hand:  # money is set aside for what people have in hand

@@ -24,7 +24,7 @@ from judgeloop.engine.answering import AnsweringModel, of_one_model
 from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
-from judgeloop.engine.state import Interruption, Observe, OneModel, Terms, unobserved
+from judgeloop.engine.state import Beside, Interruption, Observe, OneModel, Terms, unobserved
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
@@ -113,6 +113,7 @@ async def conducted(
     terms: Terms,
     *,
     judges: tuple[Judge, ...] | None = None,
+    beside: Beside | None = None,
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
@@ -120,10 +121,12 @@ async def conducted(
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
-    earlier replies from the ledger. `judges` replace the run's judges. A run that is not booked has
-    no ledger.
+    earlier replies from the ledger. `judges` replace the run's judges, and `beside` says how its proxy
+    is asked. A run that is not booked has no ledger.
     """
-    asking, systems = prepared.judges if judges is None else judges, systems_of(prepared)
+    deciding, systems = prepared.judges if judges is None else judges, systems_of(prepared)
+    proxy = prepared.inputs.proxy if beside else None
+    asking = deciding if proxy is None else (*deciding, proxy)
     if not prepared.booked:
         (judge,) = asking
         return await _answered(session, prepared, judge)
@@ -148,7 +151,9 @@ async def conducted(
             for model, lengths in zip(models, replies, strict=True):
                 model.learn_lengths(lengths)
             one_model = _one_model(prepared, answered) if judges is None else ()
-            terms = replace(terms, silent=silent, seen=command.seen, tested=command.tested, one_model=one_model)
+            terms = replace(
+                terms, silent=silent, seen=command.seen, tested=command.tested, one_model=one_model, beside=beside
+            )
             finished = await drive(
                 session,
                 prepared.pool,
@@ -174,7 +179,7 @@ async def conducted(
         for system in systems.values():
             await system.aclose()
     # Those of this command, and of commands before whose verdicts count.
-    finished = replace(finished, models=tuple(tuple(named.get(judge.identity.name, ())) for judge in asking))
+    finished = replace(finished, models=tuple(tuple(named.get(judge.identity.name, ())) for judge in deciding))
     if kept is None:
         return finished
     controls = finished.controls if known else _controls_of(kept)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
+from itertools import chain
 from typing import Any, NamedTuple
 
 from judgeloop.core.jsonable import Say
@@ -98,7 +99,9 @@ class Left:
     - `judgments`: further ones. `assumed`: in words what the expected case assumes; None if it rests on verdicts.
     - `queries`: those that may be asked yet, beside the number that is `done`.
     - `stays_open`, `equal`, `groups`: as in `Forecast`, the largest group first.
-    - `first`: the judges that are asked all queries before.
+    - `first`: the judges that are asked all queries before. `beside`: of each query those that a judge of these is
+      asked about before it, and of no other.
+    - `ways`: how the verdicts of a cheap judge may be bought, line by line.
     """
 
     judgments: Range
@@ -109,6 +112,8 @@ class Left:
     equal: tuple[EqualSystem, ...] = ()
     groups: tuple[GroupOutlook, ...] = ()
     first: tuple[Judge, ...] = ()
+    beside: Sequence[Sequence[Query]] | None = None
+    ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,7 @@ class Forecast:
       `judging_cost_p` that of all other calls; None without such systems.
     - `again`: how many of these calls ask again what another model had judged, and their probable cost.
     - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
+    - `ways`: how the verdicts of a cheap judge may be bought, line by line, and which way is chosen.
     - `settings`: which files set something; empty if none did.
     - `people_s`: the seconds that the expected judgments probably take people; 0 if none judge.
     """
@@ -154,6 +160,7 @@ class Forecast:
     again: tuple[int, int] = (0, 0)
     unpriced: tuple[str, ...] = ()
     unpriced_systems: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
     settings: str = ""
     people_s: float = 0.0
 
@@ -199,7 +206,7 @@ class Forecast:
             parts = [wrapped(self._decided(), width), *self._equal(width)]
             return "\n\n".join([*parts, render(self.result.page, width=width)])
         paragraphs = [*self._sentences(), self._affordable(), *self.warnings, *self._after_warnings()]
-        parts = [wrapped(OPENING, width), self._table(), *self._equal(width)]
+        parts = [wrapped(OPENING, width), self._table(), *self._ways(width), *self._equal(width)]
         return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
 
     def _decided(self) -> str:
@@ -311,6 +318,11 @@ class Forecast:
             rows.append(("  judging", *costs(self.judging_cost_p, known=not self.unpriced)))
         return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
 
+    def _ways(self, width: int) -> list[str]:
+        """How a cheap judge may be bought, as a table with its title; nothing without one."""
+        lines = (one if one.startswith(" ") else wrapped(one, width) for one in self.ways)
+        return ["\n".join(lines)] if self.ways else []
+
     def _equal(self, width: int) -> list[str]:
         """What happens to an equal system, as a table with its title; nothing if not asked."""
         if (common := usual(self.equal)) is None:
@@ -362,6 +374,7 @@ class Forecast:
             "warnings": [one.to_json(say) for one in self._notes],
             "equal_system": [asdict(one) for one in self.equal],
             "groups": [asdict(one) for one in self.groups],
+            "ways": list(self.ways),
             "guessed": data["guessed"],
             "empty": data["empty"],
             "ended": data["ended"],
@@ -417,15 +430,23 @@ async def forecast(
         for numbers in ((0, USUAL), (USUAL, MOST))
     ]
     controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
+    blocks: list[list[Quote]] = []
     if left.first:
-        proxies = [AnsweringModel(judge, None) for judge in left.first]
-        beside += await _quotes_left(run, Sources(systems, left.first, terms), queries, left.first, proxies)
+        proxies, own = [AnsweringModel(judge, None) for judge in left.first], replace(terms, order=run.config.order)
+        asked = queries if left.beside is None else [*chain.from_iterable(left.beside)]
+        found_p = await _quotes_left(run, Sources(systems, left.first, own), asked, left.first, proxies)
+        if left.beside is None:
+            beside += found_p
+        else:
+            each = iter(found_p)
+            blocks = [[quote for _ in block for quote in next(each)] for block in left.beside]
     plans, whole = await _not_known(run, sources, queries, answering)
     again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
     again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     judging = [_judging(sources, each, judges) for each in plans]
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
+    quotes = [[*one, *other] for one, other in zip(quotes, blocks, strict=True)] if blocks else quotes
     calls, cost_p = _cases(judgments, quotes, beside, perhaps)
     likely = [call.likely_cost_p for one in quotes for call in one]
     each_p, beside_p = sum(likely) / max(1, len(quotes)), sum(call.likely_cost_p for one in beside for call in one)
@@ -450,6 +471,7 @@ async def forecast(
         people_s=_people_s(plans) * judgments.expected if run.by_hand else 0.0,
         unpriced=tuple(one.identity.name for one in judges if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
+        ways=left.ways,
     )
     if not systems:
         times = whole / len(likely) * found.questions / len(queries) if likely else 0
