@@ -168,14 +168,15 @@ class PageJudge(BaseJudge):
         """Tell all windows that the run is over, and close the server and the journal."""
         if self._opening is None:
             return
+        server, self._server = self._server, None
         if not self._opening.done():
             self._opening.cancel()
         if not self._why:
             self.leave(None)
         if self._ticking is not None:
             self._ticking.cancel()
-        if self._server is not None:
-            await self._server.close()
+        if server is not None:
+            await server.close()
         if self._journal is not None:
             self._journal.close()
 
