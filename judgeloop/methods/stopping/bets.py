@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -292,7 +292,7 @@ class _Following:
         return self._shown_by[side] if self._shown_by[side] <= most else 0
 
 
-def _after(bets: Sequence[HedgedBets], scores: Sequence[float]) -> tuple[HedgedBets, ...]:
+def _after(bets: Sequence[HedgedBets], scores: Sequence[float] | NDArray[Any]) -> tuple[HedgedBets, ...]:
     return tuple(one.after(np.array(scores, dtype=np.float64)) for one in bets)
 
 
@@ -321,15 +321,19 @@ def answers(begin: Sequence[HedgedBets], draws: NDArray[np.int64]) -> tuple[NDAr
     The number of draws of each run until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
     """
     runs, most = draws.shape
-    when, which = np.full(runs, most), np.full(runs, -1)
+    when, which, going = np.full(runs, most), np.full(runs, -1), np.arange(runs)
     bets = tuple(begin)
     for t in range(most):
-        scores = np.stack([draws[:, t], -draws[:, t]], axis=-1).astype(np.float64)
-        bets = tuple(one.after(scores) for one in bets)
-        shown = _shown(bets)
-        near = shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(runs, dtype=np.bool_)
-        new = (which < 0) & (near | shown[-1].any(axis=-1))
-        when[new], which[new] = t + 1, np.where(near, NEAR, shown[-1].argmax(axis=-1))[new]
-        if (which >= 0).all():
+        if t and 2 * np.count_nonzero(which[going] < 0) <= len(going):  # those that have their answer are left out
+            goes_on = which[going] < 0
+            going, bets = going[goes_on], tuple(one.of(goes_on) for one in bets)
+        if not len(going):
             break
+        bets = _after(bets, np.stack([draws[going, t], -draws[going, t]], axis=-1))
+        shown = _shown(bets)
+        near = (
+            shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(len(going), dtype=np.bool_)
+        )
+        new = (which[going] < 0) & (near | shown[-1].any(axis=-1))
+        when[going[new]], which[going[new]] = t + 1, np.where(near, NEAR, shown[-1].argmax(axis=-1))[new]
     return when, which
