@@ -368,5 +368,6 @@ class HedgedBets:
 
     def of(self, runs: NDArray[np.bool_]) -> Self:
         """The bets of some of the runs, the first dimension of the figures."""
-        figures = ("wealth", "total", "square", "fourth", "ruled_out")
-        return replace(self, **{name: np.asarray(getattr(self, name))[runs] for name in figures})
+        figures = (self.wealth, self.total, self.square, self.fourth, self.ruled_out)
+        wealth, total, square, fourth, ruled_out = (np.asarray(one)[runs] for one in figures)
+        return replace(self, wealth=wealth, total=total, square=square, fourth=fourth, ruled_out=ruled_out)
