@@ -187,7 +187,7 @@ def _chart(chart: Chart) -> Iterator[str]:
         yield _text(placed((number, 0))[0], HEIGHT - BOTTOM + 16, f"{number:,}", anchor="middle")
     yield _text((LEFT + right) / 2, HEIGHT - 6, chart.across, anchor="middle")
     yield from _within(right, _lines(chart, placed))
-    yield from _ends(chart.lines, placed, right)
+    yield from _ends(chart, placed, right)
     if chart.stop:
         x, y = placed(chart.stop)
         yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="6" class="jl-stop jl-lead"/>'
@@ -216,16 +216,20 @@ def _lines(chart: Chart, placed: Callable[[Point], Point]) -> Iterator[str]:
         yield f'<path d="{path(map(placed, line.points))}" class="jl-line jl-{line.role}"/>'
 
 
-def _ends(lines: Sequence[Curve], placed: Callable[[Point], Point], right: float) -> Iterator[str]:
+def _ends(chart: Chart, placed: Callable[[Point], Point], right: float) -> Iterator[str]:
     """Yield the names of lines beside the chart, none over another, each led to the end of its line.
 
-    Of lines that end at about one height the lead is the first, then those that end the farthest to the right.
+    Without an order, of lines that end at about one height the lead is the first, then those that end the farthest to
+    the right.
     """
-    ends = [(line, *placed(line.points[-1])) for line in lines if line.name]
-    named = sorted(
-        (one for one in ends if TOP <= one[2] <= HEIGHT - BOTTOM),
-        key=lambda one: (round(one[2] / FEWEST_APART), one[0].role != "lead", -one[1]),
-    )
+    ends = [(line, *placed(line.points[-1])) for line in chart.lines if line.name]
+
+    def rank(one: tuple[Curve, float, float]) -> tuple[float, bool, float]:
+        line, x, y = one
+        at = chart.order.index(line.name) if line.name in chart.order else len(chart.order) + y / FEWEST_APART
+        return round(at), line.role != "lead", -x
+
+    named = sorted((one for one in ends if TOP <= one[2] <= HEIGHT - BOTTOM), key=rank)
     tops = accumulate((y for _, _, y in named), max)
     heights = spread([*tops], FEWEST_APART, HEIGHT - BOTTOM)
     for (line, x, end), y in zip(named, heights, strict=True):

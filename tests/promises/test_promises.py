@@ -121,6 +121,7 @@ def stopped_after_thirty(ask, watching):
 def constant(text):
     """A text without what changes from run to run, or with the version."""
     text = re.sub(r"(?<![\w.])[0-9a-f]{16,64}\b", "(a hash)", text)
+    text = re.sub(r"(?<=runs show )[0-9a-f]{8}\b", "(run)", text)
     text = re.sub(r"http://127.0.0.1:\d+", "http://server", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\+00:00", "(a time)", text)
     return re.sub(r'("version": |judgeloop )"?\d+\.\d+\.[^\s",]+"?', r"\1(version)", text)
