@@ -189,8 +189,10 @@ class Asking(Generic[R]):
 
     def _forecast(self, ready: Prepared[Any], read: Read, *, as_json: bool) -> None:
         from judgeloop.cli.files import json_text
+        from judgeloop.cli.progress import WARM_UP_S, computing
 
-        found = self.foreseen(ready, read, read.sentence or "")
+        with computing(quiet=as_json, told_from_s=WARM_UP_S):
+            found = self.foreseen(ready, read, read.sentence or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:

@@ -75,7 +75,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
         *([costs(_cost(result))] if paid else []),
-        Fact("asked", Section.RISK, "asked before", _asked(result), first=True),
+        Fact("asked", Section.RISK, "before", _asked(result), first=True),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
         Fact("holds", Section.GATE, "holds", "; ".join(one.sentence for one in gate if holds(one, result)), first=True),

@@ -9,13 +9,13 @@ from judgeloop.core.outcomes import Outcome, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, points, show_risk
-from judgeloop.questions.compare.result import BETS, Comparison, ScoreFigures
+from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import group_table
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
-from judgeloop.report.words import count, ends, one_in, per_cent, places, shortened, signed, stopped, visible
+from judgeloop.report.words import count, ends, in_points, one_in, per_cent, places, shortened, signed, stopped, visible
 
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
@@ -286,7 +286,7 @@ def _between(result: Comparison) -> str:
         return f"{_number(-high, margin)} to {_number(-low, margin)} behind"
     least, most = _number(abs(low), margin), _number(high, margin)
     if low < 0:
-        behind = f"less than {least} behind" if out == low else f"at most {least} behind"
+        behind = f"{'less than' if out == low else 'at most'} {least} behind" if float(least) else "less than 1 behind"
         return f"{behind}, at most {most} ahead"
     if out == low:
         return f"more than {least}, at most {most}" if low else f"above 0, at most {most}"
@@ -300,8 +300,8 @@ def _points(gap: float) -> str:
 
 def _number(gap: float, margin: float | None = None) -> str:
     """A gap in points, without its unit and without a sign on zero; it looks like the margin only if it is."""
-    number = places(gap, margin) - 2
-    return f"{round(100 * gap, number) + 0.0:.{number}f}"
+    number = places(gap, margin)
+    return f"{100 * round(gap, number) + 0.0:.{number - 2}f}"
 
 
 def _rule(result: Comparison) -> str:
@@ -412,8 +412,8 @@ def _means(result: Comparison) -> str:
         )
         says = DRAWN_WHOLE if result.whole else heuristic
         return f"{says} {said.about_the_judge(result)}"
-    read = "" if setup.rule != BETS else " Every other answer read off the bounds of the gap has the same risk."
-    return f"{said.promise(result, f'{setup.guarantee}{_unless(result)}')}{read}"
+    read = "; every other answer that is read off the bounds of the gap has the same risk"
+    return said.promise(result, f"{setup.guarantee}{read}{_unless(result)}")
 
 
 def _groups(result: Comparison) -> tuple[PageTable, ...]:
@@ -526,19 +526,19 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
         return ()
     low, high = result.gap_interval or (result.gap, result.gap)
     name = visible(result.leader or result.setup.systems[0])
-    said = f"Gap for {name}: {result.gap:.2f}, between {low:.2f} and {high:.2f}"
+    said = f"Gap for {name}: {_number(result.gap)} points, between {_number(low)} and {_number(high)}"
     note = (
         f"The gap: the share of items that {name} wins less the share that it loses. "
         "A run that stops at a lead shows a gap that is too large, on average."
     )
     shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
-    figures = f"{result.gap:+.2f} ({' to '.join(shown)})".replace("-", MINUS)
+    figures = in_points(f"{result.gap:+.2f} ({' to '.join(shown)})").replace("-", MINUS)
     row = IntervalRow(name, figures, result.gap, result.gap_interval)
     margin = result.options.not_worse
     asked = 0.0 if margin is None else -margin if name == visible(result.setup.systems[1]) else margin
     marks = ((asked, "level" if margin is None else f"margin {_signed(asked)}"), (-1.0, _signed(-1)), (1.0, _signed(1)))
-    return (Scale("Gap", said, -1, 1, (row,), marks, note=note),)
+    return (Scale("Gap, in points", said, -1, 1, (row,), marks, note=note),)
 
 
 def _signed(gap: float) -> str:
-    return f"{gap:+.2f}".replace("-", MINUS)
+    return f"{100 * gap:+.4g}".replace("-", MINUS)
