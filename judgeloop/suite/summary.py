@@ -51,8 +51,9 @@ PAIR = 2  # systems
 Models = tuple[tuple[str, tuple[AnsweredBy, ...]], ...]  # that answered, by judge
 DATE = 10  # characters of a night's name that are its date
 GAP = "Gaps are in points: the share of items that the second system of a pair wins, less the share that it loses."
+SINCE = "since last night"  # a column
 MOVED = (
-    " Change: by how much the gap moved since the night {} on the items judged in both, with an approximate 90 % interval;"
+    " Since last night: by how much the gap moved since {} on the items judged in both, with an approximate 90 % interval;"
     " beside it the state of that night, and whether outputs are new since. Nights: the gap of the last nights."
 )
 KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
@@ -349,7 +350,7 @@ class Summary:
         columns: tuple[str, ...] = COLUMNS
         rows = [one.cells for one in first]
         if any(one.before for one in self.lines):
-            columns = (*COLUMNS, "change", self.last_night, "outputs", "nights")
+            columns = (*COLUMNS, SINCE, self.last_night, "outputs", "nights")
             new = {one.name: "not asked" for one in self.lines if one.systems}
             rows = [
                 (

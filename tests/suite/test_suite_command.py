@@ -496,7 +496,7 @@ def test_a_night_has_the_states_of_the_one_before():
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
     shown = suite(*gate, "--night", "2026-01-04", "-o", "n.html").stdout
     table = dict(re.findall(r"^  all (\w+) +(\S \w+ .* \$[0-9.]+.*)$", shown, re.MULTILINE))
-    assert re.search(r"^  pair +state .* cost +change  2026-01-02  outputs +nights$", shown, re.MULTILINE)
+    assert re.search(r"^  pair +state .* cost +since last night  2026-01-02  outputs +nights$", shown, re.MULTILINE)
     ends = {name: [line.split()[1], *re.split(" {2,}", line)[-3:]] for name, line in table.items()}
     assert ends["better"] == ["passed", "✓ passed", "same", "██"]
     assert ends["worse"] == ["failed", "✗ failed", "new", "▁▁"]

@@ -91,7 +91,7 @@ def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tes
     found = render(ends.page)
     assert "\nWarnings\n" in found
     assert f"  2 pairs  {same} (all a, all b)" in found
-    assert "  2 pairs  Each of a, b gives the same output for 9 items. (all a, all b)\n" in found
+    assert "  2 pairs  Each of a, b gives the same output for 9 items. (all a, all b)" in found
     assert same in ends.to_html({})
     assert ends.to_junit().count(f"<system-err>Warning: {same}\nWarning: ") == 2
     assert ends.warned(passed=False) == (("all b", same), ("all b", few.format("b")))
@@ -140,7 +140,7 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
     fell = line("fell", 0, "passed.", before="passed", since=Since((), 40, (-0.13, -0.3, 0.04)), nights=(0.18, 0.05))
     (table,) = Summary(night="n", budget_p=0, lines=(fell,), last_night="2026-01-01").page.tables
     shown = dict(zip(table.columns, table.rows[0], strict=True))
-    assert (shown["change"], shown["nights"], shown["2026-01-01"]) == ("-13 (-30 to +4)", "█▅", "✓ passed")
+    assert (shown["since last night"], shown["nights"], shown["2026-01-01"]) == ("-13 (-30 to +4)", "█▅", "✓ passed")
 
 
 def test_a_cause_that_pairs_share_is_said_once_above_all_else():
