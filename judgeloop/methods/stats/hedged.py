@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Self
 
@@ -365,3 +365,8 @@ class HedgedBets:
             self.fourth + square * square,
             self.ruled_out | sure | (wealth >= (1 - SLACK) / self.risk),
         )
+
+    def of(self, runs: NDArray[np.bool_]) -> Self:
+        """The bets of some of the runs, the first dimension of the figures."""
+        figures = ("wealth", "total", "square", "fourth", "ruled_out")
+        return replace(self, **{name: np.asarray(getattr(self, name))[runs] for name in figures})
