@@ -55,6 +55,20 @@ class Drawing:
             f'<svg x="0" y="{TITLE}" width="{WIDE}" height="{inner}">\n{parts}\n</svg>\n{below}</svg>'
         )
 
+    def for_paper(self, inches: float = 5.5) -> str:
+        """The SVG at a width in inches, without title and note, which a paper says in its caption.
+
+        Texts are 9.5 points high at 5.5 inches, and as much smaller as the picture is narrower.
+        """
+        wide, height = WIDE + 2 * AROUND, _height(self.picture)
+        parts = "\n".join(_parts(self.picture))
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="jl" width="{inches:g}in" '
+            f'height="{inches * height / wide:.3f}in" viewBox="-{AROUND} 0 {wide} {height}" {_named(self.picture)}>'
+            f"<style>{_plain_styles()}</style>\n"
+            f'<svg x="0" y="0" width="{WIDE}" height="{height}">\n{parts}\n</svg></svg>'
+        )
+
     def _repr_svg_(self) -> str:
         """The SVG; notebooks call this."""
         return str(self)
