@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar
 from judgeloop.core.records import ONE_SYSTEM, Draws, Pool
 
 T = TypeVar("T")
-# Kinds of interval for a mean (`methods/stopping/precise.py`), and whether they hold at any number of looks.
-INTERVALS = {"approximate": False, "anytime": True}
+# Intervals for a mean (`methods/stopping/precise.py`), and whether they hold at any number of looks.
+INTERVALS = {"once": False, "anytime": True}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
