@@ -27,10 +27,10 @@ from scipy.stats import beta, binom
 
 from judgeloop.core.outcomes import Control
 from judgeloop.core.records import UNLIMITED
-from judgeloop.methods.stats.betting import log_wealth_path, risk_by_bets
+from judgeloop.methods.stats.betting import BETS, STAKES, risk_by_bets
 from judgeloop.methods.stats.confidence_sequence import GRID, RESERVE
 from judgeloop.methods.stats.controls import MOST, counted
-from judgeloop.methods.stats.hedged import HedgedBets
+from judgeloop.methods.stats.hedged import SURE, HedgedBets
 from judgeloop.methods.stopping.bets import Bets, answers
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -164,14 +164,15 @@ def crossed(scores: NDArray[np.float64], items: int | None, mean: float, risk: f
     """
     null = float(GRID[np.searchsorted(GRID, mean - 1e-9)])
     following = HedgedBets(risk * (1 - RESERVE) * 0.999, null, LIMIT, items or np.inf, of_grid=True)
-    # A last item that is just as the null says leaves no room for rounding.
-    aside = np.array([log_wealth_path(one, items or UNLIMITED, null + 1e-9) for one in scores])
-    out = np.zeros(len(scores), dtype=bool)
-    for score, reserve in zip(scores[:, :LIMIT].T.astype(float), aside.T, strict=False):
+    mixed, out = np.ones((len(scores), len(BETS))), np.zeros(len(scores), dtype=bool)
+    for score in scores[:, :LIMIT].T.astype(float):
+        mean = np.minimum(following.remaining, 1.0)
+        gain = np.divide(score - mean, 1 + mean, out=np.zeros(len(scores)), where=mean > -1 + SURE)
         following = following.after(score)
-        with np.errstate(over="ignore"):
-            wealth = (1 - RESERVE) * following.wealth + RESERVE * np.exp(reserve)
+        mixed *= 1 + gain[:, None] * BETS
+        wealth = (1 - RESERVE) * following.wealth + RESERVE * (mixed @ STAKES)
         out |= following.ruled_out | (wealth >= 1 / risk)
+        mixed[out] = 1.0
     return out
 
 
