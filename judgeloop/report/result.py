@@ -46,7 +46,7 @@ class RunResult(Part):
     """The result of a run.
 
     - `schema_version`: the version of this form; it grows when a field changes
-    - `job`: the question: compare, select or estimate
+    - `job`: the question: compare, select, estimate or agree
     - `headline`: the decision in words
     - `winner`: null if undecided
     - `leader`: the system that would be named now; null if several are level, or nothing is proved
@@ -239,8 +239,9 @@ class RunResult(Part):
     def _cost_of(self, judgments: int) -> float | None:
         spend = self.spend
         paid, replies_p = spend.answers, spend.answers_p
-        if paid > spend.controls:  # whose texts are others
-            paid, replies_p = paid - spend.controls, replies_p - spend.controls_p
+        aside = spend.controls + spend.proxy
+        if paid > aside:  # the texts of controls are others
+            paid, replies_p = paid - aside, replies_p - spend.controls_p - spend.proxy_p
         if self.counts.generated:  # remembered outputs are not among the answers
             paid, replies_p = spend.paid_attempts, spend.charged_p - spend.unconfirmed_p
         if not paid or not spend.known:

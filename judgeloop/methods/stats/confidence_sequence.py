@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,19 +65,23 @@ class ConfidenceSequence:
 
         A control has a mean of 0 given what was known before the draw, and is at most `most` (`hedged.py`).
         """
-        score, less, largest = (np.reshape(one, (-1, 1)) for one in (scores, control, most))
-        stake, mean = np.broadcast_to(self._every.stake(largest), self._out.shape).copy(), self._remaining
+        shape = len(self._asked), 1
+        score, less, largest = (np.broadcast_to(np.reshape(one, (-1, 1)), shape) for one in (scores, control, most))
+        stake, mean = (
+            np.broadcast_to(self._every.stake(largest), self._out.shape).copy(),
+            np.minimum(self._every.remaining, 1.0),
+        )
         for side, own in enumerate(self._asked):
-            staked = [bets.stake() for bets in own]
+            staked = [bets.stake(largest[side, 0]) for bets in own]
             for (before, last), bets, their in zip(pairwise([-1, *self._at[side]]), own, staked, strict=True):
                 if not bets.ruled_out and not bets.hopeless:
                     stake[side, before + 1 : last + 1] = their
             self._asked[side] = [
-                bets.after(score[side, 0], stake=their) for bets, their in zip(own, staked, strict=True)
+                bets.after(score[side, 0], less[side, 0], stake=their) for bets, their in zip(own, staked, strict=True)
             ]
         self._every = self._every.after(score, less, stake=stake)
         most_lost = 1 + mean + largest
-        gain = np.divide(score - less - mean, most_lost, out=np.zeros(self._out.shape), where=most_lost > 0)
+        gain = np.divide(score - less - mean, most_lost, out=np.zeros(self._out.shape), where=mean > -1)
         self._mixed *= 1 + gain[..., None] * BETS
         self._mixed[self._mixed < GONE] = 0.0
         wealth = (1 - self._reserve) * self._every.wealth + self._reserve * (self._mixed @ STAKES)
@@ -85,21 +90,35 @@ class ConfidenceSequence:
         for side, own in enumerate(self._asked):
             self._out[side, self._at[side]] = [bool(bets.ruled_out) for bets in own]
 
-    @property
-    def _remaining(self) -> Floats:
-        return np.minimum(self._every.remaining, 1.0)
+
+class Controls(NamedTuple):
+    """What is known to be 0 on average and is taken off each score: of the first side, and with the other sign.
+
+    `values`, shape (draws,). `most`, shape (sides, draws), is the largest that each could have been before the draw.
+    """
+
+    values: Floats
+    most: Floats
 
 
-def lower_bounds(
+def lower_bounds(  # noqa: PLR0917 - what the bounds depend on
     scores: NDArray[np.floating] | NDArray[np.int8],
     risk: float,
     limit: int,
     items: float = math.inf,
     asked: Sequence[Sequence[HedgedBets]] = (),
+    controls: Controls | None = None,
 ) -> Floats:
-    """The bounds of `ConfidenceSequence` after each draw, shape (sides, draws) as the `scores`."""
+    """The bounds of `ConfidenceSequence` after each draw, shape (sides, draws) as the `scores`.
+
+    With `controls` there are two sides.
+    """
     sequence, bounds = ConfidenceSequence(len(scores), risk, limit, items, asked), np.full(scores.shape, -1.0)
     for drawn, score in enumerate(scores.T.astype(np.float64)):
-        sequence.follow(score)
+        if controls is None:
+            sequence.follow(score)
+        else:
+            value = float(controls.values[drawn])
+            sequence.follow(score, np.array([value, -value]), controls.most[:, drawn])
         bounds[:, drawn] = sequence.low
     return bounds

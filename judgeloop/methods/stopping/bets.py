@@ -17,14 +17,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.memory import Growing, IncrementalState
-from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, scores_of
+from judgeloop.core.outcomes import Controlled, Observed, StopKind, StopReason, Tally, scores_of
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.confidence_sequence import lower_bounds
-from judgeloop.methods.stats.hedged import HedgedBets, boundary_at_the_end
+from judgeloop.methods.stats.corrected import Aside, Slope
+from judgeloop.methods.stats.hedged import HedgedBets, Numbers, boundary_at_the_end
 from judgeloop.methods.stats.predictive import ItemsToDecide, chance_to_reach, items_to_decide
-from judgeloop.methods.stopping.rule import Rule, asked, at_most, in_order, levelled, points, scores_for, verdicts_of
+from judgeloop.methods.stopping.rule import (
+    Rule,
+    asked,
+    at_most,
+    controls_of,
+    in_order,
+    levelled,
+    points,
+    scores_for,
+    verdicts_of,
+)
 
 NEAR = 2  # in the place of a system: both are nearly equal
+GROWS = 0.3  # by so much the slope of a cheap judge may grow in the labels that are asked at once
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
 
 
@@ -251,7 +263,7 @@ class Bets(Rule):
         del items, limit
         sides = [[replace(bets, null=float(np.asarray(bets.null)[side])) for bets in self.begin] for side in (0, 1)]
         scores = np.array([scores_for(tally, side) for side in (0, 1)])
-        return lower_bounds(scores, self.threshold, self.most, self._items, sides)
+        return lower_bounds(scores, self.threshold, self.most, self._items, sides, controls_of(tally))
 
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
@@ -290,26 +302,41 @@ class _Following:
     """Bets after some draws, and how they would go on if one system won every further item."""
 
     bets: tuple[HedgedBets, ...]
+    slope: Slope | None = None  # of the dear verdicts by the cheap ones; None without any
+    most: float = 0.0  # that a cheap verdict may take off a score
     _ahead: dict[int, list[tuple[HedgedBets, ...]]] = field(default_factory=dict)
 
     def follow(self, observed: Observed) -> None:
         """Go on by one draw."""
+        if isinstance(observed, Controlled):
+            self._follow_controlled(observed)
+            return
         known = self._ahead.get(observed, []) if isinstance(observed, int) else []
         self.bets = known[0] if known else _after(self.bets, observed)
         self._ahead = {observed: known[1:]} if known and isinstance(observed, int) else {}
 
+    def _follow_controlled(self, observed: Controlled) -> None:
+        aside, slope = Aside(*observed.beside), self.slope or Slope()
+        control, most = float(aside.control(slope.value)), np.array(aside.most(slope.value))
+        self.bets, self._ahead = _after(self.bets, observed, control, most), {}
+        self.slope = slope if observed.observed is None else slope.after(observed.observed, aside.cheap)
+        self.most = 2 * min(1.0, float(self.slope.value) + GROWS)
+
     def ahead(self, winner: int, most: int) -> Iterator[tuple[HedgedBets, ...]]:
-        """Yield the bets after 1, 2, … `most` further wins of the same system."""
-        known = self._ahead.setdefault(winner, [])
+        """Yield the bets after 1, 2, … `most` further wins of the same system, which nobody foresaw."""
+        known, control = self._ahead.setdefault(winner, []), -winner * self.most
         for number in range(most):
             if number == len(known):
-                known.append(_after(known[-1] if known else self.bets, winner))
+                known.append(_after(known[-1] if known else self.bets, winner, control, self.most))
             yield known[number]
 
 
-def _after(bets: Sequence[HedgedBets], observed: Observed) -> tuple[HedgedBets, ...]:
+def _after(
+    bets: Sequence[HedgedBets], observed: Observed, control: float = 0.0, most: Numbers = 0.0
+) -> tuple[HedgedBets, ...]:
     scores = np.array(scores_of(observed), dtype=np.float64)
-    return tuple(one.after(scores) for one in bets)
+    controls = np.array([control, -control])
+    return tuple(one.after(scores, controls, most) for one in bets)
 
 
 def _shown(bets: Sequence[HedgedBets]) -> NDArray[np.bool_]:
@@ -331,17 +358,26 @@ def _whole(parts: NDArray[np.float64]) -> NDArray[np.int64]:
     return found
 
 
-def answers(begin: Sequence[HedgedBets], draws: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def answers(
+    begin: Sequence[HedgedBets], draws: NDArray[np.integer | np.floating], beside: Aside | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Follow runs of bets through `draws`, shape (runs, draws), of the first system's scores.
 
-    The number of draws of each run until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
+    `beside` has what a cheap judge says of each, in arrays of this shape. The result is the number of draws of each run
+    until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
     """
     runs, most = draws.shape
     when, which = np.full(runs, most), np.full(runs, -1)
-    bets = tuple(begin)
+    bets, slope = tuple(begin), Slope()
+    controls, largest = np.zeros((runs, 2)), np.zeros((runs, 2))
     for t in range(most):
         scores = np.stack([draws[:, t], -draws[:, t]], axis=-1).astype(np.float64)
-        bets = tuple(one.after(scores) for one in bets)
+        if beside is not None:
+            aside = Aside(np.asarray(beside.cheap)[:, t], np.asarray(beside.mean)[:, t], beside.block)
+            control = aside.control(slope.value)
+            controls, largest = np.stack([control, -control], axis=-1), np.stack(aside.most(slope.value), axis=-1)
+            slope = slope.after(scores[:, 0], aside.cheap)
+        bets = tuple(one.after(scores, controls, largest) for one in bets)
         shown = _shown(bets)
         near = shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(runs, dtype=np.bool_)
         new = (which < 0) & (near | shown[-1].any(axis=-1))

@@ -28,6 +28,7 @@ from judgeloop.papers.settings import DiffUseSettings
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Form, Gate, Parse, Role, Setting, anybody, declared, described, one_of
+from judgeloop.settings.sources import harmless_judge
 from judgeloop.settings.values import share_or_none
 from judgeloop.systems.catalogue import source
 
@@ -53,6 +54,10 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     second: Annotated[Source | str, Parse(source)] = fields.items_setting("The second system.", argument="B").field()
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: tuple[str | Judge, ...] = fields.JUDGES.field(())
+    proxy: str | Judge | None = fields.judge_setting(
+        "Cheap judge beside a dear one, or beside people: its verdicts save labels, and decide nothing.",
+        may_set=harmless_judge,
+    ).field(None)
     selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
         f"{described(selectors_of(QUESTION))}.", fields.SELECTION
     ).field(SELECTORS[0])
@@ -151,6 +156,11 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         return None if given == ANY_SHARE else given
 
     @property
+    def every_judge(self) -> tuple[str | Judge, ...]:
+        """Every judge that is asked, with the proxy."""
+        return self.judge if self.proxy is None else (*self.judge, self.proxy)
+
+    @property
     def recorded(self) -> bool:
         """Whether recorded scores are compared."""
         return has_recorded(self.judge)
@@ -210,7 +220,7 @@ def _all_there(values: dict[str, object]) -> dict[str, object]:
     """Take all verdicts where they are there already, unless a limit or a rule rehearses a run that asks."""
     judges = values.get("judge")
     tables = isinstance(judges, Sequence) and bool(judges) and all(map(is_table, judges))
-    rehearses = "max_judgments" in values or values.get("rule") is not None
+    rehearses = "max_judgments" in values or any(values.get(name) is not None for name in ("rule", "proxy"))
     drawn = values.get("selector", SELECTORS[0]) == SELECTORS[0]
     return values | {"max_judgments": UNLIMITED} if tables and drawn and not rehearses else values
 
