@@ -68,9 +68,10 @@ class Bets(Rule):
       is worse by less than M both answers are true, and either may be given.
     - `near_tie` m, beside a winner: -m, for both. If both fall, the gap is within m of zero.
 
-    An abstention scores -1 for both systems. `items` is the number of items of the population,
-    `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They are fixed
-    before each draw, and the risk does not depend on them, so it holds at every look.
+    With `read_once` the bounds are read at the end alone: then the bets for one system go on where those for the other
+    have shown what they were for. An abstention scores -1 for both systems. `items` is the number of items of the
+    population, `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They
+    are fixed before each draw, and the risk does not depend on them, so it holds at every look.
     """
 
     items: int
@@ -78,6 +79,7 @@ class Bets(Rule):
     min_gap: float | None = None
     not_worse: float | None = None
     near_tie: float | None = None
+    read_once: bool = False
     name: str = "bets"
     needs_draws: bool = True
 
@@ -127,7 +129,15 @@ class Bets(Rule):
             near = [((-self.near_tie, -self.near_tie), self.near_tie / 2)] if self.near_tie else []
             asked_for = [*near, ((0.0, 0.0), 0.0)]
         return tuple(
-            HedgedBets(self.threshold, np.array(nulls), self.most, self._items, zone=zone) for nulls, zone in asked_for
+            HedgedBets(
+                self.threshold,
+                np.array(nulls),
+                self.most,
+                self._items,
+                zone=0.0 if self.read_once else zone,
+                of_grid=self.read_once and any(nulls),
+            )
+            for nulls, zone in asked_for
         )
 
     @property
