@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, final
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import to_pico
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.protocols import Judge, Served, System
+from judgeloop.core.protocols import Judge, People, Served, System
 from judgeloop.core.records import Answer, Output, Query, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.answering import ANEW, AnsweringModel, of_one_model
@@ -227,12 +227,18 @@ class Window:
         return [_answer_of(one.task) for one in self._admitted]
 
     async def drain(self) -> None:
-        """Wait for the queries that run, unless the user abandons them.
+        """Wait for the queries that run, unless the user abandons them; people let go once the run is over.
 
         Raises:
             Exception: the code of a judge raised it.
         """
-        state = self._state
+        state, asks = self._state, not self._state.terms.offline
+        people = [judge for judge in self._oracle.judges if asks and isinstance(judge, People)]
+        if people and self._running and not state.is_over():
+            await first_of(asyncio.wait(self._running), state.closed.wait())
+        if people and self._running and state.is_over():
+            for one in people:
+                one.leave(state.reason.kind if state.reason else None)
         if self._running:
             await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
         if state.interruption.abandoned.is_set():
@@ -269,7 +275,8 @@ class Window:
             return 0
         async with self._claiming:
             groups = self._accounts.wanted(wanted, self._known)[: max(0, self.places)]
-            if ahead:
+            by_hand = self._accounts.by_hand  # what a person did not answer costs nothing, and is not tried again
+            if ahead and not by_hand:
                 groups = [*itertools.takewhile(lambda group: _cost_p(group) <= DEAREST_AHEAD_P, groups)]
             if self._state.terms.offline:
                 # What needs no call is granted, up to the first query that needs one.
@@ -277,7 +284,7 @@ class Window:
                 if len(granted) < len(groups):
                     self._state.halt(StopReason(StopKind.DRY_RUN, "a dry run calls no judge"))
             else:
-                tries = self._state.terms.policy.attempts if ahead else 0
+                tries = self._state.terms.policy.attempts if ahead and not by_hand else 0
                 granted = await self._accounts.reserve(groups, spare_p=tries * sum(self._running.values()))
             for planned, tickets in zip(wanted, granted, strict=False):
                 self._start(planned, tickets)
@@ -433,7 +440,8 @@ class Window:
                 state.halt(await self._accounts.out_of_money(planned))
         except JudgeError as error:
             if error.kind is ErrorKind.QUIT:
-                state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))
+                if not state.is_over():  # else people were told to leave
+                    state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))
             else:
                 state.failed(StopKind.JUDGE_FAILED, f"the judge failed: {error}")
         return None

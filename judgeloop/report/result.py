@@ -46,7 +46,7 @@ class RunResult(Part):
     """The result of a run.
 
     - `schema_version`: the version of this form; it grows when a field changes
-    - `job`: the question: compare, select or estimate
+    - `job`: the question: compare, select, estimate or agree
     - `headline`: the decision in words
     - `winner`: null if undecided
     - `leader`: the system that would be named now; null if several are level, or nothing is proved

@@ -25,6 +25,7 @@ from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Beside, Interruption, Observe, OneModel, Terms, unobserved
+from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import KeptResult, RecordedRun, RunNote
@@ -80,17 +81,16 @@ def opened(run: P, *, offline: bool = False) -> Iterator[P]:
 def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     """The terms of a run.
 
-    With a human judge, a whole round is asked at once, comparisons are shown in random order, and
-    attempts have no time limit.
+    People are given as many calls as they can have in hand, see comparisons in random order, and have no time limit.
     """
-    config, by_hand = prepared.config, prepared.by_hand
+    config, by_hand, people = prepared.config, prepared.by_hand, prepared.people
     return Terms(
         run_id=prepared.run_id,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
-        concurrency=config.max_judgments if by_hand else config.concurrency,
+        concurrency=people.at_once if people else config.concurrency,
         calls_a_minute=config.rpm,
         tokens_a_minute=config.tpm,
         timeout_s=None if by_hand else config.judge_timeout,
@@ -136,6 +136,9 @@ async def conducted(
         # Two processes would pay for the same verdicts.
         with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
             if not terms.offline:
+                if prepared.people is not None:
+                    address = prepared.config.ledger
+                    prepared.people.begin(terms.run_id, str(address.parent if isinstance(address, Path) else HOME))
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
             replies, silent, answered = await prepared.look(

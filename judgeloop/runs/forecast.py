@@ -25,6 +25,7 @@ from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.catalogue import is_decision
+from judgeloop.judges.wage import likely_s
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode
@@ -135,6 +136,7 @@ class Forecast:
     - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
     - `ways`: how the verdicts of a cheap judge may be bought, line by line, and which way is chosen.
     - `settings`: which files set something; empty if none did.
+    - `people_s`: the seconds that the expected judgments probably take people; 0 if none judge.
     """
 
     result: RunResult
@@ -160,6 +162,7 @@ class Forecast:
     unpriced_systems: tuple[str, ...] = ()
     ways: tuple[str, ...] = ()
     settings: str = ""
+    people_s: float = 0.0
 
     @property
     def priced(self) -> bool:
@@ -221,6 +224,8 @@ class Forecast:
     def _sentences(self) -> Iterator[str]:
         """What is assumed, what it would cost never to stop, and what of it takes no call."""
         yield self.basis
+        if self.people_s:
+            yield f"The expected case is about {hours(self.people_s)} of people's time."
         usd, result = self.usd_of_all, self.result
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
@@ -463,6 +468,7 @@ async def forecast(
         equal=left.equal,
         groups=left.groups,
         again=(len(again), again_p),
+        people_s=_people_s(plans) * judgments.expected if run.by_hand else 0.0,
         unpriced=tuple(one.identity.name for one in judges if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
         ways=left.ways,
@@ -473,6 +479,22 @@ async def forecast(
     of_outputs, outputs_cost_p = _cases(judgments, outputs)
     _, judging_cost_p = _cases(judgments, judging, beside, perhaps)
     return replace(found, outputs=of_outputs, outputs_cost_p=outputs_cost_p, judging_cost_p=judging_cost_p)
+
+
+def _people_s(plans: Sequence[Planned]) -> float:
+    """How many seconds a judgment probably takes a person."""
+    found = [likely_s(ask.call) for each in plans[:LOOKED_UP] for ask in each.asks]
+    return sum(found) / max(1, len(found))
+
+
+def hours(seconds: float) -> str:
+    """A time for plans.
+
+    >>> hours(50), hours(600), hours(6600)
+    ('1 min', '10 min', '1 h 50 min')
+    """
+    whole, minutes = divmod(max(1, round(seconds / 60)), 60)
+    return " ".join([*([f"{whole} h"] if whole else []), *([f"{minutes} min"] if minutes else [])])
 
 
 def _cases(judgments: Range, quotes: Quotes, beside: Quotes = (), perhaps: Quotes = ()) -> tuple[Range, Range]:

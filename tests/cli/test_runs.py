@@ -19,7 +19,7 @@ import pytest
 from support.chat_server import goodness, verdict
 from support.commandline import judgeloop
 from support.outputs import write_good_and_poor
-from support.questions import given
+from support.questions import as_flags, given, needed
 
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import LedgerError
@@ -299,7 +299,7 @@ def test_a_report_is_made_wherever_the_ledger_is(question, tmp_path_factory, mon
     write_good_and_poor(Path(), 20, reference="good")
     Path("c.jsonl").write_text(Path("b.jsonl").read_text().replace("poor", "fair"))
     files = [word for form in (".html", ".json", ".csv", ".md") for word in ("-o", f"one{form}")]
-    typed = ["--judge", "metric:rouge1", *files]
+    typed = ["--judge", "metric:rouge1", *as_flags(needed(question.settings())), *files]
     paths = given(question.settings(), "a.jsonl", "b.jsonl", "c.jsonl").values()
     done = judgeloop(
         question.name, *(path for one in paths for path in ([one] if isinstance(one, str) else one)), *typed

@@ -235,6 +235,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
 
+    def more(self, run: Prepared[CompareSettings], tally: Tally) -> int | None:
+        """About how many more judgments decide, if the shares stay as they are; at most those that are left."""
+        asked = tally.judged + tally.abstentions
+        more = more_to_decide(_rule(run.parts), tally, len(run.places) - asked, sampled=run.sampled)
+        return None if more is None else min(more * run.each, run.most_judgments - asked)
+
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
