@@ -136,7 +136,11 @@ def llmbar(data: Path, group: str, judge: str, prompt: str) -> Scores:
 
 def planted(agrees: Scores, gap: float, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Scores, Scores]:
     """Labels with this gap, and what a judge says that agrees with them as it agrees with people on LLMBar."""
-    dear = np.where(rng.random(shape) < (1 + gap) / 2, 1.0, -1.0)
+    if len(shape) == 2:
+        wins = round(shape[1] * (1 + gap) / 2)
+        dear = rng.permuted(np.tile(np.repeat([1.0, -1.0], [wins, shape[1] - wins]), (shape[0], 1)), axis=1)
+    else:
+        dear = np.where(rng.random(shape) < (1 + gap) / 2, 1.0, -1.0)
     return dear, dear * agrees[rng.integers(len(agrees), size=shape)]
 
 

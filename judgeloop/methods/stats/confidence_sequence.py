@@ -77,10 +77,10 @@ def lower_bounds(  # noqa: PLR0917 - what the bounds depend on
                 if not bets.ruled_out and not bets.hopeless:
                     stake[side, before + 1 : last + 1] = their
             following[side] = [
-                bets.after(score[side, 0], control[side, 0], stake=their)
+                bets.after(score[side, 0], control[side, 0], most[side, 0], their)
                 for bets, their in zip(own, staked, strict=True)
             ]
-        every = every.after(score, control, stake=stake)
+        every = every.after(score, control, most, stake)
         gain = np.divide(score - control - mean, 1 + mean + most, out=np.zeros(out.shape), where=mean > -1)
         mixed *= 1 + gain[..., None] * BETS
         mixed[mixed < GONE] = 0.0
