@@ -235,7 +235,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if proxy is not None:
             found = buying(config, run.inputs, families_drawn(config, run.inputs, config.selector_row))
             judge = ", ".join(one.identity.name for one in run.judges)
-            ways = ways_of(found, judge, proxy.identity.name, by_hand=run.by_hand)
+            ways = ways_of(found, judge, proxy.identity.name)
         return Left(
             judgments,
             assumed,
