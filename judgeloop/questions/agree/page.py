@@ -3,7 +3,7 @@
 Takes an `Agreed`.
 """
 
-from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Slice
+from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Slice, said_again
 from judgeloop.report import facts as said
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
@@ -32,6 +32,7 @@ def facts(result: Agreed) -> list[Fact]:
         Fact("family", Section.EVIDENCE, "own family", _family(result)),
         Fact("halve", Section.NEXT, "more labels", _halve(result), first=True),
         Fact("means", Section.RISK, "means", _means(result) if result.equal is not None else ""),
+        Fact("again", Section.JUDGE, "asked anew", "" if result.anew is None else said_again(result.anew)),
         Fact("labels", Section.DATA, "labels", "; ".join(result.options.read)),
         Fact("unlabelled", Section.DATA, "no label", _unlabelled(result)),
     ]
