@@ -160,3 +160,17 @@ def test_a_model_is_asked_anew_about_thirty_labelled_items_and_the_forecast_says
     assert (found["anew"]["asked"], found["anew"]["changed"]) == (30, 0)
     assert found["equal"] == values_of(first)["equal"] == 0.2
     assert found["spent_usd"] > 0
+
+
+def test_what_people_said_before_is_in_the_ledger_and_has_an_interval_for_every_look(keys):
+    assert agree("--truth", "ledger").exit_code == 2
+    keys("t")
+    judgeloop("compare", "old.jsonl", "new.jsonl", "--judge", "human", "--max-judgments", "12", "--seed", "5",
+              JUDGELOOP_MIN_JUDGMENTS="12")  # fmt: skip
+    keys("")
+    done = agree("--truth", "ledger", "--json")
+    assert done.exit_code == 0, done.output
+    found = values_of(done)
+    assert found["judged"] == 12
+    assert not found["looked_at_once"], "what was said may have ended the comparison"
+    assert all(people == "tie" for _, people, items in found["table"] if items)
