@@ -106,6 +106,12 @@ class RunArguments(CallArguments, total=False):
     ahead: int | str | None
     rpm: int | None
     tpm: int | None
+    page: bool | None
+    people: str | Sequence[str] | None
+    human_price: Dollars | None
+    page_host: str | None
+    page_port: int | None
+    page_url: str | None
     report_texts: str | None
     cache_dir: File | None
 
@@ -121,6 +127,7 @@ class ContestArguments(RunArguments, total=False):
 class CompareArguments(ContestArguments, total=False):
     """The keywords of `compare`."""
 
+    proxy: OneJudge | None
     selector: str | None
     represent: str | None
     vectors: File | None

@@ -106,7 +106,7 @@ class Query:
     `missing` holds the places of the outputs that a live system has not given yet; their texts are
     empty.
     `alone` is the number of the only judge that is asked, in the order given; None for all judges, and
-    `NOBODY` if the outputs alone are wanted.
+    `NOBODY` if the outputs alone are wanted. `cheap` is True where the cheap judge beside them is asked.
     """
 
     item: Item
@@ -114,6 +114,7 @@ class Query:
     outputs: tuple[str, ...]
     missing: tuple[int, ...] = ()
     alone: int | None = None
+    cheap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

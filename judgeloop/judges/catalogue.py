@@ -102,9 +102,18 @@ def _replay(file: str, options: JudgeOptions) -> Judge:
 
 
 def _human(rest: str, options: JudgeOptions) -> Judge:
-    from judgeloop.judges.human import make_judge
+    del rest
+    from judgeloop.judges.wage import Wage
 
-    return make_judge(rest, options)
+    wage, rubric = Wage(options.human_price), options.template.rubric
+    if options.page is None:
+        from judgeloop.judges.human import HumanJudge
+
+        return HumanJudge(rubric=rubric, wage=wage)
+    from judgeloop.judges.page import PageJudge, check_extra
+
+    check_extra()
+    return PageJudge(rubric=rubric, wage=wage, options=options.page)
 
 
 def _function(name: str, options: JudgeOptions) -> Judge:

@@ -436,6 +436,7 @@ def _calls(result: RunResult) -> str:
     parts = [
         f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger",
         f"those for {count(controls, 'control')} are among them{paid}" if controls else "",
+        f"those to the proxy are among them ({show_usd(spend.proxy_p)})" if spend.proxy_p else "",
         f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",

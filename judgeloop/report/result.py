@@ -241,8 +241,9 @@ class RunResult(Part):
     def _cost_of(self, judgments: int) -> float | None:
         spend = self.spend
         paid, replies_p = spend.answers, spend.answers_p
-        if paid > spend.controls:  # whose texts are others
-            paid, replies_p = paid - spend.controls, replies_p - spend.controls_p
+        aside = spend.controls + spend.proxy
+        if paid > aside:  # the texts of controls are others
+            paid, replies_p = paid - aside, replies_p - spend.controls_p - spend.proxy_p
         if self.counts.generated:  # remembered outputs are not among the answers
             paid, replies_p = spend.paid_attempts, spend.charged_p - spend.unconfirmed_p
         if not paid or not spend.known:

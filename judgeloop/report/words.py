@@ -50,14 +50,19 @@ class _Shown(dict[int, str]):
 _SHOWN = _Shown()
 
 
+def seen(text: str) -> str:
+    """`text` with unseen characters escaped, but for an emoji's own."""
+    parts = _OF_EMOJI.split(text) if "\ufe0f" in text else [text]
+    return "".join(part if at % 2 else part.translate(_SHOWN) for at, part in enumerate(parts))
+
+
 def visible(text: str) -> str:
     r"""`text` on a single line, with unseen characters and CI commands escaped, but for an emoji's own.
 
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
     """
-    parts = _OF_EMOJI.split(text) if "\ufe0f" in text else [text]
-    shown = "".join(part if at % 2 else part.translate(_SHOWN) for at, part in enumerate(parts))
+    shown = seen(text)
     return _COMMAND.sub(lambda match: f"\\x{ord(match[0][0]):02x}{match[0][1:]}", shown)
 
 

@@ -334,7 +334,7 @@ def test_a_limit_below_the_usual_first_look_is_no_error(drawing):
         (["--confidence", "sure"], "does not use confidence"),
         (["--selector", "actracer", "--confidence", "sure"], "the field 'sure' is missing"),
         (["--proxy", "openai/judge"], "this is the judge itself"),
-        (["--proxy", "human"], "a proxy rates every item"),
+        (["--proxy", "human"], "a proxy rates many items"),
         (["--represent", "foo"], "--represent: expected lexical, minilm, minilm:FOLDER or hidden:MODEL, found 'foo'"),
         (["--prompt", "pairwise.v1"], "--prompt pairwise.v1"),
         (["JUDGELOOP_MIN_JUDGMENTS=50", "--max-judgments", "40"], "JUDGELOOP_MIN_JUDGMENTS"),

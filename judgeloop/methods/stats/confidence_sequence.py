@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,20 +32,34 @@ _CLOSE = np.geomspace(0.002, 0.1, 30)
 GRID = 2 * np.unique(np.concatenate([_CLOSE, np.linspace(0.1, 0.9, 321), 1 - _CLOSE])) - 1
 
 
-def lower_bounds(
+class Controls(NamedTuple):
+    """What is known to be 0 on average and is taken off each score: of the first side, and with the other sign.
+
+    `values`, shape (draws,). `most`, shape (sides, draws), is the largest that each could have been before the draw.
+    """
+
+    values: Floats
+    most: Floats
+
+
+def lower_bounds(  # noqa: PLR0917 - what the bounds depend on
     scores: NDArray[np.floating] | NDArray[np.int8],
     risk: float,
     limit: int,
     items: float = math.inf,
     asked: Sequence[Sequence[HedgedBets]] = (),
+    controls: Controls | None = None,
 ) -> Floats:
     """Lower bounds of means after each draw, in [-1, 1]; -1 while none is known.
 
     `scores`, shape (sides, draws), are the same verdicts seen from each side, and so is the result. `asked` has for
     each side the bets before the first draw, on one null each, in ascending order of the nulls. `items` is inf for
-    items like these.
+    items like these. With `controls` there are two sides.
     """
     sides, draws = scores.shape
+    controlled, mosts = np.zeros((draws, sides)), np.zeros((draws, sides))
+    if controls is not None:
+        controlled, mosts = np.stack([controls.values, -controls.values], axis=1), controls.most.T
     asked = asked or [()] * sides
     grid = np.unique([*GRID, *(float(np.asarray(bets.null)) for own in asked for bets in own)])
     at = [[int(np.searchsorted(grid, float(np.asarray(bets.null)))) for bets in own] for own in asked]
@@ -54,15 +69,19 @@ def lower_bounds(
     mixed, out = np.ones((sides, len(grid), len(BETS))), np.zeros((sides, len(grid)), dtype=np.bool_)
     bounds = np.full((draws, sides), -1.0)
     for drawn, score in enumerate(scores.T.astype(np.float64)[:, :, None]):
-        stake, mean = np.broadcast_to(every.stake(), out.shape).copy(), np.minimum(every.remaining, 1.0)
+        control, most = controlled[drawn, :, None], mosts[drawn, :, None]
+        stake, mean = np.broadcast_to(every.stake(most), out.shape).copy(), np.minimum(every.remaining, 1.0)
         for side, own in enumerate(following):
-            staked = [bets.stake() for bets in own]
+            staked = [bets.stake(most[side, 0]) for bets in own]
             for (before, last), bets, their in zip(pairwise([-1, *at[side]]), own, staked, strict=True):
                 if not bets.ruled_out and not bets.hopeless:
                     stake[side, before + 1 : last + 1] = their
-            following[side] = [bets.after(score[side, 0], stake=their) for bets, their in zip(own, staked, strict=True)]
-        every = every.after(score, stake=stake)
-        gain = np.divide(score - mean, 1 + mean, out=np.zeros(out.shape), where=mean > -1)
+            following[side] = [
+                bets.after(score[side, 0], control[side, 0], stake=their)
+                for bets, their in zip(own, staked, strict=True)
+            ]
+        every = every.after(score, control, stake=stake)
+        gain = np.divide(score - control - mean, 1 + mean + most, out=np.zeros(out.shape), where=mean > -1)
         mixed *= 1 + gain[..., None] * BETS
         mixed[mixed < GONE] = 0.0
         wealth = (1 - reserve) * every.wealth + reserve * (mixed @ STAKES)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Self
 
@@ -300,7 +300,7 @@ class HedgedBets:
         """Where the wealth is so low that the bets have ended: only certainty can rule the null out."""
         return np.asarray(self.wealth) < HOPELESS
 
-    def stake(self, most: float = 0.0) -> Floats:
+    def stake(self, most: Numbers = 0.0) -> Floats:
         """The stake per unit of score above `remaining`, fixed before the draw. `most`: the largest control."""
         mean = np.minimum(np.maximum(self.remaining, -1.0), 1.0)
         square, wealth = np.asarray(self.square), np.asarray(self.wealth)
@@ -336,7 +336,7 @@ class HedgedBets:
         stake = np.where((chance < 1 - 2e-9) & (left > 0) & (wealth >= HOPELESS), stake, 0.0)
         return np.minimum(np.maximum(stake, 0.0), BOLDEST / np.maximum(1 + mean + most, 1e-9))
 
-    def after(self, score: Numbers, control: Numbers = 0.0, most: float = 0.0, stake: Floats | None = None) -> Self:
+    def after(self, score: Numbers, control: Numbers = 0.0, most: Numbers = 0.0, stake: Floats | None = None) -> Self:
         """The bets after one more draw; `control` has a mean of 0 given what was known, and is at most `most`.
 
         Another `stake` than the own one must be fixed before the draw, too.
@@ -365,3 +365,9 @@ class HedgedBets:
             self.fourth + square * square,
             self.ruled_out | sure | (wealth >= (1 - SLACK) / self.risk),
         )
+
+    def of(self, runs: NDArray[np.bool_]) -> Self:
+        """The bets of some of the runs, the first dimension of the figures."""
+        figures = (self.wealth, self.total, self.square, self.fourth, self.ruled_out)
+        wealth, total, square, fourth, ruled_out = (np.asarray(one)[runs] for one in figures)
+        return replace(self, wealth=wealth, total=total, square=square, fourth=fourth, ruled_out=ruled_out)

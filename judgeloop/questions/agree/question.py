@@ -263,6 +263,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             data_notes(run, ran.finished.pool),
             rule=rule,
             pool=run.pool,
+            judged=cast("Pairing", parts.estimator).judged,
             again=cast("Pairing", parts.estimator).again,
         )
 

@@ -18,6 +18,7 @@ from judgeloop.core.jsonable import Part
 from judgeloop.core.outcomes import Condition, Finished, Outcome, StopKind, outcome_of
 from judgeloop.core.records import TIE, Pool, Verdict
 from judgeloop.methods.estimators.agreement import ROUNDING, Paired
+from judgeloop.methods.stats.corrected import Corrected, corrected_by_pool
 from judgeloop.methods.stats.intervals import p_value
 from judgeloop.methods.stats.with_people import (
     Floats,
@@ -140,6 +141,8 @@ class Agreed(RunResult):
     - `by_position`: the same where the verdict changed with the order of presentation, and where it did not
     - `by_family`: the same if one of the two systems bears the name of the judge's own family of models
     - `gates`: what is required, and how it stands
+    - `corrected`: the gap of the first system by people, by labels and the judge's verdicts, with bounds that hold
+      at every look; null for ratings, and where too few verdicts of the judge are known
     - `anew`: what the judge said when it was asked anew; null if it was not
     - `labels_to_halve`: how many further labels would halve the interval, roughly; null without one
     """
@@ -175,6 +178,7 @@ class Agreed(RunResult):
     by_position: tuple[Slice, ...] = ()
     by_family: tuple[Slice, ...] = ()
     gates: tuple[GateRow, ...] = ()
+    corrected: Corrected | None = None
     anew: Anew | None = None
     labels_to_halve: int | None = None
 
@@ -279,9 +283,13 @@ def agreed_of(
     *,
     rule: Agreeing,
     pool: Pool,
+    judged: Floats | None = None,
     again: Mapping[int, float] | None = None,
 ) -> Agreed:
-    """Compute the result from how a run ended."""
+    """Compute the result from how a run ended.
+
+    `judged` has the judge's scores by position, also of items without a label; `again` those of a judge asked anew.
+    """
     ending, systems = finished.ending, setup.systems
     tally, risk = ending.estimate.tally, rule.threshold
     places = tally.positions
@@ -353,9 +361,25 @@ def agreed_of(
         by_position=_by_position(finished, tally),
         by_family=() if tally.rates else _own_family(setup, tally),
         gates=gates,
+        corrected=None if tally.rates else _corrected(tally, judged, rule, setup.seed),
         anew=None if again is None else _again(tally, again),
         labels_to_halve=_to_halve(tally, interval, rule.population),
     )
+
+
+def _corrected(tally: Paired, judged: Floats | None, rule: Agreeing, seed: int) -> Corrected | None:
+    """The gap by people, with the help of the judge's verdicts on the items that have no label."""
+    known = dict(zip(tally.positions, tally.judge.tolist(), strict=True))
+    if judged is not None:
+        known |= {at: score for at, score in enumerate(judged.tolist()) if not math.isnan(score)}
+    sampled = math.isinf(rule.population)
+    if not tally.judged or (not sampled and len(known) != rule.population):
+        return None
+    places = {at: place for place, at in enumerate(known)}
+    cheap = np.nan_to_num(2 * np.array([*known.values()]) - 1)
+    scores = [None if math.isnan(score) else 2 * score - 1 for score in tally.truth.tolist()]
+    drawn = [places[at] for at in tally.positions]
+    return corrected_by_pool(scores, drawn, cheap, rule.threshold, sampled=sampled, seed=seed)
 
 
 def _scaled(interval: Interval | None, worth: float) -> Interval | None:

@@ -9,6 +9,7 @@ from judgeloop.core.outcomes import Outcome, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, points, show_risk
+from judgeloop.questions.compare import beside
 from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
@@ -86,6 +87,7 @@ def facts(result: Comparison) -> list[Fact]:
             first=True,
             value={"gap": "" if gap is None else signed(gap), "bounds": _bounds_of_second(result)},
         ),
+        *_corrected(result),
         Fact("risk", Section.RISK, "risk", risk(result), first=True),
         Fact("earlier", Section.RISK, "earlier", _earlier(result), first=True),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
@@ -104,6 +106,16 @@ def facts(result: Comparison) -> list[Fact]:
             Fact("cheaper", Section.COST, "cheaper", _other_way(result)),
         ]
     return [*told(*own), *said.shared(result, paid=recorded is None)]
+
+
+def _corrected(result: Comparison) -> list[Fact]:
+    """What a proxy was worth, and what both judges say together."""
+    if result.corrected is None:
+        return []
+    first, second = result.setup.systems
+    labels = {"proxy": "proxy", "corrected": "corrected", "alone": "proxy alone"}
+    told = beside.said_of(result.corrected, result.setup.judge, (first, second))
+    return [Fact(name, Section.EVIDENCE, labels[name], text) for name, text in told.items()]
 
 
 def decision(result: Comparison) -> str:

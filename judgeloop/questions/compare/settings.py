@@ -28,6 +28,7 @@ from judgeloop.papers.settings import DiffUseSettings
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Form, Gate, Parse, Role, Setting, anybody, declared, described, one_of
+from judgeloop.settings.sources import harmless_judge
 from judgeloop.settings.values import share_or_none
 from judgeloop.systems.catalogue import source
 
@@ -52,6 +53,10 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     second: Annotated[Source | str, Parse(source)] = fields.items_setting("The second system.", argument="B").field()
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: tuple[str | Judge, ...] = fields.JUDGES.field(())
+    proxy: str | Judge | None = fields.judge_setting(
+        "Cheap judge beside a dear one, or beside people: its verdicts save labels, and decide nothing.",
+        may_set=harmless_judge,
+    ).field(None)
     selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
         f"{described(selectors_of(QUESTION))}.", fields.SELECTION
     ).field(SELECTORS[0])
@@ -148,6 +153,11 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         """The share of verdicts that may change with the order; None if any may."""
         given = USUAL_FLIPS if self.max_flips is None and self._required else self.max_flips
         return None if given == ANY_SHARE else given
+
+    @property
+    def every_judge(self) -> tuple[str | Judge, ...]:
+        """Every judge that is asked, with the proxy."""
+        return self.judge if self.proxy is None else (*self.judge, self.proxy)
 
     @property
     def recorded(self) -> bool:

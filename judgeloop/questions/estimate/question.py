@@ -13,10 +13,8 @@ import numpy as np
 from scipy.special import chdtri
 
 from judgeloop.catalogue import selectors_of
-from judgeloop.core.errors import InputError, UnpricedError
-from judgeloop.core.money import is_price_file
+from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Finished, StopKind, StopReason
-from judgeloop.core.protocols import Judge
 from judgeloop.core.records import ONE_SYSTEM, Draws, Pool
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
@@ -36,8 +34,9 @@ from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
 from judgeloop.runs.begin import conducted, data_notes, neighbours_alike, setup_of
 from judgeloop.runs.forecast import Left, Range
-from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, looks_at_all, read_inputs
+from judgeloop.runs.inputs import Inputs, looks_at_all, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
+from judgeloop.runs.proxies import proxy_judge
 from judgeloop.settings.setting import alternatives, declared
 
 YES_OR_NO = 2  # steps of a scale
@@ -93,7 +92,11 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         if config.looks_at_confidence:
             assert not isinstance(config.outputs, str), "`check` has refused it"
             confidence = config.confidences(config.outputs, inputs.pool.items)
-        return replace(inputs, confidence=confidence, proxy=_proxy(config, inputs, environment, offline=offline))
+        return replace(
+            inputs,
+            confidence=confidence,
+            proxy=proxy_judge(config, config.proxy_judge, inputs, environment, offline=offline),
+        )
 
     def identity(self, config: EstimateSettings, inputs: Inputs) -> dict[str, Any]:
         """The proxy and the confidences."""
@@ -259,31 +262,6 @@ def _check_layer(config: EstimateSettings) -> None:
         raise InputError(
             f"`layer={config.layer}`: only `represent=hidden:MODEL`, or a file of hidden states, has layers"
         )
-
-
-def _proxy(config: EstimateSettings, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:
-    """The judge that rates every item; None if the proxy is not a judge.
-
-    The address and a price in the settings are the judge's and are not used for the proxy; a file
-    of prices is.
-    """
-    spec = config.proxy_judge
-    if spec is None:
-        return None
-    if spec in config.judge:
-        raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
-    options = judge_options(config, environment, rating=True, offline=offline)
-    price = options.price if options.price and is_price_file(options.price) else None
-    own = replace(options, price=price, base_url=None)
-    try:
-        judge = checked_judge(spec, own, config, inputs.pool, proxy=True)
-    except UnpricedError:
-        raise
-    except InputError as error:
-        raise InputError(f"`proxy={spec}`: {error}") from None
-    if judge.by_hand:
-        raise InputError(f"`proxy={spec}`: a proxy rates every item, so it cannot be a person")
-    return judge
 
 
 def judgments_to_know(

@@ -240,3 +240,13 @@ def test_a_judge_that_changes_seldom_has_not_drifted(agree):
     assert anew.anew.lost <= 4
     assert anew.exit_code == 0
     assert anew.anew.chance > 0.05
+
+
+def test_the_gap_by_people_stands_beside_the_judges(agree):
+    result = agree(often, labels())
+    assert result.corrected.gap == pytest.approx((20 - 40) / 60)
+    low, high = result.corrected.interval
+    assert low < result.corrected.gap < high
+    assert result.to_dict()["corrected"]["labels"] == 60
+    every = agree(often, labels(), about="items")
+    assert every.corrected.interval == pytest.approx((-1 / 3, -1 / 3), abs=0.02)
