@@ -51,6 +51,7 @@ from judgeloop.runs.begin import asked_before, conducted, data_notes, known_verd
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
+from judgeloop.runs.measured import measured_by
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
 from judgeloop.runs.proxies import proxy_judge
 from judgeloop.settings.setting import Role, alternatives, declared
@@ -317,7 +318,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return replace(result, asked_before=asked_before(run, ran.runs))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
-        """Note what all verdicts of the ledger on these outputs say, if that is not what the answer does."""
+        """Note how the judge agreed with people, and what all verdicts of the ledger say, if it is not the answer."""
+        if len(ran.runs) > 1 and ran.run.booked and not ran.run.pool.live:
+            said = await ran.run.look(lambda reader: measured_by(reader, ran.run, ran.runs))
+            result = replace(result, measured=said)
         named = result.named or (ran.run.pool.systems[1] if result.stop_reason is StopKind.NOT_WORSE else None)
         if named is None or len(ran.runs) < 2 or not ran.run.booked or ran.run.pool.live:  # noqa: PLR2004 - itself
             return result
