@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 LEVEL, CLEAR = "a level pair", "a gap of 0.4"
-USED, PRICE = (400, 20), (0.4, 1.6)  # tokens of a call, and dollars for a million: in and out
+PRICE = "0.4,1.6"  # dollars for a million tokens, in and out
 ASKED = 'Which answer is better? Reply with one JSON object: {"reason": …, "winner": "A", "B" or "tie"}'
 TEXT = "Some words of an output that is as long as those of a chat model usually are. " * 12
 ATTEMPTS = 6
@@ -147,7 +147,7 @@ def command(way: str, url: str, given: argparse.Namespace) -> list[str]:
         asked = [one.format(items=given.items) for one in JUDGELOOP[way]]
         return [
             sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--judge", "openai/judge",
-            "--judge-base-url", url, "--judge-price", ",".join(map(str, PRICE)), "--budget", "100",
+            "--judge-base-url", url, "--judge-price", PRICE, "--budget", "100",
             "--concurrency", str(given.places), "--ledger", "ledger.sqlite", "--quiet", *asked,
         ]  # fmt: skip
     python = given.peers if way in PEERS else sys.executable
@@ -191,14 +191,13 @@ def measure(given: argparse.Namespace) -> None:
 
     own = [(way, pair) for way in JUDGELOOP for pair in ((LEVEL, CLEAR) if way.endswith("default") else (LEVEL,))]
     ways = [(way, LEVEL) for way in (*PLAIN, *(PEERS if given.peers else ()))] + own
-    usd = sum(tokens * price for tokens, price in zip(USED, PRICE, strict=True)) / 1e6
     with served() as url:
         for way, pair in ways:  # what is compiled at a first start is there
             took(way, pair, url, given, 0)
         for ms in given.ms:
             turns = [[took(way, pair, url, given, ms) for way, pair in ways] for _ in range(given.turns)]
             print(f"\n{given.items} items, {given.places} in flight, {ms} ms a call, {given.turns} turns\n")
-            print("| way | calls | paid | seconds | processor | MiB |\n|---|---|---|---|---|---|")
+            print("| way | calls paid for | seconds | processor | MiB |\n|---|---|---|---|---|")
             for at, (way, pair) in enumerate(ways):
                 each = [turn[at] for turn in turns]
                 seconds = statistics.median(
@@ -207,10 +206,7 @@ def measure(given: argparse.Namespace) -> None:
                 cpu = statistics.median(one.cpu / turn[0].cpu for one, turn in zip(each, turns, strict=True))
                 calls, memory = statistics.median(one.calls for one in each), max(one.memory for one in each)
                 named = f"{way}, {pair}" if way.endswith("default") else way
-                print(
-                    f"| {named} | {calls:g} | ${calls * usd:.3f} | {seconds:.2f} | {cpu:.2f} | {memory:.0f} |",
-                    flush=True,
-                )
+                print(f"| {named} | {calls:g} | {seconds:.2f} | {cpu:.2f} | {memory:.0f} |", flush=True)
 
 
 def main() -> None:

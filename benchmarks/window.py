@@ -215,7 +215,7 @@ def answer(table: list[float], request: str) -> dict[str, Any]:
     return {
         "id": "x", "object": "chat.completion", "created": 1, "model": "m",
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
-        "usage": {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420},
+        "usage": {"prompt_tokens": len(request) // 4, "completion_tokens": 20, "total_tokens": len(request) // 4 + 20},
     }  # fmt: skip
 
 
