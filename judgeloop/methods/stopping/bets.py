@@ -181,13 +181,14 @@ class Bets(Rule):
         return self.near_tie is not None and self.no_difference(levelled(tally, unknown))
 
     def chance(self, tally: Tally, more: int) -> float:
-        """As `Rule.chance`: that a lead grows to what wins alone would take; about a gap, ties help, too."""
-        if self.gap_asked is not None or self.near_tie is not None:
+        """As `Rule.chance`: that the lead over a null grows to what wins alone would take."""
+        if self.near_tie is not None:  # both nulls may fall, too
             return super().chance(tally, more)
         following, found = self._followed_by(tally), 0.0
-        for side in (0, 1):
+        for side, null in enumerate(np.broadcast_to(self.begin[-1].null, 2).tolist()):
             if wins := following.shown_by_wins(side, more):
-                found += chance_to_reach(tally.wins[side], tally.wins[1 - side], tally.judged, more, wins)
+                counts = tally.wins[side], tally.wins[1 - side], tally.judged
+                found += chance_to_reach(*counts, more, wins * (1 - null), -null)
         return min(1.0, found)
 
     def chance_at_the_end(self, tally: Tally, within: int) -> float:

@@ -209,7 +209,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if any(one.id == run.run_id and one.note.exit_code is not None for one in runs):
             return None
         items, rule = len(run.places), _rule(run.parts)
-        ties = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
+        seen = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
+        ties = ASSUMED_TIES / 100 if seen is None else seen
+        if not isinstance(rule, Bets) or rule.most >= limit_to_pass(
+            run.config.not_worse, rule.threshold, 1 - ties, rule.items
+        ):
+            return None  # it passes in most runs: nothing is simulated
         return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
