@@ -88,6 +88,10 @@ class Question(ABC, Generic[S, T, R]):
         """What is read: files, judges, systems."""
         return read_inputs(config, environment, offline=offline)
 
+    def settled(self, config: S, inputs: Inputs) -> tuple[S, Inputs]:
+        """Settings and limits, where what was read says more of them."""
+        return config, inputs
+
     async def with_others(self, ran: Ran[S, T], result: R) -> R:
         """A result that notes what else the ledger says of it."""
         del ran
@@ -103,7 +107,7 @@ class Question(ABC, Generic[S, T, R]):
         """
         self.check(config)
         config = within_ceiling(config, environment)
-        inputs = self.inputs(config, environment, offline=offline)
+        config, inputs = self.settled(config, self.inputs(config, environment, offline=offline))
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)

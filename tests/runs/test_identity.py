@@ -53,6 +53,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "controls": {"controls": "off"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
+    "again": {"again": True},
     "deadline": {"deadline": 60.0},
     "night": {"night": "2026-01-02"},
     "rpm": {"rpm": 5},
