@@ -14,12 +14,12 @@ from judgeloop.core import records
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.protocols import Standing
+from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge, PageOptions
 from judgeloop.judges.human import AT_ONCE
 from judgeloop.judges.wage import Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
-from judgeloop.page.journal import Journal
+from judgeloop.page.journal import PageJournal
 
 if TYPE_CHECKING:
     from judgeloop.page.server import Pages, PageServer
@@ -42,10 +42,10 @@ class PageJudge(BaseJudge):
         self._rubric, self._wage, self._options = rubric, wage, options
         self._people = options.people or (ALONE,)
         self._journal_path: Path | None = None
-        self._standing: Standing | None = None
+        self._standing: SoFar | None = None
         self._opening: asyncio.Task[None] | None = None
         self._ticking: asyncio.Task[None] | None = None
-        self._journal: Journal | None = None
+        self._journal: PageJournal | None = None
         self._server: PageServer | None = None
         self.pages: Pages | None = None
         self.desk: Desk | None = None
@@ -70,7 +70,7 @@ class PageJudge(BaseJudge):
         """Keep the journal of this run beside its ledger."""
         self._journal_path = Path(folder) / f"people-{run}.jsonl"
 
-    def hear(self, standing: Standing) -> None:
+    def hear(self, standing: SoFar) -> None:
         """Show it to people; each answer that the run tells of is no longer counted here."""
         before = 0 if self._standing is None else self._standing.asked
         if self.desk is not None:
@@ -109,7 +109,7 @@ class PageJudge(BaseJudge):
         from judgeloop.page.server import Opening, Pages, PageServer
 
         assert self._journal_path is not None
-        self._journal = Journal(self._journal_path)
+        self._journal = PageJournal(self._journal_path)
         self.desk = Desk(self._people, self._journal)
         links = Links(self._people, self._journal.secret)
         opening = Opening(self._rubric or "", len(self._people), paid=self._wage.an_hour is not None)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call
-from judgeloop.page.journal import Journal
+from judgeloop.page.journal import PageJournal
 
 LEASE_S = 600.0
 HELD_S = 300.0
@@ -95,7 +95,7 @@ class TakenError(Exception):
 class Desk:
     """The calls that wait, and the people who answer them."""
 
-    def __init__(self, people: Sequence[str], journal: Journal) -> None:
+    def __init__(self, people: Sequence[str], journal: PageJournal) -> None:
         """Take up what the journal has."""
         self.people: dict[str, Person] = {name: Person(name) for name in people}
         self.sheets: list[Sheet] = []  # in the order asked
@@ -216,7 +216,8 @@ class Desk:
         self._count(person, sheet.said, -1)
         if person.hand is not None:
             self._give_back(person)
-        said, sheet.said, sheet.spent = sheet.said, None, sheet.said.seconds
+        said = sheet.said
+        sheet.said, sheet.spent = None, said.seconds
         person.hand, person.last = sheet, None
         self._show(sheet, name, now)
         return sheet, said

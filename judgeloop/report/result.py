@@ -23,7 +23,7 @@ from judgeloop.report.pictures import Curve
 from judgeloop.report.records import AskedBefore, Counts, DataNotes, Setup, changes
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
-from judgeloop.report.words import as_python, moves, visible
+from judgeloop.report.words import as_python, count, moves, visible
 
 SCHEMA_VERSION = 1
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
@@ -115,12 +115,11 @@ class RunResult(Part):
         if answer.outcome is Outcome.BROKEN:  # then nothing passes
             beside = [one for one in beside if one.outcome.exit_code]
         if self.setup.fail_on_warning and not answer.outcome.exit_code:
-            warned = f"there {'are warnings' if len(self.warnings) > 1 else 'is a warning'}, and warnings fail here"
-            beside.append(
-                Condition("warnings", Outcome.FAILED, warned)
-                if self.warnings
-                else Condition("warnings", Outcome.PASSED, "there is no warning")
-            )
+            stands = Outcome.FAILED if self.warnings else Outcome.PASSED
+            verb = "are" if len(self.warnings) > 1 else "is"
+            warned = f"there {verb} {count(len(self.warnings), 'warning')}, and warnings fail here"
+            found = warned if self.warnings else "there is no warning"
+            beside.append(Condition("warnings", stands, found, requires="there must be no warning"))
         object.__setattr__(self, "conditions", (answer, *beside))
         object.__setattr__(self, "outcome", Outcome.worst(one.outcome for one in self.conditions))
 
@@ -225,6 +224,11 @@ class RunResult(Part):
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.stop_reason is StopKind.ALL_JUDGED
 
+    @property
+    def failed_groups(self) -> tuple[str, ...]:
+        """The groups that must not be lost, and are."""
+        return ()
+
     def favoured(self, label: LabelRow) -> str:
         """The system from whose side a verdict is a win or a loss."""
         return label.system
@@ -237,6 +241,10 @@ class RunResult(Part):
         """Whether a report may show the texts of a judged item."""
         shown = self.texts.shown if self.texts else Shown.NONE
         return shown is Shown.ALL or (shown is Shown.LOST and self.lost(label))
+
+    def usd_for(self, judgments: int) -> float | None:
+        """What so many judgments cost, at this run's mean cost; None if that is not known."""
+        return self._cost_of(judgments)
 
     def _cost_of(self, judgments: int) -> float | None:
         spend = self.spend
@@ -425,7 +433,11 @@ class RunResult(Part):
         return {name: value for name, value in found.items() if name not in self.LEFT_OUT}
 
     def __str__(self) -> str:
-        """The text that the command line prints."""
+        """The decision with what belongs to it, as the command line prints it; `to_text()` has all."""
+        return render(self.page, short=True)
+
+    def to_text(self) -> str:
+        """All that the result says, as the command line prints it with `--details`."""
         return render(self.page)
 
     def __repr__(self) -> str:

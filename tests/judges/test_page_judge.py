@@ -14,7 +14,7 @@ from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.protocols import Standing
+from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import Abstention, Call, Item, Order, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
@@ -213,11 +213,11 @@ def test_a_taken_port_is_left_to_its_owner(tmp_path):
 def test_what_a_run_has_heard_of_is_counted_once(tmp_path):
     async def story():
         judge = judge_of(tmp_path)
-        judge.hear(Standing(5, 200))
+        judge.hear(SoFar(5, 200))
         person = asyncio.create_task(Person(judge).judges())
         await judge.judge(PAIR)
         flying = judge.desk.held
-        judge.hear(Standing(6, 200))
+        judge.hear(SoFar(6, 200))
         after = judge.desk.held
         await judge.aclose()
         await person

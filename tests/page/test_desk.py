@@ -13,7 +13,7 @@ from support.office import call
 
 from judgeloop.core.errors import JudgeError
 from judgeloop.page.desk import HELD_S, LEASE_S, Desk, Given, Sheet, TakenError
-from judgeloop.page.journal import Journal
+from judgeloop.page.journal import PageJournal
 
 ANNA, BEN = "anna", "ben"
 LOOPS = []  # of the desks that are open
@@ -21,7 +21,7 @@ LOOPS = []  # of the desks that are open
 
 @contextmanager
 def desk_of(path, *people):
-    journal = Journal(path)
+    journal = PageJournal(path)
     loop = asyncio.new_event_loop()
     try:
         LOOPS.append(loop)

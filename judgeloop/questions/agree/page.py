@@ -3,6 +3,7 @@
 Takes an `Agreed`.
 """
 
+from judgeloop.core.outcomes import Outcome
 from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Slice, said_again
 from judgeloop.report import facts as said
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
@@ -15,7 +16,9 @@ SURE_OF_KAPPA = 0.2  # a reach of its interval that says something
 
 def page(result: Agreed) -> Page:
     """What `agree` says."""
-    return Page(tuple(facts(result)), tables(result), pictures(result), asks="May this judge be trusted?")
+    outcome = None if result.outcome is Outcome.DECIDED else result.outcome  # a figure is no decision
+    asks = "May this judge be trusted?"
+    return Page(tuple(facts(result)), tables(result), pictures(result), asks=asks, outcome=outcome)
 
 
 def facts(result: Agreed) -> list[Fact]:
