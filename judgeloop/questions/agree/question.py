@@ -46,6 +46,7 @@ from judgeloop.report.page import Page
 from judgeloop.runs.begin import conducted, data_notes, opened, setup_of, terms_of
 from judgeloop.runs.forecast import Forecast, Left, Range, forecast
 from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, read_inputs
+from judgeloop.runs.people import page_options
 from judgeloop.runs.prepared import Parts, Prepared, families_drawn
 from judgeloop.settings import values
 
@@ -110,7 +111,9 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
 
     def inputs(self, config: AgreeSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read, with the labels; without anybody to ask, only the items that have one."""
-        found = read_inputs(config, environment, offline=offline)
+        # What is said of people is said of those who are asked for the truth.
+        judging = replace(config, page=False, people=(), page_url=None, human_price=None)
+        found = read_inputs(judging if config.asked == HUMAN else config, environment, offline=offline)
         pool, truth = found.pool, None
         tables = [one for one in config.truth if not isinstance(one, str)]
         people = people_of(label for one in tables for label in read_labels(one, pool, config.scale_ends))
@@ -119,6 +122,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         if config.asked is not None:
             asking = replace(config, judge=(config.asked,))
             options = judge_options(asking, environment, rating=config.rates, offline=offline)
+            options = replace(options, page=page_options(asking))
             truth = checked_judge(config.asked, options, config, pool)
         places = sorted(frozenset[int]().union(*(one.places for one in people)))
         unlabelled = 0 if truth else len(pool) - len(places)
