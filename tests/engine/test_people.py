@@ -30,7 +30,10 @@ class Team(BaseJudge):
     def quote(self, call):
         return Quote(WORST_P, COST_P)
 
-    def hear(self, standing):
+    def hear(self, so_far):
+        pass
+
+    def begin(self, run, folder):
         pass
 
     async def judge(self, call):
