@@ -8,6 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from judgeloop.api.questions import agree as agree
+    from judgeloop.api.questions import agree_async as agree_async
+    from judgeloop.api.questions import agree_dry_run as agree_dry_run
     from judgeloop.api.questions import assert_better as assert_better
     from judgeloop.api.questions import assert_not_worse as assert_not_worse
     from judgeloop.api.questions import compare as compare
@@ -28,12 +31,14 @@ if TYPE_CHECKING:
     from judgeloop.engine.state import Progress as Progress
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.recorded import ScriptedJudge as ScriptedJudge
+    from judgeloop.questions.agree.result import Agreed as Agreed
     from judgeloop.questions.compare.result import Comparison as Comparison
     from judgeloop.questions.estimate.result import Estimation as Estimation
     from judgeloop.questions.select.result import Selection as Selection
     from judgeloop.runs.forecast import Forecast as Forecast
 
 _HOMES = {
+    "Agreed": "questions.agree.result",
     "Forecast": "runs.forecast",
     "ErrorKind": "core.errors",
     "Estimation": "questions.estimate.result",
@@ -45,6 +50,9 @@ _HOMES = {
     "Comparison": "questions.compare.result",
     "ScriptedJudge": "judges.recorded",
     "Selection": "questions.select.result",
+    "agree": "api.questions",
+    "agree_async": "api.questions",
+    "agree_dry_run": "api.questions",
     "assert_better": "api.questions",
     "assert_not_worse": "api.questions",
     "compare": "api.questions",

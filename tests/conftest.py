@@ -15,7 +15,8 @@ from hypothesis import settings
 from support.chat_server import ChatServer
 from support.clock import Clock
 
-from judgeloop.settings import values
+from judgeloop.settings import fields, values
+from judgeloop.settings.run_settings import RunSettings
 
 # A thread for each test process, and for the commands it starts: threads that wait for each other
 # take the cores from other tests. Set before numpy and scikit-learn are imported.
@@ -105,6 +106,13 @@ def today(monkeypatch):
     """
     monkeypatch.setattr(values, "today", lambda: TODAY)
     return TODAY
+
+
+@pytest.fixture(autouse=True)
+def _nothing_asked_ahead(monkeypatch):
+    """How many verdicts are asked ahead depends on the clock: none, but where a test says how many."""
+    most = property(lambda config: 0 if config.ahead == fields.AUTO else int(config.ahead))
+    monkeypatch.setattr(RunSettings, "most_ahead", most)
 
 
 NEAR = ("api", "cli", "questions", "suite")  # folders of tests whose servers answer in the process

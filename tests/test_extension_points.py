@@ -415,7 +415,7 @@ def test_a_question_is_its_folder_and_its_row(copy: Copy, incidents: Path, tmp_p
     for module, text in QUESTION.items():
         copy.add(f"questions/passes/{module}.py", text)
     copy.insert("questions/catalogue.py", "QUESTIONS: tuple", QUESTION_ROW)
-    copy.insert("questions/catalogue.py", "ESTIMATE)", "PASSES, ")
+    copy.insert("questions/catalogue.py", "AGREE)", "PASSES, ")
 
     files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl", "--judge", "metric:rouge1"]
     found = json.loads(copy.run("passes", *files, "--json"))

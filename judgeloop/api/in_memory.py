@@ -59,7 +59,8 @@ def settings_of(config: type[Any], values: Mapping[str, Any], version: str | Non
             judges = [_judge_of(name, each, version) for each in (value if several else [value])]
             found[name] = judges if several else judges[0]
         elif name in fields and holds_data(fields[name]):
-            given = _several(name, value) if fields[name].repeated else {name: value}
+            one = fields[name].setting.many and isinstance(value, str | PathLike)
+            given = _several(name, value) if fields[name].repeated and not one else {name: value}
             read = [_data(where, one) for where, one in given.items()]
             found[name] = [one for one, _ in read] if fields[name].repeated else read[0][0]
             if any(map(_is_function, given.values())):

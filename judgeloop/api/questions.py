@@ -1,4 +1,4 @@
-"""The three questions as Python functions: `compare`, `select` and `estimate`, with the types of their parameters.
+"""The questions as Python functions: `compare`, `select`, `estimate` and `agree`, with the types of their parameters.
 
 They are declared here; `calling.py` makes what answers, and for each a form that is awaited and a dry
 run. What answers a question is imported when it is asked.
@@ -18,12 +18,13 @@ from judgeloop.api.calling import Caller
 from judgeloop.core.money import to_usd
 from judgeloop.core.protocols import Judge
 from judgeloop.engine.state import Progress
-from judgeloop.questions.catalogue import COMPARE, ESTIMATE, SELECT
+from judgeloop.questions.catalogue import AGREE, COMPARE, ESTIMATE, SELECT
 from judgeloop.report.terminal import render
 from judgeloop.settings.run_settings import SECOND, LedgerSettings
 
 if TYPE_CHECKING:
     from judgeloop.api.in_memory import Rows
+    from judgeloop.questions.agree.result import Agreed
     from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.estimate.result import Estimation
     from judgeloop.questions.select.result import Selection
@@ -105,6 +106,12 @@ class RunArguments(CallArguments, total=False):
     ahead: int | str | None
     rpm: int | None
     tpm: int | None
+    page: bool | None
+    people: str | Sequence[str] | None
+    human_price: Dollars | None
+    page_host: str | None
+    page_port: int | None
+    page_url: str | None
     report_texts: str | None
     cache_dir: File | None
 
@@ -120,6 +127,7 @@ class ContestArguments(RunArguments, total=False):
 class CompareArguments(ContestArguments, total=False):
     """The keywords of `compare`."""
 
+    proxy: OneJudge | None
     selector: str | None
     represent: str | None
     vectors: File | None
@@ -162,10 +170,25 @@ class EstimateArguments(RunArguments, total=False):
     require_score: float | None
 
 
+class AgreeArguments(RunArguments, total=False):
+    """The keywords of `agree`."""
+
+    truth: Required[File | Several]
+    scale: str | None
+    order: OrderName | None
+    half_width: float | None
+    require_agreement: float | None
+    zone: float | None
+    require_kappa: float | None
+    not_worse_than_a_person: float | None
+    again: bool | None
+
+
 NOT_WORSE = 0.1  # a gap
 _COMPARE = Caller(COMPARE, CompareArguments)
 _SELECT = Caller(SELECT, SelectArguments)
 _ESTIMATE = Caller(ESTIMATE, EstimateArguments)
+_AGREE = Caller(AGREE, AgreeArguments)
 
 
 @overload
@@ -224,6 +247,21 @@ def estimate(outputs: Data, **settings: Unpack[EstimateArguments]) -> Estimation
     raise NotImplementedError  # `_ESTIMATE` answers
 
 
+@_AGREE.answered
+def agree(outputs: Several, **settings: Unpack[AgreeArguments]) -> Agreed:
+    """Find out whether a judge may be trusted: how well it agrees with people.
+
+    `outputs` holds the outputs of two systems, or of one that is rated, as in `select`. `truth` is a file of labels,
+    or a list of files and tables of rows, each of one or more people; `human` asks at the terminal. The other
+    parameters are as in `compare`.
+
+    Raises:
+        InputError: an argument or a file is wrong; nothing was spent.
+        LedgerError: the ledger cannot be opened or written.
+    """
+    raise NotImplementedError  # `_AGREE` answers
+
+
 def assert_better(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Comparison:
     """Assert that `second` is better than `first`, as a test of pytest; return the result.
 
@@ -262,6 +300,7 @@ def _asserted(result: Comparison) -> Comparison:
 compare_async, compare_dry_run = _COMPARE.awaited(compare), _COMPARE.dry_run(compare)
 select_async, select_dry_run = _SELECT.awaited(select), _SELECT.dry_run(select)
 estimate_async, estimate_dry_run = _ESTIMATE.awaited(estimate), _ESTIMATE.dry_run(estimate)
+agree_async, agree_dry_run = _AGREE.awaited(agree), _AGREE.dry_run(agree)
 
 
 def spent_usd(ledger: File | None = None) -> float:

@@ -38,12 +38,13 @@ class Spend(Part):
     - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are
     - `again`: verdicts of this result that were asked again, as another model had given them; `again_p`: their cost
     - `controls_p`: the part of `answers_p` for the calls that were made for controls; `controls`: how many these are
+    - `proxy_p`: the part of `answers_p` for the calls to a proxy beside the judges; `proxy`: how many these are
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
     """
 
     HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p"})
     HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known"}
-    HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "again_p"}
+    HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "proxy", "proxy_p", "again_p"}
     COMPUTED = (
         "spent_usd",
         "run_spent_usd",
@@ -75,6 +76,8 @@ class Spend(Part):
     answers: int = 0
     controls_p: int = 0
     controls: int = 0
+    proxy_p: int = 0
+    proxy: int = 0
     again: int = 0
     again_p: int = 0
     looked_up: int = 0
@@ -191,9 +194,20 @@ class Counted(Protocol):
 T_co = TypeVar("T_co", bound=Counted, covariant=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """What a draw says, an int or None as in `Observed`, beside what a cheap judge says of its item.
+
+    `beside` has the fields of `methods.stats.corrected.Aside`.
+    """
+
+    observed: int | None
+    beside: tuple[float, float, int]
+
+
 # What a draw says: 1 for the first system, -1 for the second, 0 for a tie, None for an abstention; of a family of which
 # several members are judged, its mean score for each system.
-Observed = int | tuple[float, float] | None
+Observed = int | tuple[float, float] | Controlled | None
 
 
 def scores_of(observed: Observed) -> tuple[float, float]:
@@ -202,6 +216,8 @@ def scores_of(observed: Observed) -> tuple[float, float]:
     >>> scores_of(1), scores_of(None), scores_of((0.5, -0.5))
     ((1, -1), (-1, -1), (0.5, -0.5))
     """
+    if isinstance(observed, Controlled):
+        observed = observed.observed
     if observed is None:
         return -1, -1
     return observed if isinstance(observed, tuple) else (observed, -observed)
@@ -217,6 +233,9 @@ class Tally:
     True when the items were picked without propensities, so that sampled shares are biased.
     `propensities`, in the same order, is given only when the draws had unequal propensities:
     sampled shares are then biased, and weights can correct the bias.
+
+    Where a cheap judge is asked, too, there may be more `preferences` than judged items: one that is drawn again counts
+    in them each time.
 
     Where several members of a family are judged, a family is an item here. It is won by the system with the higher
     mean score, and `total` is the sum of these means, first system minus second, over 2.
@@ -490,7 +509,7 @@ class StopReason:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold: a name, how it stands, what is known of it in a sentence, and the figures behind that.
+    """What must hold: a name, how it stands, what was found in a sentence, the figures behind that, what is required.
 
     The answer itself is the first condition of every result; its sentence is empty where nothing is required of it.
     """
@@ -499,6 +518,7 @@ class Condition:
     outcome: Outcome
     sentence: str
     figures: str = ""
+    requires: str = ""
 
     @property
     def said(self) -> str:

@@ -7,6 +7,7 @@ selector and judge against these docstrings.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:  # `--help` must not wait for them
@@ -21,6 +22,21 @@ Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one sy
 S = TypeVar("S")
 T = TypeVar("T", bound="Counted")
 T_contra = TypeVar("T_contra", bound="Counted", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """How far a run is, as people see it: nothing of it says who leads.
+
+    `asked` items were asked about, of at most `most`. `more` is about how many more decide, if it goes on like this;
+    None if that is not known. `usual` is the fewest that can decide, and how many do so on average, by what was known
+    before the first answer.
+    """
+
+    asked: int
+    most: int
+    more: int | None = None
+    usual: tuple[int, int] | None = None
 
 
 class Selector(Protocol[S]):
@@ -175,7 +191,7 @@ class Judge(Protocol):
 
     @property
     def by_hand(self) -> bool:
-        """True for a human judge, who has no time limit and is given a whole round at once."""
+        """True for a human judge, who has no time limit (`People`)."""
 
     def check(self, questions: Questions, items: Sequence[records.Item], max_missing: float) -> None:
         """Check before anything is spent that this judge can answer `questions` on `items`.
@@ -261,6 +277,27 @@ class System(Protocol):
 
     async def aclose(self) -> None:
         """Close connections."""
+
+
+@runtime_checkable
+class People(Protocol):
+    """A judge who is one person, or several."""
+
+    @property
+    def at_once(self) -> int:
+        """How many calls they are given at one time."""
+
+    def hear(self, standing: SoFar) -> None:
+        """Take how far the run is, to show it."""
+
+    def begin(self, run: str, folder: str) -> None:
+        """Know the run's id, before the first call, and the folder of its ledger."""
+
+    def leave(self, why: StopKind | None) -> None:
+        """Let go: settle what was answered, and raise `ErrorKind.QUIT`, not billed, in all other calls from now on.
+
+        `why` the run halts; None if it has its end.
+        """
 
 
 @runtime_checkable

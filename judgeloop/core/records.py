@@ -87,7 +87,8 @@ class Item:
     `messages` holds the turns of a prompt that is a conversation, each a role and a text; a system
     that answers live gets these. `prompt` is the same as one text, for judges. `columns` holds what
     else such a system may be told, by the names of the file's columns: JSON values. Items of one `family` are no
-    independent draws, such as the segments of a document (`Pool.families`).
+    independent draws, such as the segments of a document (`Pool.families`). `place` is where an item without an id of
+    its own stands in its file.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Item:
     messages: tuple[tuple[str, str], ...] = ()
     columns: Mapping[str, object] = field(default_factory=dict, hash=False)
     family: str | None = None
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ class Query:
     `missing` holds the places of the outputs that a live system has not given yet; their texts are
     empty.
     `alone` is the number of the only judge that is asked, in the order given; None for all judges, and
-    `NOBODY` if the outputs alone are wanted.
+    `NOBODY` if the outputs alone are wanted. `cheap` is True where the cheap judge beside them is asked.
     """
 
     item: Item
@@ -114,6 +116,7 @@ class Query:
     outputs: tuple[str, ...]
     missing: tuple[int, ...] = ()
     alone: int | None = None
+    cheap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

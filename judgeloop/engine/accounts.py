@@ -51,6 +51,7 @@ class Accounts:
         self._ledger = ledger
         self._state = state
         self._terms = state.terms
+        self.by_hand = any(judge.by_hand for judge in judges)
         computed = not any(judge.order_matters for judge in judges)
         self._computed = computed and not self._sources.systems
         self._free = self._computed  # whether the calls reserved last cost nothing
@@ -63,8 +64,15 @@ class Accounts:
         self._waits = Waiting(state)
 
     @property
+    def busy(self) -> bool:
+        """Whether calls are in flight, which may return money."""
+        return bool(self._in_flight)
+
+    @property
     def slots(self) -> int:
         """How many queries may run in parallel; each has one call at a time to each judge."""
+        if self.by_hand:  # money is set aside for what people have in hand
+            return self._terms.concurrency
         paid = max(1, round(AHEAD * self._terms.concurrency))
         return max(paid, FREE_AHEAD) if self._free else paid
 

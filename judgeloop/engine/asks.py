@@ -4,7 +4,7 @@ Pure. `batch.py` looks up verdicts in the ledger, and `accounts.py` reserves mon
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.protocols import Judge
@@ -23,6 +23,8 @@ from judgeloop.core.records import (
 from judgeloop.engine.presentation import calls_for, combine, decide, settles
 from judgeloop.engine.state import Terms
 from judgeloop.ledger.records import Reservation
+
+ANEW = "asked anew"  # a parameter of a judge that is asked past its earlier verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +99,29 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
     A blind judge is not asked about two identical outputs.
     """
     asks = []
-    for number, judge in enumerate(judges):
-        if query.alone not in {None, number}:
-            continue
+    for number in asked_of(query, len(judges) - (terms.beside is not None)):
+        judge = judges[number]
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
-        before = None
+        before, identity = None, judge.identity
+        if terms.anew:  # as another judge, so that no earlier verdict answers
+            identity = replace(identity, parameters={**identity.parameters, ANEW: terms.anew})
         # One order of a control is drawn with it, so that it is the same for every seed.
         order = Order.FIXED if query.alone is not None and terms.order is not Order.BOTH else terms.order
+        order = terms.beside.order if query.cheap and terms.beside else order
         calls = calls_for(query, order, terms.seed, order_matters=judge.order_matters)
         for call in calls:
-            ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
+            ingredients = KeyIngredients.of(identity, call, blind=judge.blind)
             asks.append(Ask(number, call, ingredients.key, ingredients, before))
             before = asks[-1].key
     return tuple(asks)
+
+
+def asked_of(query: Query, panel: int) -> Sequence[int]:
+    """Which judges are asked, by number: those of a panel of so many, the cheap one after them, or one alone."""
+    if query.alone is not None:
+        return (query.alone,)
+    return (panel,) if query.cheap else range(panel)
 
 
 def reservation(ask: Ask, judge: Judge) -> Reservation:
@@ -141,14 +152,13 @@ def decided(
     """The answer to a query: combine each judge's answers, then decide by `vote`.
 
     `answers` are in the order of `planned.asks`, None for a call that was not needed; `judges` is
-    the number of judges. A judge without a call saw identical outputs, which are a tie. Within
-    `tie_margin` the probabilities of a decision model are a tie.
+    the number of judges, but for a cheap one beside them. A judge without a call saw identical
+    outputs, which are a tie. Within `tie_margin` the probabilities of a decision model are a tie.
     """
     if planned.unasked is not None:
         return planned.unasked
     by_judge: list[Answer] = []
-    alone = planned.query.alone
-    for number in range(judges) if alone is None else (alone,):
+    for number in asked_of(planned.query, judges):
         own = [(ask.call, answer) for ask, answer in zip(planned.asks, answers, strict=True) if ask.judge == number]
         if own:
             calls, replies = zip(*own, strict=True)

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, final
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import to_pico
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.protocols import Judge, Served, System
+from judgeloop.core.protocols import Judge, People, Served, System
 from judgeloop.core.records import Answer, Output, Query, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.answering import ANEW, AnsweringModel, of_one_model
@@ -69,18 +69,23 @@ class Oracle:
         self.silent = dict(state.terms.silent)  # calls without a verdict, by key
         self.accounts = Accounts(judges, ledger, state, self.sources)
         self._paces: dict[object, Pace] = {}
-        timeout_s = state.terms.timeout_s
+        beside, timeout_s = state.terms.beside, state.terms.timeout_s
+        self.panel = len(judges) - (beside is not None)  # how many judges decide together
+        judging = list(zip(judges, self.answering, strict=True))
         self.attempts = [
-            self._attempts(one, Answerer.judge(one, timeout_s, whose))
-            for one, whose in zip(judges, self.answering, strict=True)
+            self._attempts(one, Answerer.judge(one, timeout_s, whose)) for one, whose in judging[: self.panel]
         ]
+        if beside is not None:
+            one, whose = judging[self.panel]
+            self.attempts.append(self._attempts(one, Answerer.judge(one, beside.timeout_s, whose), beside.concurrency))
         self.generating = {name: self._attempts(one, Answerer.system(name, one)) for name, one in systems.items()}
 
-    def _attempts(self, one: Judge | System, answerer: Answerer) -> Attempts:
+    def _attempts(self, one: Judge | System, answerer: Answerer, concurrency: int | None = None) -> Attempts:
         """The attempts at a judge or a system; those of one server share its pace."""
         place = one.server if isinstance(one, Served) else answerer
         terms = self.state.terms
-        most = min(terms.concurrency, answerer.at_once or terms.concurrency)
+        concurrency = concurrency or terms.concurrency
+        most = min(concurrency, answerer.at_once or concurrency)
         pace = Pace(most, terms.calls_a_minute, terms.tokens_a_minute)
         return Attempts(answerer, self.accounts, self._paces.setdefault(place, pace), self.state)
 
@@ -127,6 +132,7 @@ class Window:
         # Two queries may need the same call, as where two systems gave the same output: it is
         # claimed, reserved and begun by one at a time. Nobody waits for money meanwhile.
         self._claiming = asyncio.Lock()
+        self._seen = 0  # changes, when money was reserved last
         self.answered = before  # number of answers that were not taken, and of those before
 
     def add(self, queries: Iterable[Query]) -> None:
@@ -182,7 +188,7 @@ class Window:
         wanted = [*itertools.islice(self._plans, self.places)]
         first = len(wanted) if needed is None else max(needed - len(self._admitted), int(not self._admitted))
         # Checked before reserving: a running query may return money while the reservation is tried.
-        others = bool(self._running)
+        others, self._seen = self._others, self._state.changes.count
         started = await self._admit(wanted[:first])
         if started == min(first, len(wanted)):
             return bool(started + await self._admit(wanted[first:], ahead=True))
@@ -195,10 +201,17 @@ class Window:
         return bool(started)
 
     async def wait(self) -> None:
-        """Wait until a running query ends or nothing more is sent; do not wait if none runs."""
+        """Wait until a running query ends or nothing more is sent; do not wait if none runs, in no window."""
         if self._running:
             await first_of(self._landing.wait(), self._state.closed.wait())
             self._landing.clear()
+        elif self._others:
+            await first_of(self._state.changes.after(self._seen), self._state.closed.wait())
+
+    @property
+    def _others(self) -> bool:
+        """Whether calls are in flight that may return money: of this window, or of the one that waits for it."""
+        return bool(self._running) or self._accounts.busy
 
     def take(self) -> list[Answer]:
         """The answers that are there, to the first queries."""
@@ -214,12 +227,18 @@ class Window:
         return [_answer_of(one.task) for one in self._admitted]
 
     async def drain(self) -> None:
-        """Wait for the queries that run, unless the user abandons them.
+        """Wait for the queries that run, unless the user abandons them; people let go once the run is over.
 
         Raises:
             Exception: the code of a judge raised it.
         """
-        state = self._state
+        state, asks = self._state, not self._state.terms.offline
+        people = [judge for judge in self._oracle.judges if asks and isinstance(judge, People)]
+        if people and self._running and not state.is_over():
+            await first_of(asyncio.wait(self._running), state.closed.wait())
+        if people and self._running and state.is_over():
+            for one in people:
+                one.leave(state.reason.kind if state.reason else None)
         if self._running:
             await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
         if state.interruption.abandoned.is_set():
@@ -256,7 +275,8 @@ class Window:
             return 0
         async with self._claiming:
             groups = self._accounts.wanted(wanted, self._known)[: max(0, self.places)]
-            if ahead:
+            by_hand = self._accounts.by_hand  # what a person did not answer costs nothing, and is not tried again
+            if ahead and not by_hand:
                 groups = [*itertools.takewhile(lambda group: _cost_p(group) <= DEAREST_AHEAD_P, groups)]
             if self._state.terms.offline:
                 # What needs no call is granted, up to the first query that needs one.
@@ -264,7 +284,7 @@ class Window:
                 if len(granted) < len(groups):
                     self._state.halt(StopReason(StopKind.DRY_RUN, "a dry run calls no judge"))
             else:
-                tries = self._state.terms.policy.attempts if ahead else 0
+                tries = self._state.terms.policy.attempts if ahead and not by_hand else 0
                 granted = await self._accounts.reserve(groups, spare_p=tries * sum(self._running.values()))
             for planned, tickets in zip(wanted, granted, strict=False):
                 self._start(planned, tickets)
@@ -384,6 +404,8 @@ class Window:
             return None
         answers = [None if isinstance(reply, Output) else reply for reply in replies]
         terms, counts = self._state.terms, used(planned, answers)
+        if planned.query.cheap:
+            self._state.cheap.update(ask.key for ask, needed in zip(planned.asks, counts, strict=True) if needed)
         for ask, answer, needed in zip(planned.asks, answers, counts, strict=True):
             if needed and isinstance(answer, Verdict):
                 whose = self._oracle.answering[ask.judge]
@@ -395,7 +417,7 @@ class Window:
         self._state.remembered += len(known - terms.seen)
         self._state.found |= bool(known)
         terms.seen.update(known)
-        return decided(planned, answers, len(self._oracle.judges), terms.vote, terms.tie_margin)
+        return decided(planned, answers, self._oracle.panel, terms.vote, terms.tie_margin)
 
     async def _replies(
         self, planned: Planned, found: Sequence[Sending | Answer | None]
@@ -418,7 +440,8 @@ class Window:
                 state.halt(await self._accounts.out_of_money(planned))
         except JudgeError as error:
             if error.kind is ErrorKind.QUIT:
-                state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))
+                if not state.is_over():  # else people were told to leave
+                    state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))
             else:
                 state.failed(StopKind.JUDGE_FAILED, f"the judge failed: {error}")
         return None

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge, System, T
-from judgeloop.core.records import NOBODY, Answer, Output, Pool, Query
+from judgeloop.core.records import NOBODY, Answer, Choice, Output, Pool, Query
 from judgeloop.engine.answering import ANEW
 from judgeloop.engine.batch import NO_SYSTEMS, Oracle, Window, answers
 from judgeloop.engine.controls import made_of_first, shown
@@ -84,6 +84,7 @@ async def drive(
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
     tested = await ledger.spend(terms.run_id, terms.budget_p, terms.tested)
+    cheap = await ledger.spend(terms.run_id, terms.budget_p, state.cheap)
     again = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
     return Finished(
         ending,
@@ -100,14 +101,16 @@ async def drive(
             tokens=state.tokens,
             controls=tested.answers,
             controls_p=tested.answers_p,
+            proxy=cheap.answers,
+            proxy_p=cheap.answers_p,
             again=sum(len(one.again) for one in oracle.answering),
             again_p=again.answers_p,
         ),
-        tuple(tuple(attempts.models) for attempts in oracle.attempts),
+        tuple(tuple(attempts.models) for attempts in oracle.attempts[: oracle.panel]),
         controls,
         sources.figures(pool, ending.labels),
-        tuple(one.figures() for one in oracle.answering),
-        tuple(one.model for one in oracle.answering),
+        tuple(one.figures() for one in oracle.answering[: oracle.panel]),
+        tuple(one.model for one in oracle.answering[: oracle.panel]),
         sources.filled(pool) if pool.live else None,
     )
 
@@ -121,6 +124,7 @@ async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -
             if not (window.queued or state.is_over()):
                 places = window.idle if session.most_ahead is None else window.places
                 choices = session.ask(places if window.calls else 0, free=priced and oracle.accounts.unpaid)
+                await _ask_beside(oracle, pool, choices)
                 window.add(pool.query(choice.position, choice.systems) for choice in choices)
             if window.is_empty:
                 return
@@ -145,6 +149,17 @@ async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -
                 return
     finally:
         await window.close()
+
+
+async def _ask_beside(oracle: Oracle, pool: Pool, choices: Sequence[Choice]) -> None:
+    """Have the cheap judge's verdicts that these choices need; the run halts where they cannot be had."""
+    beside = oracle.state.terms.beside
+    if beside is None:
+        return
+    places = dict.fromkeys(place for choice in choices for place in beside.needed(choice.position))
+    told = await answers(oracle, [replace(pool.query(place), cheap=True) for place in places], counted=False)
+    for place, answer in zip(places, told, strict=False):
+        beside.tell(place, answer)
 
 
 def _begins_anew(oracle: Oracle) -> bool:

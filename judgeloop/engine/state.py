@@ -5,7 +5,7 @@ to it. Observers get a `Progress`, which is a value.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, final
@@ -13,7 +13,7 @@ from typing import Any, Generic, final
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Estimate, StopKind, StopReason
 from judgeloop.core.protocols import T
-from judgeloop.core.records import DECISION_MARGIN, NO_TOKENS, Abstention, Order, Query, Vote
+from judgeloop.core.records import DECISION_MARGIN, NO_TOKENS, Abstention, Answer, Order, Query, Vote
 from judgeloop.engine.pace import Pace, RetryPolicy
 
 
@@ -44,6 +44,21 @@ class OneModel:
     pinned: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """How a cheap judge, the last one of a run, is asked beside the others.
+
+    Before the others are asked about an item, it is asked about those that are `needed` for it, by position; `tell`
+    takes each answer. Its calls have an order of presentation, a limit in flight and a time limit of their own.
+    """
+
+    needed: Callable[[int], Sequence[int]]
+    tell: Callable[[int, Answer], None]
+    order: Order
+    concurrency: int
+    timeout_s: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """The terms of a run; money is in picodollars, times are in seconds.
@@ -64,7 +79,8 @@ class Terms:
     run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
     made, and of those that the ledger answers, so that each counts once. `tested` gets those of them that were
     made for controls. `one_model` says of each judge whether the verdicts of one model alone count, and of which; None
-    where all do. Empty, all do.
+    where all do. Empty, all do. `beside` is None without a cheap judge. `anew` is a part of the keys of verdicts that
+    are asked past the earlier ones; empty where these count.
     """
 
     run_id: str
@@ -91,6 +107,8 @@ class Terms:
     seen: set[str] = field(default_factory=set)
     tested: set[str] = field(default_factory=set)
     one_model: tuple[OneModel | None, ...] = ()
+    beside: Beside | None = None
+    anew: str = ""
 
 
 MOST_WAIT_S = 600.0  # for other runs, without a deadline
@@ -232,7 +250,7 @@ class RunState(Generic[T]):
     - `made`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
       taken from it.
-    - `sent`: the keys of the calls that were made.
+    - `sent`: the keys of the calls that were made. `cheap`: of the calls to a cheap judge whose answers are used.
     - `paces`: the pace of each judge.
     - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
     - `trouble`: why the last call failed; empty after a reply.
@@ -252,6 +270,7 @@ class RunState(Generic[T]):
         self.tokens = NO_TOKENS
         self.found, self._part = False, bool(terms.seen)
         self.sent: set[str] = set()
+        self.cheap: set[str] = set()
         self.paces: list[Pace] = []
         self.waited = self.trouble = ""
         self._broken = self._rests = False

@@ -5,6 +5,7 @@ Most see texts only, cost nothing and accept every question.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Call, Item, Quote
@@ -36,6 +37,16 @@ class BaseJudge:
         """Do nothing: there are no connections."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """Which `people` judge on a page, and where it is served; behind a proxy `url` is the address that they see."""
+
+    people: tuple[str, ...] = ()
+    host: str = "127.0.0.1"
+    port: int = 8765
+    url: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOptions(ChatOptions):
     """The options of a judge; each kind of judge uses the options that apply to it.
@@ -46,6 +57,8 @@ class JudgeOptions(ChatOptions):
     - `names`: the names of servers, by the judge as typed; `server` is that of this judge's.
     - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
     - `against`: the system that all others are compared with; None if there is no such system.
+    - `page`: that people judge on a page; None for one person at the terminal.
+    - `human_price`: dollars an hour of people's time; None if it costs nothing.
     - `lenient`: True to read a reply with thoughts before it or a fence around it (`parsing.py`).
     - `allow_plugins`: True to allow `python:` judges, which run the user's code.
     """
@@ -55,5 +68,7 @@ class JudgeOptions(ChatOptions):
     names: Mapping[str, str] = field(default_factory=dict)
     tie_margin: float = 0.0
     against: str | None = None
+    page: PageOptions | None = None
+    human_price: Decimal | None = None
     lenient: bool = False
     allow_plugins: bool = False

@@ -102,9 +102,18 @@ def _replay(file: str, options: JudgeOptions) -> Judge:
 
 
 def _human(rest: str, options: JudgeOptions) -> Judge:
-    from judgeloop.judges.human import make_judge
+    del rest
+    from judgeloop.judges.wage import Wage
 
-    return make_judge(rest, options)
+    wage, rubric = Wage(options.human_price), options.template.rubric
+    if options.page is None:
+        from judgeloop.judges.human import HumanJudge
+
+        return HumanJudge(rubric=rubric, wage=wage)
+    from judgeloop.judges.page import PageJudge, check_extra
+
+    check_extra()
+    return PageJudge(rubric=rubric, wage=wage, options=options.page)
 
 
 def _function(name: str, options: JudgeOptions) -> Judge:
@@ -255,6 +264,11 @@ def is_decision(spec: object) -> bool:
 def is_recorded(spec: object) -> bool:
     """Whether `spec` names recorded scores, which are in the files that are compared."""
     return isinstance(spec, str) and re.split("[:/]", spec)[0] == RECORDED
+
+
+def is_table(spec: object) -> bool:
+    """Whether `spec` names a table of recorded verdicts, which are all there before anything is asked."""
+    return isinstance(spec, str) and spec.partition(":")[0] == "replay"
 
 
 def recorded_files(specs: tuple[str, ...]) -> list[Path]:

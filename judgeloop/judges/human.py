@@ -2,28 +2,42 @@
 
 The person never sees the systems' names. `runs/begin.py` has the outputs of a comparison shown in
 random order. An answer becomes final when the person answers the next call, so that the last answer
-can be corrected. Quitting keeps the answers given, and the same command resumes the run. The screen
-is standard error, because standard output holds the result.
+can be corrected, or when there is nothing else to answer. Quitting keeps the answers given, and the same
+command resumes the run. The screen is standard error, because standard output holds the result.
 """
 
 import asyncio
+import contextlib
+import os
+import shlex
 import shutil
+import subprocess
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TextIO, final
+from statistics import median
+from typing import Any, TextIO, final
 
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.keys import digest
-from judgeloop.judges.base import BaseJudge, JudgeOptions
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.protocols import SoFar
+from judgeloop.judges.base import BaseJudge
+from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.report.words import visible_lines
 
-SKIP, BACK, QUIT = "s", "z", "q"
-SECONDS_TO_GATHER = 0.05  # wait before showing a round, because its calls arrive one by one
+SKIP, BACK, QUIT, VIEW = "s", "z", "q", "v"
+SECONDS_TO_GATHER = 0.05  # wait before showing calls, because they arrive one by one
+AT_ONCE = (
+    4  # calls that a person is given: the one in hand, the next, the last, which may be taken back, and a spare one
+)
 WIDEST = 96  # characters per line: longer lines are hard to read
 RULE = "─" * 78
+UNPAID = Wage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +55,7 @@ class _Form:
         return records.Verdict(self.scores[key]) if key in self.scores else None
 
 
-_OTHERS = f"{SKIP}: skip  {BACK}: back  {QUIT}: quit"
+_OTHERS = f"{SKIP}: skip  {BACK}: back  {VIEW}: view in a pager  {QUIT}: quit"
 COMPARISON = _Form(("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, f"a: A is better  b: B is better  t: tie  {_OTHERS}")
 RATING = _Form(
     ("Answer",),
@@ -57,6 +71,7 @@ class _Sheet:
     call: records.Call
     settled: asyncio.Future[records.Answer]
     answer: records.Answer | None = None
+    seconds: float = 0.0  # on the screen
 
     @property
     def form(self) -> _Form:
@@ -69,11 +84,17 @@ class HumanJudge(BaseJudge):
     """Asks a person, one call at a time, also when several calls are in flight."""
 
     by_hand = True
+    at_once = AT_ONCE
 
     def __init__(
-        self, *, rubric: str | None = None, read_key: Callable[[], str] | None = None, screen: TextIO | None = None
+        self,
+        *,
+        rubric: str | None = None,
+        wage: Wage = UNPAID,
+        read_key: Callable[[], str] | None = None,
+        screen: TextIO | None = None,
     ) -> None:
-        """`rubric` is what to judge by, shown above each question.
+        """`rubric` is what to judge by, shown above each question, and `wage` what the person's time costs.
 
         `read_key` returns the next key, or an empty string at the end of input. `screen` is where to print;
         standard error by default.
@@ -83,14 +104,27 @@ class HumanJudge(BaseJudge):
         self._screen = screen
         self._sheets: list[_Sheet] = []
         self._worker: asyncio.Task[None] | None = None
+        self._at = 0  # which of the sheets is on the screen
         self._has_quit = False
         self._pressed = False  # whether any key was
+        self._wage = wage
+        self._standing: SoFar | None = None
+        self._seconds: list[float] = []  # of each answer
+        self._terminal: list[Any] | None = None  # its settings before a key was read
 
     @property
     def identity(self) -> records.JudgeIdentity:
         """A person, and the rubric: all persons who judge by the same one have the same identity."""
         by = {} if self._rubric is None else {"rubric": digest({"rubric": self._rubric})}
         return records.JudgeIdentity("human", "", by)
+
+    def quote(self, call: records.Call) -> records.Quote:
+        """The price of the person's time."""
+        return self._wage.quote(call)
+
+    def hear(self, standing: SoFar) -> None:
+        """Show it above the next question."""
+        self._standing = standing
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Add the call to the pending calls and wait until its answer is final.
@@ -104,7 +138,8 @@ class HumanJudge(BaseJudge):
         self._sheets.append(sheet)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work_through())
-        return records.Reply(await sheet.settled, cost_p=0)
+        answer = await sheet.settled
+        return records.Reply(answer, cost_p=self._wage.cost_p(sheet.seconds), seconds=round(sheet.seconds, 1))
 
     async def _work_through(self) -> None:
         """Ask all pending calls; on an error, fail them so that no caller waits forever."""
@@ -115,49 +150,66 @@ class HumanJudge(BaseJudge):
             self._fail(0, JudgeError(ErrorKind.REJECTED, why, billed=False))
 
     async def _work(self) -> None:
-        """Ask the calls of a round.
+        """Ask the calls that wait.
 
-        An answer is final once the person has answered the next call or ended the round.
+        An answer is final once the person has answered the next call, or nothing else waits.
         """
         await asyncio.sleep(SECONDS_TO_GATHER)
-        at = 0
-        while True:
-            over = at == len(self._sheets)
-            if over:
-                self._show(f"\n{RULE}\nEnd of this round. Any key: continue   z: back   q: quit\n")
-            else:
-                self._show_sheet(at)
-            key = await self._key(None if over else self._sheets[at].form)
-            if key == QUIT:
-                self._leave(at)
+        while not self._has_quit and self._at < len(self._sheets):
+            sheet, began = self._sheets[self._at], time.monotonic()
+            self._show_sheet(self._at)
+            key = await self._key(sheet.form)
+            if sheet.settled.done():  # let go meanwhile
                 return
-            if key == BACK:
-                at = max(self._first_open(), at - 1)
-                continue
-            if over and at == len(self._sheets):
-                break
-            if over:
-                continue  # another call arrived while the person was asked
-            self._sheets[at].answer = self._sheets[at].form.answer(key)
-            self._settle(at - 1)
-            at += 1
-        self._settle(at - 1)
+            sheet.seconds = min(LONGEST_S, sheet.seconds + time.monotonic() - began)
+            if key == QUIT:
+                self.leave()
+            elif key == VIEW:
+                await asyncio.to_thread(self._view, sheet)
+            elif key == BACK:
+                self._at = max(self._first_open(), self._at - 1)
+            else:
+                sheet.answer = sheet.form.answer(key)
+                self._seconds.append(sheet.seconds)
+                self._settle(self._at - 1)
+                self._at += 1
+            if self._at == len(self._sheets):
+                self._settle(self._at - 1)
+                await asyncio.sleep(SECONDS_TO_GATHER)
         self._sheets.clear()
+        self._at = 0
 
-    async def _key(self, form: _Form | None) -> str:
-        """Read keys until one is valid on `form`, and return it; without a form any key is valid.
-
-        The end of input counts as quitting.
-        """
+    async def _key(self, form: _Form) -> str:
+        """Read keys until one is valid on `form`, and return it; the end of input counts as quitting."""
         while True:
-            key = (await asyncio.to_thread(self._read_key)).lower()
+            key = (await self._pressed_key()).lower()
             if not key and not self._pressed:
                 raise EOFError("standard input ended before any key was pressed; a person has to judge at a terminal")
             self._pressed = True
             key = key or QUIT
-            if form is None or key in {BACK, QUIT} or form.answer(key) is not None:
+            if key in {BACK, QUIT, VIEW} or form.answer(key) is not None:
                 return key
             self._show(f"{key!a} is none of these keys: {form.keys}\n")
+
+    async def _pressed_key(self) -> str:
+        """The next key. It is read in a thread that may outlive the run: nobody can be made to press one."""
+        if self._terminal is None and self._read_key is read_key_from_terminal:
+            self._terminal = _terminal()
+        loop, key = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
+
+        def tell(set_one: Callable[[Any], None], value: object) -> None:
+            with contextlib.suppress(RuntimeError):  # the run is over
+                loop.call_soon_threadsafe(lambda: None if key.done() else set_one(value))
+
+        def read() -> None:
+            try:
+                tell(key.set_result, self._read_key())
+            except Exception as error:  # noqa: BLE001 - it is raised where the key is awaited
+                tell(key.set_exception, error)
+
+        threading.Thread(target=read, daemon=True).start()
+        pressed: str = await key
+        return pressed
 
     def _first_open(self) -> int:
         return next((i for i, sheet in enumerate(self._sheets) if not sheet.settled.done()), 0)
@@ -168,12 +220,16 @@ class HumanJudge(BaseJudge):
             assert answer is not None
             self._sheets[at].settled.set_result(answer)
 
-    def _leave(self, at: int) -> None:
-        """Settle the answers before the call at `at`; raise QUIT in the other calls."""
+    def begin(self, run: str, folder: str) -> None:
+        """The terminal needs neither."""
+
+    def leave(self, why: StopKind | None = None) -> None:
+        """Settle the answers before the call on the screen; raise QUIT in the other calls."""
+        del why
         self._has_quit = True
-        for answered in range(at):
+        for answered in range(self._at):
             self._settle(answered)
-        self._fail(at, _left())
+        self._fail(self._at, _left())
 
     def _fail(self, begin: int, error: JudgeError) -> None:
         """Raise `error` in the calls from `begin` on that wait, and forget all calls."""
@@ -181,16 +237,50 @@ class HumanJudge(BaseJudge):
             if not sheet.settled.done():
                 sheet.settled.set_exception(error)
         self._sheets.clear()
+        self._at = 0
+
+    async def aclose(self) -> None:
+        """Give the terminal back as it was, if the run has ended before a key."""
+        if self._worker is not None and not self._worker.done():
+            self._worker.cancel()
+            if self._terminal is not None:
+                import termios
+
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._terminal)
+
+    def _view(self, sheet: _Sheet) -> None:
+        """Show a question in the user's pager, for texts that are longer than the screen."""
+        pager = shlex.split(os.environ.get("PAGER") or "less")
+        if not (self._screen or sys.stderr).isatty() or shutil.which(pager[0]) is None:
+            self._show("There is no pager, or no terminal; PAGER names one.\n")
+            return
+        text = self._text_of(sheet)
+        subprocess.run(pager, input=text, text=True, errors="replace", stdout=sys.stderr, check=False)  # noqa: S603 - the user's own
+
+    def _so_far(self) -> str:
+        """How far the run is, and how long it may take, in words."""
+        if self._standing is None:
+            return ""
+        asked, most, more = self._standing.asked, self._standing.most, self._standing.more
+        said = f"{asked:,} of at most {most:,} judged"
+        if more is not None:
+            said += f", about {more:,} more"
+            if self._seconds:
+                said += f", {max(1, round(more * median(self._seconds) / 60)):,} min"
+        return f"{said}\n\n"
 
     def _show_sheet(self, at: int) -> None:
-        call, form = self._sheets[at].call, self._sheets[at].form
+        sheet = self._sheets[at]
+        self._show(f"\n{RULE}\n{self._so_far()}{self._text_of(sheet)}\n{sheet.form.keys}\n")
+
+    def _text_of(self, sheet: _Sheet) -> str:
+        call, form = sheet.call, sheet.form
         parts = [("Task", call.item.prompt), *zip(form.names, call.outputs, strict=True)]
         if call.item.reference is not None:
             parts.insert(1, ("Reference", call.item.reference))
         if self._rubric is not None:
             parts.insert(0, ("Rubric", self._rubric))
-        shown = "\n".join(f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts)
-        self._show(f"\n{RULE}\n{at + 1} of {len(self._sheets)} in this round\n\n{shown}\n{form.keys}\n")
+        return "\n".join(f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts)
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)
@@ -210,6 +300,17 @@ def _wrapped(text: str) -> str:
     )
 
 
+def _terminal() -> list[Any] | None:
+    """The settings of the terminal of standard input; None without one."""
+    if not sys.stdin.isatty():
+        return None
+    try:
+        import termios
+    except ImportError:  # Windows
+        return None
+    return termios.tcgetattr(sys.stdin)
+
+
 def read_key_from_terminal() -> str:
     """Read the next key: without Enter on a terminal, else the first character of a line.
 
@@ -224,9 +325,3 @@ def read_key_from_terminal() -> str:
         return click.getchar()
     except (EOFError, KeyboardInterrupt):
         return QUIT
-
-
-def make_judge(rest: str, options: JudgeOptions) -> HumanJudge:
-    """Create the judge `human`."""
-    del rest
-    return HumanJudge(rubric=options.template.rubric)

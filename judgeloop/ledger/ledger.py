@@ -151,10 +151,12 @@ ANSWERS = """SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) AS answers_p, co
 
 OPEN = "SELECT id, state FROM attempts WHERE run = :run AND ended IS NULL ORDER BY id"
 LEFT = "run = :run AND ended IS NULL AND opener <> :opener"
-LEFT_P = f"""SELECT {SUM.format("charged_p", "state = 'reserved'")}, {SUM.format("charged_p", "state = 'sent'")}
+# May be billed. What a person had in hand is not: nobody pays for time that was not noted.
+LOST = "state = 'sent' AND judge <> 'human'"
+LEFT_P = f"""SELECT {SUM.format("charged_p", f"NOT ({LOST})")}, {SUM.format("charged_p", LOST)}
     FROM attempts WHERE {LEFT}"""
 LOSE = f"""UPDATE attempts SET state = 'abandoned', ended = '{End.LOST}', outcome = :lost, ended_at = :now
-    WHERE {LEFT} AND state = 'sent'"""
+    WHERE {LEFT} AND {LOST}"""
 # What costs nothing is not noted when it is sent: its reply may be late.
 FREE = f"""UPDATE attempts SET state = 'released', ended = '{End.UNSENT}', charged_p = 0, outcome = :unsent,
     ended_at = :now WHERE {LEFT} AND (rehearsed = 1 OR charged_p = 0)"""
@@ -630,8 +632,8 @@ def write_note(db: Connection, run: str, note: RunNote, kept: int = 0, changed: 
 def recover(db: Connection, run: str, opener: str) -> tuple[int, int]:
     """Close what processes that ended left open; return how much was freed and how much was kept.
 
-    Nobody else may work on `run` meanwhile. What was never sent is free. What was sent stays
-    charged at its worst case. Both amounts are in picodollars.
+    Nobody else may work on `run` meanwhile. What was never sent is free, and so is what people had in hand. What else
+    was sent stays charged at its worst case. Both amounts are in picodollars.
     """
     values = {"run": run, "opener": opener, "lost": MAY_BE_BILLED, "unsent": NEVER_SENT}
     sums, *_ = db.execute_all([(one, values) for one in (LEFT_P, LOSE, FREE, FORGET)])

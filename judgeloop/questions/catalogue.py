@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from judgeloop.questions.agree.question import AgreeQuestion
+    from judgeloop.questions.agree.result import Agreed
+    from judgeloop.questions.agree.settings import AgreeSettings
     from judgeloop.questions.compare.question import CompareQuestion
     from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.compare.settings import CompareSettings
@@ -82,6 +85,18 @@ def _estimate() -> EstimateQuestion:
     return EstimateQuestion()
 
 
+def _agree_settings() -> type[AgreeSettings]:
+    from judgeloop.questions.agree.settings import AgreeSettings
+
+    return AgreeSettings
+
+
+def _agree() -> AgreeQuestion:
+    from judgeloop.questions.agree.question import AgreeQuestion
+
+    return AgreeQuestion()
+
+
 COMPARE: QuestionRow[CompareSettings, Comparison] = QuestionRow(
     "compare",
     "Find the better of two systems.",
@@ -106,4 +121,12 @@ ESTIMATE: QuestionRow[EstimateSettings, Estimation] = QuestionRow(
     _estimate_settings,
     _estimate,
 )
-QUESTIONS: tuple[QuestionRow[Any, Any], ...] = (COMPARE, SELECT, ESTIMATE)
+AGREE: QuestionRow[AgreeSettings, Agreed] = QuestionRow(
+    "agree",
+    "Find out whether a judge may be trusted: how well it agrees with people.",
+    "a.jsonl b.jsonl --judge openai/gpt-4.1 --truth labels.csv",
+    "--require-agreement, --require-kappa or --not-worse-than-a-person",
+    _agree_settings,
+    _agree,
+)
+QUESTIONS: tuple[QuestionRow[Any, Any], ...] = (COMPARE, SELECT, ESTIMATE, AGREE)

@@ -7,10 +7,11 @@ A question says what a run is made of, what is left of it, and what its result i
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
 from judgeloop.core.outcomes import Finished
-from judgeloop.core.protocols import T
+from judgeloop.core.protocols import SoFar, T
 from judgeloop.engine.session import check_draws
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.records import RecordedRun
@@ -20,7 +21,8 @@ from judgeloop.report.result import RunResult
 from judgeloop.runs.begin import conducted, opened, terms_of
 from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
-from judgeloop.runs.prepared import Parts, Prepared, ids_of
+from judgeloop.runs.prepared import Command, Parts, Prepared, ids_of
+from judgeloop.runs.telling import told
 from judgeloop.settings.run_settings import ContestSettings, RunSettings, within_ceiling
 
 S = TypeVar("S", bound=RunSettings)
@@ -86,6 +88,10 @@ class Question(ABC, Generic[S, T, R]):
         """What is read: files, judges, systems."""
         return read_inputs(config, environment, offline=offline)
 
+    def settled(self, config: S, inputs: Inputs) -> tuple[S, Inputs]:
+        """Settings and limits, where what was read says more of them."""
+        return config, inputs
+
     async def with_others(self, ran: Ran[S, T], result: R) -> R:
         """A result that notes what else the ledger says of it."""
         del ran
@@ -101,7 +107,7 @@ class Question(ABC, Generic[S, T, R]):
         """
         self.check(config)
         config = within_ceiling(config, environment)
-        inputs = self.inputs(config, environment, offline=offline)
+        config, inputs = self.settled(config, self.inputs(config, environment, offline=offline))
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
@@ -114,7 +120,23 @@ class Question(ABC, Generic[S, T, R]):
     ) -> R:
         """Ask the judges until the question is answered, or money, judgments or items run out."""
         with opened(run) as begun:
+            observe = await self._telling(begun, observe)
             return await self._concluded(await self._ran(begun, terms_of(begun), interruption, observe))
+
+    def more(self, run: Prepared[S], tally: T) -> int | None:
+        """About how many more judgments decide, if it goes on like this; None if that is not known."""
+        del run, tally
+        return None
+
+    async def _telling(self, run: Prepared[S], observe: Observe[T]) -> Observe[T]:
+        """An observer that also tells people how far the run is, and what a dry run says before the first answer."""
+        if run.people is None:
+            return observe
+        usual = None
+        if run.config.page and not run.pool.live and run.inputs.proxy is None:  # these would be closed
+            low, expected, _ = (await self.forecast(replace(run, command=Command()))).judgments
+            usual = (low, expected) if expected else None
+        return told(run, observe, partial(self.more, run), SoFar(0, run.most_judgments, usual=usual))
 
     async def forecast(self, run: Prepared[S]) -> Forecast:
         """What a run would take, with the result from the ledger's verdicts alone; asks no judge, spends nothing."""

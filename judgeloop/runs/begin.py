@@ -24,7 +24,8 @@ from judgeloop.engine.answering import AnsweringModel, of_one_model
 from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
-from judgeloop.engine.state import Interruption, Observe, OneModel, Terms, unobserved
+from judgeloop.engine.state import Beside, Interruption, Observe, OneModel, Terms, unobserved
+from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import KeptResult, RecordedRun, RunNote
@@ -80,17 +81,16 @@ def opened(run: P, *, offline: bool = False) -> Iterator[P]:
 def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     """The terms of a run.
 
-    With a human judge, a whole round is asked at once, comparisons are shown in random order, and
-    attempts have no time limit.
+    People are given as many calls as they can have in hand, see comparisons in random order, and have no time limit.
     """
-    config, by_hand = prepared.config, prepared.by_hand
+    config, by_hand, people = prepared.config, prepared.by_hand, prepared.people
     return Terms(
         run_id=prepared.run_id,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
-        concurrency=config.max_judgments if by_hand else config.concurrency,
+        concurrency=people.at_once if people else config.concurrency,
         calls_a_minute=config.rpm,
         tokens_a_minute=config.tpm,
         timeout_s=None if by_hand else config.judge_timeout,
@@ -113,6 +113,7 @@ async def conducted(
     terms: Terms,
     *,
     judges: tuple[Judge, ...] | None = None,
+    beside: Beside | None = None,
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
@@ -120,10 +121,12 @@ async def conducted(
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
-    earlier replies from the ledger. `judges` replace the run's judges. A run that is not booked has
-    no ledger.
+    earlier replies from the ledger. `judges` replace the run's judges, and `beside` says how its proxy
+    is asked. A run that is not booked has no ledger.
     """
-    asking, systems = prepared.judges if judges is None else judges, systems_of(prepared)
+    deciding, systems = prepared.judges if judges is None else judges, systems_of(prepared)
+    proxy = prepared.inputs.proxy if beside else None
+    asking = deciding if proxy is None else (*deciding, proxy)
     if not prepared.booked:
         (judge,) = asking
         return await _answered(session, prepared, judge)
@@ -133,6 +136,9 @@ async def conducted(
         # Two processes would pay for the same verdicts.
         with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
             if not terms.offline:
+                if prepared.people is not None:
+                    address = prepared.config.ledger
+                    prepared.people.begin(terms.run_id, str(address.parent if isinstance(address, Path) else HOME))
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
             replies, silent, answered = await prepared.look(
@@ -145,7 +151,9 @@ async def conducted(
             for model, lengths in zip(models, replies, strict=True):
                 model.learn_lengths(lengths)
             one_model = _one_model(prepared, answered) if judges is None else ()
-            terms = replace(terms, silent=silent, seen=command.seen, tested=command.tested, one_model=one_model)
+            terms = replace(
+                terms, silent=silent, seen=command.seen, tested=command.tested, one_model=one_model, beside=beside
+            )
             finished = await drive(
                 session,
                 prepared.pool,
@@ -171,7 +179,7 @@ async def conducted(
         for system in systems.values():
             await system.aclose()
     # Those of this command, and of commands before whose verdicts count.
-    finished = replace(finished, models=tuple(tuple(named.get(judge.identity.name, ())) for judge in asking))
+    finished = replace(finished, models=tuple(tuple(named.get(judge.identity.name, ())) for judge in deciding))
     if kept is None:
         return finished
     controls = finished.controls if known else _controls_of(kept)

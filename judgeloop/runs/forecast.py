@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
+from itertools import chain
 from typing import Any, NamedTuple
 
 from judgeloop.core.jsonable import Say
@@ -17,6 +18,7 @@ from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote
+from judgeloop.core.work import counted
 from judgeloop.engine.answering import AnsweringModel, of_one_model
 from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
@@ -24,6 +26,7 @@ from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.catalogue import is_decision
+from judgeloop.judges.wage import likely_s
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode
@@ -97,7 +100,9 @@ class Left:
     - `judgments`: further ones. `assumed`: in words what the expected case assumes; None if it rests on verdicts.
     - `queries`: those that may be asked yet, beside the number that is `done`.
     - `stays_open`, `equal`, `groups`: as in `Forecast`, the largest group first.
-    - `first`: the judges that are asked all queries before.
+    - `first`: the judges that are asked all queries before. `beside`: of each query those that a judge of these is
+      asked about before it, and of no other.
+    - `ways`: how the verdicts of a cheap judge may be bought, line by line.
     """
 
     judgments: Range
@@ -108,6 +113,8 @@ class Left:
     equal: tuple[EqualSystem, ...] = ()
     groups: tuple[GroupOutlook, ...] = ()
     first: tuple[Judge, ...] = ()
+    beside: Sequence[Sequence[Query]] | None = None
+    ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,9 @@ class Forecast:
       `judging_cost_p` that of all other calls; None without such systems.
     - `again`: how many of these calls ask again what another model had judged, and their probable cost.
     - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
+    - `ways`: how the verdicts of a cheap judge may be bought, line by line, and which way is chosen.
     - `settings`: which files set something; empty if none did.
+    - `people_s`: the seconds that the expected judgments probably take people; 0 if none judge.
     """
 
     result: RunResult
@@ -152,7 +161,9 @@ class Forecast:
     again: tuple[int, int] = (0, 0)
     unpriced: tuple[str, ...] = ()
     unpriced_systems: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
     settings: str = ""
+    people_s: float = 0.0
 
     @property
     def priced(self) -> bool:
@@ -196,7 +207,7 @@ class Forecast:
             parts = [wrapped(self._decided(), width), *self._equal(width)]
             return "\n\n".join([*parts, render(self.result.page, width=width)])
         paragraphs = [*self._sentences(), self._affordable(), *self.warnings, *self._after_warnings()]
-        parts = [wrapped(OPENING, width), self._table(), *self._equal(width)]
+        parts = [wrapped(OPENING, width), self._table(), *self._ways(width), *self._equal(width)]
         return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
 
     def _decided(self) -> str:
@@ -214,6 +225,8 @@ class Forecast:
     def _sentences(self) -> Iterator[str]:
         """What is assumed, what it would cost never to stop, and what of it takes no call."""
         yield self.basis
+        if self.people_s:
+            yield f"The expected case is about {hours(self.people_s)} of people's time."
         usd, result = self.usd_of_all, self.result
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
@@ -306,6 +319,11 @@ class Forecast:
             rows.append(("  judging", *costs(self.judging_cost_p, known=not self.unpriced)))
         return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
 
+    def _ways(self, width: int) -> list[str]:
+        """How a cheap judge may be bought, as a table with its title; nothing without one."""
+        lines = (one if one.startswith(" ") else wrapped(one, width) for one in self.ways)
+        return ["\n".join(lines)] if self.ways else []
+
     def _equal(self, width: int) -> list[str]:
         """What happens to an equal system, as a table with its title; nothing if not asked."""
         if (common := usual(self.equal)) is None:
@@ -357,6 +375,7 @@ class Forecast:
             "warnings": [one.to_json(say) for one in self._notes],
             "equal_system": [asdict(one) for one in self.equal],
             "groups": [asdict(one) for one in self.groups],
+            "ways": list(self.ways),
             "guessed": data["guessed"],
             "empty": data["empty"],
             "ended": data["ended"],
@@ -412,15 +431,23 @@ async def forecast(
         for numbers in ((0, USUAL), (USUAL, MOST))
     ]
     controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
+    blocks: list[list[Quote]] = []
     if left.first:
-        proxies = [AnsweringModel(judge, None) for judge in left.first]
-        beside += await _quotes_left(run, Sources(systems, left.first, terms), queries, left.first, proxies)
+        proxies, own = [AnsweringModel(judge, None) for judge in left.first], replace(terms, order=run.config.order)
+        asked = queries if left.beside is None else [*chain.from_iterable(left.beside)]
+        found_p = await _quotes_left(run, Sources(systems, left.first, own), asked, left.first, proxies)
+        if left.beside is None:
+            beside += found_p
+        else:
+            each = iter(found_p)
+            blocks = [[quote for _ in block for quote in next(each)] for block in left.beside]
     plans, whole = await _not_known(run, sources, queries, answering)
     again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
     again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
-    judging = [_judging(sources, each, judges) for each in plans]
+    judging = [_judging(sources, each, judges) for each in counted("queries priced", plans)]
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
+    quotes = [[*one, *other] for one, other in zip(quotes, blocks, strict=True)] if blocks else quotes
     calls, cost_p = _cases(judgments, quotes, beside, perhaps)
     likely = [call.likely_cost_p for one in quotes for call in one]
     each_p, beside_p = sum(likely) / max(1, len(quotes)), sum(call.likely_cost_p for one in beside for call in one)
@@ -442,8 +469,10 @@ async def forecast(
         equal=left.equal,
         groups=left.groups,
         again=(len(again), again_p),
+        people_s=_people_s(plans) * judgments.expected if run.by_hand else 0.0,
         unpriced=tuple(one.identity.name for one in judges if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
+        ways=left.ways,
     )
     if not systems:
         times = whole / len(likely) * found.questions / len(queries) if likely else 0
@@ -451,6 +480,22 @@ async def forecast(
     of_outputs, outputs_cost_p = _cases(judgments, outputs)
     _, judging_cost_p = _cases(judgments, judging, beside, perhaps)
     return replace(found, outputs=of_outputs, outputs_cost_p=outputs_cost_p, judging_cost_p=judging_cost_p)
+
+
+def _people_s(plans: Sequence[Planned]) -> float:
+    """How many seconds a judgment probably takes a person."""
+    found = [likely_s(ask.call) for each in plans[:LOOKED_UP] for ask in each.asks]
+    return sum(found) / max(1, len(found))
+
+
+def hours(seconds: float) -> str:
+    """A time for plans.
+
+    >>> hours(50), hours(600), hours(6600)
+    ('1 min', '10 min', '1 h 50 min')
+    """
+    whole, minutes = divmod(max(1, round(seconds / 60)), 60)
+    return " ".join([*([f"{whole} h"] if whole else []), *([f"{minutes} min"] if minutes else [])])
 
 
 def _cases(judgments: Range, quotes: Quotes, beside: Quotes = (), perhaps: Quotes = ()) -> tuple[Range, Range]:
@@ -526,7 +571,7 @@ async def _not_known(
     ledger = run.open_ledger
     await sources.look_up(queries, ledger)
     sources.forget_failures()
-    plans = [sources.plan(query) for query in queries]
+    plans = [sources.plan(query) for query in counted("queries planned", queries)]
     first = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
     plans = [of_one_model(each, first, answering) for each in plans]
     others = [ask.key for each in plans[:LOOKED_UP] for ask in each.asks if ask.ingredients.again_of]

@@ -59,6 +59,7 @@ from judgeloop.judges.prompt import Prompted, Template, named_template, template
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.providers.catalogue import DECISION
+from judgeloop.runs.people import page_options
 from judgeloop.settings.run_settings import (
     ANY_MODEL,
     REFERENCES,
@@ -197,6 +198,8 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
         against=config.against(joined.pool.systems),
+        page=page_options(config),
+        human_price=config.human_price,
     )
     judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
     _check_panel(config, judges)

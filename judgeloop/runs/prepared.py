@@ -20,7 +20,7 @@ from judgeloop.catalogue import rules_of, selectors_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import KeyedJudge, digest, output_note
 from judgeloop.core.outcomes import Spend
-from judgeloop.core.protocols import Check, Estimator, Further, Judge, Selector, StoppingRule, T
+from judgeloop.core.protocols import Check, Estimator, Further, Judge, People, Selector, StoppingRule, T
 from judgeloop.core.records import Draws, Pool, Population, Shown
 from judgeloop.engine.session import Limits, Session
 from judgeloop.ledger.ledger import Ledger
@@ -29,6 +29,7 @@ from judgeloop.ledger.reader import LedgerReader
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.methods.selectors.families import Members, members_of
 from judgeloop.report.labels import Texts
+from judgeloop.report.lost import lost_first
 from judgeloop.report.result import RunResult
 from judgeloop.runs.earlier import met_by, noted_questions
 from judgeloop.runs.inputs import Inputs, check_families, identities, since_of
@@ -122,17 +123,20 @@ class Prepared(Generic[C]):
     def _ahead(self) -> int | None:
         """How many steps are asked ahead; None for as many as will probably be needed.
 
-        None are where each step depends on the whole batch before it; `auto` leaves out people, who would answer what
-        is not needed, and judges that compute in this process, which leave no place idle.
+        None are where each step depends on the whole batch before it; `auto` leaves out judges that compute in this
+        process, which leave no place idle. People always have the next in hand: nobody waits for another's answer.
         """
         depends, most = self.pool.live or self.parts.further is not None, self.config.most_ahead
-        idle = any(judge.order_matters for judge in self.judges) and not self.by_hand
+        if self.people and most is None and not depends:
+            return self.people.at_once
+        idle = any(judge.order_matters for judge in self.judges)
         return 0 if depends or (most is None and not idle) else most
 
     def with_texts(self, result: R) -> R:
-        """A result with the texts of its items, and which of them a report shows."""
-        texts = result.texts or Texts(self.pool)
-        return replace(result, texts=replace(texts, shown=Shown(self.config.report_texts)))
+        """A result with the texts of its items, and which of them a report shows; first those that a gate lost."""
+        texts = replace(result.texts or Texts(self.pool), shown=Shown(self.config.report_texts))
+        result = replace(result, texts=texts)
+        return replace(result, page=result.page.with_facts(*lost_first(result)))
 
     @property
     def judges(self) -> tuple[Judge, ...]:
@@ -170,6 +174,11 @@ class Prepared(Generic[C]):
     def by_hand(self) -> bool:
         """Whether a person judges."""
         return self.inputs.by_hand
+
+    @property
+    def people(self) -> People | None:
+        """The people who judge; None if none do."""
+        return next((judge for judge in self.judges if isinstance(judge, People)), None)
 
     @property
     def booked(self) -> bool:

@@ -233,6 +233,36 @@ class RunSettings(JudgeSettings):
         file_only=True,
         example=("gpt-4.1-2025-04-14",),
     ).field(())
+    page: bool = fields.judge_setting(
+        "With --judge human: people judge on a page in their browsers, in place of at the terminal."
+    ).field(False)
+    people: Annotated[tuple[str, ...], Parse(listed)] = Setting(
+        "The people who judge on the page; each gets a link.",
+        fields.JUDGE,
+        Role.PLACE,
+        metavar="NAME,...",
+        example=("anna", "ben"),
+    ).field(())
+    human_price: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = Setting(
+        "Dollars for an hour of people's time, of which at most five minutes an item are paid.",
+        fields.JUDGE,
+        Role.MONEY,
+        metavar="DOLLARS",
+        example="40",
+    ).field(None)
+    page_host: str = fields.place_setting(
+        "Address on which the page listens; any but 127.0.0.1 needs page-url.", file_only=True
+    ).field("127.0.0.1")
+    page_port: Annotated[int, Ge(0), Le(65535)] = fields.place_setting(
+        "Port of the page; the next free one if it is taken, and any free one for 0.", file_only=True
+    ).field(8765)
+    page_url: Annotated[str | None, like(r"https?://[^/?#]+/?", "an address such as https://judge.example")] = (
+        fields.place_setting(
+            "Address at which people reach the page, through a proxy that adds TLS.",
+            file_only=True,
+            example="https://judge.example",
+        ).field(None)
+    )
     report_texts: Annotated[str, one_of(tuple(Shown))] = fields.REPORT_TEXTS.field(Shown.ALL.value)
     cache_dir: fields.CacheDir = HOME / "cache"
 

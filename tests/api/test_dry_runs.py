@@ -7,7 +7,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from support.questions import given
+from support.questions import as_flags, given, needed
 
 import judgeloop
 from judgeloop.cli.app import app
@@ -23,9 +23,17 @@ def dry_run(question, files, **settings):
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_it_says_what_the_command_line_says(question, files, tmp_path):
     ledger, paths = tmp_path / "ledger.sqlite", given(question.settings(), *map(str, files.values())).values()
-    found = dry_run(question.name, paths, **MODEL, ledger=ledger, budget=0.02)
+    found = dry_run(question.name, paths, **MODEL, **needed(question.settings()), ledger=ledger, budget=0.02)
     typed = [path for one in paths for path in (one if isinstance(one, list) else [one])]
-    command = [question.name, *typed, "--judge", MODEL["judge"], "--budget", "0.02"]
+    command = [
+        question.name,
+        *typed,
+        "--judge",
+        MODEL["judge"],
+        "--budget",
+        "0.02",
+        *as_flags(needed(question.settings())),
+    ]
     command += ["--ledger", str(ledger), "--dry-run"]
     shown = CliRunner().invoke(app, command, env={"COLUMNS": "100"}).output
     assert f"{found}\n" == shown

@@ -13,6 +13,7 @@ import pytest
 from make_schema import file_value, form_of, words
 from make_starter import OWN_FILE, address
 from support.commandline import judgeloop
+from support.questions import needed
 
 from judgeloop.cli.commands import FIELDS
 from judgeloop.questions.catalogue import QUESTIONS
@@ -78,7 +79,7 @@ def test_the_examples_are_values_that_a_question_takes(question, uncommented):
         for name, field in known.items()
         if field.setting.argument
     }
-    config = question.settings().of(**places, **found)
+    config = question.settings().of(**needed(question.settings()) | places | found)
     assert config.judge == ("openai/gpt-4.1-mini",)
     assert {"risk", "budget", "items", "rubric"} <= found.keys()
 

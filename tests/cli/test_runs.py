@@ -19,7 +19,7 @@ import pytest
 from support.chat_server import goodness, verdict
 from support.commandline import judgeloop
 from support.outputs import write_good_and_poor
-from support.questions import given
+from support.questions import as_flags, given, needed
 
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import LedgerError
@@ -60,7 +60,7 @@ def test_a_run_that_is_asked_again_with_another_gate_says_so_and_when_it_began(t
     line, other = judgeloop("runs").stdout.splitlines()
     assert re.search(r"FAILED: b was required.*\(the last of 2 results, \d{4}-[-\d: ]+\)$", line)
     assert "results" not in other
-    assert judgeloop(*again, "--require-winner", "b").stdout.startswith("FAILED: b was required")
+    assert judgeloop(*again, "--require-winner", "b").stdout.startswith("✗ FAILED: b was required")
     run, _ = json.loads(judgeloop("runs", "--json").stdout)
     assert run["results"] == 2
     assert datetime.fromisoformat(run["began_at"]).astimezone().isoformat(" ")[:16] in line
@@ -299,7 +299,7 @@ def test_a_report_is_made_wherever_the_ledger_is(question, tmp_path_factory, mon
     write_good_and_poor(Path(), 20, reference="good")
     Path("c.jsonl").write_text(Path("b.jsonl").read_text().replace("poor", "fair"))
     files = [word for form in (".html", ".json", ".csv", ".md") for word in ("-o", f"one{form}")]
-    typed = ["--judge", "metric:rouge1", *files]
+    typed = ["--judge", "metric:rouge1", *as_flags(needed(question.settings())), *files]
     paths = given(question.settings(), "a.jsonl", "b.jsonl", "c.jsonl").values()
     done = judgeloop(
         question.name, *(path for one in paths for path in ([one] if isinstance(one, str) else one)), *typed

@@ -26,6 +26,7 @@ FLAGS = sorted(
     }
 )
 FILES = [f"result{ending}" for ending in FORMS]
+OF_LABELS = {"truth", "scale", "zone", "require-agreement", "require-kappa", "not-worse-than-a-person"}
 ASKED = ("--judge", "metric:rouge1")
 
 
@@ -56,8 +57,8 @@ def showing(texts):
 @pytest.mark.parametrize("flag", FLAGS)
 def test_a_key_in_a_flag_is_in_no_output_and_in_no_message(flag):
     for value in (KEY, f"x,{KEY}"):
-        question = "estimate" if flag in {"require-score", "scale"} else "compare"
-        systems = SYSTEMS if question == "compare" else SYSTEMS[:1]
+        question = "estimate" if flag == "require-score" else "agree" if flag in OF_LABELS else "compare"
+        systems = SYSTEMS[:1] if question == "estimate" else SYSTEMS
         _, texts = everything(question, *systems, *ASKED, f"--{flag}", value)
         assert showing(texts) == []
 

@@ -9,7 +9,7 @@ import re
 import jsonschema
 import pytest
 from support.pages import DOCS, ROOT
-from support.questions import given
+from support.questions import given, needed
 
 import judgeloop
 from judgeloop.cli.files import render_json
@@ -57,7 +57,7 @@ GIVEN = {"items": str(INCIDENTS / "items.jsonl"), "max_judgments": 30}
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_a_result_has_the_form_of_the_published_schema(question):
     files = given(question.settings(), *FILES).values()
-    result = getattr(judgeloop, question.name)(*files, judge="metric:rouge2", **GIVEN)
+    result = getattr(judgeloop, question.name)(*files, judge="metric:rouge2", **needed(question.settings()), **GIVEN)
     jsonschema.validate(result.to_dict(), RESULT_SCHEMA)
     printed = json.loads(render_json(result))
     jsonschema.validate(printed, RESULT_SCHEMA)

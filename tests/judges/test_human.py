@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import threading
+import time
+from decimal import Decimal
 
 import pytest
 from support.endings import ends
@@ -11,9 +14,11 @@ from support.pools import driven
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
+from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import Abstention, Call, Item, Order, Verdict
 from judgeloop.judges import human
 from judgeloop.judges.human import HumanJudge
+from judgeloop.judges.wage import LONGEST_S, Wage
 
 A, B, TIE, SKIPPED = Verdict(1.0), Verdict(0.0), Verdict(0.5), Abstention("skipped")
 LEFT = "left"
@@ -56,17 +61,14 @@ class Person:
 @pytest.mark.parametrize(
     ("keys", "answers"),
     [
-        ("abts.", [A, B, TIE, SKIPPED]),
-        ("ABTS.", [A, B, TIE, SKIPPED]),
-        ("axb?t1s.", [A, B, TIE, SKIPPED]),  # a key that means nothing is asked for again
-        ("abzats.", [A, A, TIE, SKIPPED]),  # back one, and another answer
-        ("abzzbts.", [A, B, TIE, SKIPPED]),  # what counts is not given back: only the last can be changed
-        ("zzabts.", [A, B, TIE, SKIPPED]),  # there is nothing before the first
-        ("abtsza.", [A, B, TIE, A]),  # back from the end
-        ("abtszzb.", [A, B, TIE, B]),
+        ("abts", [A, B, TIE, SKIPPED]),
+        ("ABTS", [A, B, TIE, SKIPPED]),
+        ("axb?t1s", [A, B, TIE, SKIPPED]),  # a key that means nothing is asked for again
+        ("abzats", [A, A, TIE, SKIPPED]),  # back one, and another answer
+        ("abzzbts", [A, B, TIE, SKIPPED]),  # what counts is not given back: only the last can be changed
+        ("zzabts", [A, B, TIE, SKIPPED]),  # there is nothing before the first
         ("q", [LEFT] * 4),
         ("abq", [A, B, LEFT, LEFT]),
-        ("abtsq", [A, B, TIE, SKIPPED]),
         ("ab", [A, B, LEFT, LEFT]),  # the end of input
         ("abzq", [A, LEFT, LEFT, LEFT]),  # back at the second, and gone
     ],
@@ -82,15 +84,14 @@ def test_nobody_is_asked_again_after_leaving():
     assert shown.count("Task") == 2
 
 
-def test_a_second_round_begins_anew():
-    person = Person("ab.zt.")
+def test_calls_that_come_later_are_asked_as_they_come():
+    person = Person("abt")
     assert person.answers(calls(2), calls(1)) == [A, B, TIE]
-    assert "1 of 2 in this round" in person.screen.getvalue()
-    assert "1 of 1 in this round" in person.screen.getvalue()
+    assert person.screen.getvalue().count("Task") == 3, "no key is asked for between them"
 
 
 def test_the_screen_shows_the_texts_and_never_who_wrote_them():
-    person = Person("abt.")
+    person = Person("abt")
     person.answers(calls(3))
     shown = person.screen.getvalue()
     assert "secret" not in shown
@@ -101,7 +102,7 @@ def test_the_screen_shows_the_texts_and_never_who_wrote_them():
 
 @pytest.mark.parametrize("calls_of", [lambda: calls(2), lambda: ratings(2)])
 def test_the_rubric_is_shown_above_each_question(calls_of):
-    person = Person("ss.", rubric="Prefer the \x1bshorter one.")
+    person = Person("ss", rubric="Prefer the \x1bshorter one.")
     person.answers(calls_of())
     heads = [line.split()[1] for line in person.screen.getvalue().splitlines() if line.startswith("── ")]
     assert heads[: len(heads) // 2] == heads[len(heads) // 2 :]
@@ -116,14 +117,14 @@ def test_people_who_judge_by_another_rubric_are_another_judge():
 
 
 def test_a_reference_is_shown_where_there_is_one():
-    person = Person("a.")
+    person = Person("a")
     person.answers([Call(Item("i", "p", "the right answer"), ("x", "y"), ("one", "two"))])
     assert "Reference" in person.screen.getvalue()
     assert "the right answer" in person.screen.getvalue()
 
 
 def test_what_steers_a_terminal_is_made_visible_and_lines_and_tabs_stay():
-    person = Person("a.")
+    person = Person("a")
     person.answers([Call(Item("i", "p"), ("x", "y"), ("\x1b[2Jred\u202e\r", "a\n\tb"))])
     shown = person.screen.getvalue()
     assert not set("\x1b\u202e\r") & set(shown)
@@ -141,9 +142,9 @@ RATED = [Verdict(score) for score in (0.0, 0.25, 0.5, 0.75, 1.0)]
 @pytest.mark.parametrize(
     ("keys", "answers"),
     [
-        ("12345s.", [*RATED, SKIPPED]),
-        ("1a2b3t4506s.", [*RATED, SKIPPED]),  # keys of a comparison, and other digits, mean nothing
-        ("1234z1sz2.", [*RATED[:3], RATED[0], RATED[1]]),  # back one, and back from the end
+        ("12345s", [*RATED, SKIPPED]),
+        ("1a2b3t4506s", [*RATED, SKIPPED]),  # keys of a comparison, and other digits, mean nothing
+        ("1234z1s", [*RATED[:3], RATED[0], SKIPPED]),
         ("123q", [*RATED[:3], LEFT, LEFT]),
         ("1S", [RATED[0], SKIPPED, LEFT]),
     ],
@@ -153,18 +154,18 @@ def test_one_output_is_rated_from_1_to_5(keys, answers):
 
 
 def test_digits_mean_nothing_in_a_comparison():
-    assert Person("1a5b.").answers(calls(2)) == [A, B]
+    assert Person("1a5b").answers(calls(2)) == [A, B]
 
 
 def test_a_rating_shows_task_reference_and_answer_but_no_author():
-    person = Person("x3.")
+    person = Person("x3")
     person.answers(ratings(1, "the right answer"))
     shown = person.screen.getvalue()
     heads = [line.split()[1] for line in shown.splitlines() if line.startswith("── ")]
     assert heads == ["Task", "Reference", "Answer"]
     assert shown.index("task 0") < shown.index("the right answer") < shown.index("one 0")
     assert "secret" not in shown
-    keys = "1: useless or wrong  2  3  4  5: could not be better  s: skip  z: back  q: quit"
+    keys = "1: useless or wrong  2  3  4  5: could not be better  s: skip  z: back  v: view in a pager  q: quit"
     assert shown.count(keys) == 2  # on the sheet, and after a key that means nothing
     assert "better   t: tie" not in shown
 
@@ -191,7 +192,7 @@ def test_quitting_halts_the_run_and_the_same_command_resumes_without_asking_agai
     assert "the judge has left" in halted.ending.stop.sentence
     assert halted.ending.asked == 3
     assert halted.spend.attempts == 3, "what was on the screen then was not answered"
-    second = Person("ttt.")
+    second = Person("ttt")
     finished = judged_by(second, tmp_path / "l.sqlite")
     assert finished.ending.asked == 6
     assert second.screen.getvalue().count("Task") == 3
@@ -201,7 +202,7 @@ def test_quitting_halts_the_run_and_the_same_command_resumes_without_asking_agai
 
 
 def test_the_run_shows_outputs_in_an_order_of_its_own_and_turns_the_answers_back(tmp_path):
-    person = Person("a" * 30 + ".")
+    person = Person("a" * 30)
     finished = judged_by(person, tmp_path / "l.sqlite", items=30)
     shown = person.screen.getvalue()
     for label in finished.ending.labels:
@@ -212,9 +213,9 @@ def test_the_run_shows_outputs_in_an_order_of_its_own_and_turns_the_answers_back
 
 
 def test_a_skipped_item_abstains_and_is_asked_about_again(tmp_path):
-    halted = judged_by(Person("sssss" + "a."), tmp_path / "l.sqlite")
+    halted = judged_by(Person("sssss" + "a"), tmp_path / "l.sqlite")
     assert halted.ending.estimate.tally.abstentions == 5
-    again = Person("ttttt.")
+    again = Person("ttttt")
     assert judged_by(again, tmp_path / "l.sqlite").ending.estimate.tally.ties == 5
     assert again.screen.getvalue().count("Task") == 5
 
@@ -227,3 +228,79 @@ def test_a_terminal_that_is_gone_stops_the_run_and_hangs_nobody():
     call = Call(Item("i", "p"), ("a", "b"), ("x", "y"))
     with ends(ErrorKind.REJECTED, match="tty gone"):
         asyncio.run(asyncio.wait_for(judge.judge(call), 5))
+
+
+class Terminal(io.StringIO):
+    """A screen that is one."""
+
+    def isatty(self):
+        return True
+
+
+def test_how_far_the_run_is_stands_above_each_question():
+    person = Person("ab")
+    person.judge.hear(SoFar(14, 200, 30))
+    person.answers(calls(2))
+    first, second = person.screen.getvalue().split("── Task")[:2]
+    assert "14 of at most 200 judged, about 30 more\n" in first
+    assert "14 of at most 200 judged, about 30 more, 1 min\n" in second, "minutes once there is a pace"
+
+
+def test_time_is_measured_and_paid():
+    wage = Wage(Decimal(36))
+    person = Person("a")
+    person.judge = HumanJudge(wage=wage, read_key=slowly(person.press), screen=person.screen)
+
+    async def story():
+        return await person.judge.judge(calls(1)[0])
+
+    reply = asyncio.run(story())
+    assert 0.05 <= reply.seconds < LONGEST_S
+    assert reply.cost_p == pytest.approx(wage.cost_p(reply.seconds), abs=wage.cost_p(0.06))
+    assert person.judge.quote(calls(1)[0]).cost_p == wage.cost_p(LONGEST_S)
+
+
+def slowly(press):
+    def pressed():
+        time.sleep(0.05)
+        return press()
+
+    return pressed
+
+
+def test_a_pager_shows_a_question_and_the_next_key_answers_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PAGER", "tee -a seen")
+    person = Person("va")
+    person.judge = HumanJudge(read_key=person.press, screen=Terminal())
+    assert person.answers(calls(1)) == [A]
+    seen = (tmp_path / "seen").read_text(encoding="utf-8")
+    assert "one 0" in seen
+    assert "two 0" in seen
+    without = Person("va")
+    assert without.answers(calls(1)) == [A], "where there is no terminal, it says so"
+    assert "PAGER" in without.screen.getvalue()
+
+
+@pytest.mark.timeout(60)
+def test_a_person_who_presses_nothing_is_let_go(tmp_path):
+    person, pressed = Person("a"), threading.Event()
+
+    def wait_for_ever():
+        if person.keys:
+            return person.press()
+        pressed.wait()
+        return ""
+
+    person.judge = HumanJudge(read_key=wait_for_ever, screen=person.screen)
+
+    async def story():
+        waiting = [asyncio.create_task(person.judge.judge(call)) for call in calls(3)]
+        while person.screen.getvalue().count("Task") < 2:  # noqa: ASYNC110 - the screen tells nobody
+            await asyncio.sleep(0.01)
+        person.judge.leave(None)
+        replies = await asyncio.gather(*waiting, return_exceptions=True)
+        await person.judge.aclose()
+        return [LEFT if isinstance(one, JudgeError) else one.answer for one in replies]
+
+    assert asyncio.run(story()) == [A, LEFT, LEFT], "and the process waits for no key"
+    pressed.set()

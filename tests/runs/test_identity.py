@@ -18,6 +18,7 @@ from judgeloop.core.records import Call, Item
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
+from judgeloop.questions.agree.settings import AgreeSettings
 from judgeloop.questions.catalogue import QUESTIONS as ROWS
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.estimate.settings import EstimateSettings
@@ -52,6 +53,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "controls": {"controls": "off"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
+    "again": {"again": True},
     "deadline": {"deadline": 60.0},
     "night": {"night": "2026-01-02"},
     "rpm": {"rpm": 5},
@@ -59,6 +61,11 @@ OTHER: dict[str, dict[str, Any]] = {
     "half_width": {"half_width": 0.1},
     "require_score": {"require_score": 0.5, "half_width": 0.2},
     "interval": {"interval": "anytime"},
+    "truth": {"truth": ("others.csv",)},
+    "require_agreement": {"require_agreement": 0.7},
+    "zone": {"zone": 0.2},
+    "require_kappa": {"require_kappa": 0.4},
+    "not_worse_than_a_person": {"not_worse_than_a_person": 0.2, "truth": ("labels.csv", "others.csv")},
     "first": {"first": "c.jsonl"},
     "second": {"second": "c.jsonl"},
     "min_gap": {"min_gap": 0.3},
@@ -79,6 +86,11 @@ OTHER: dict[str, dict[str, Any]] = {
     "allocation": {"selector": "stratified", "allocation": "proportional"},
     "confidence": {"selector": "stratified-confidence", "confidence": "other"},
     "confidence_by": {"selector": "stratified-confidence", "confidence_by": "first-token"},
+    "page": {"judge": ("human",), "page": True},
+    "people": {"judge": ("human",), "page": True, "people": ("anna", "ben")},
+    "human_price": {"judge": ("human",), "human_price": Decimal(40)},
+    "page_host": {"judge": ("human",), "page": True, "page_url": "https://judge.example", "page_host": "0.0.0.0"},
+    "page_url": {"judge": ("human",), "page": True, "page_url": "https://judge.example"},
 }
 OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     CompareSettings: {
@@ -101,6 +113,12 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
             "system": ("openai/gpt-5-mini.max-tokens=99",),
         },
     },
+    AgreeSettings: {
+        "outputs": {"outputs": ("a.jsonl", "c.jsonl")},
+        "scale": {"outputs": ("a.jsonl",), "truth": ("ratings.csv",), "scale": "-1,1"},
+        "half_width": {"truth": ("human",), "half_width": 0.1},
+        "system": {"system": ("openai/gpt-5-mini.max-tokens=99",)},
+    },
     EstimateSettings: {
         "selector": {"selector": "stratified"},
         "outputs": {"outputs": "c.jsonl"},
@@ -117,7 +135,11 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
 OF_OTHERS = {"system", "proxy", "judge_model"}
 NOT_BY_VALUE = {"allow_partial", "map", "epoch", "family_members", "strip_thoughts"}  # each tested by itself
 # To look at vectors or layers.
-TAKES_A_MODEL = {CompareSettings: {"represent"}, EstimateSettings: {"represent", "layer"}}
+TAKES_A_MODEL = {
+    CompareSettings: {"represent"},
+    EstimateSettings: {"represent", "layer"},
+    AgreeSettings: {"system"},  # it refuses systems that answer live
+}
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 
@@ -149,6 +171,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     other = [{"id": item, "prompt": f"Question {item}?", "reference": "yes"} for item in ids]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
     (tmp_path / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')
+    for name, votes in {"labels": "ab" * 4, "others": "ba" * 4, "ratings": "01" * 4}.items():
+        table = "".join(f"{item},{vote}\n" for item, vote in zip(ids, votes, strict=True))
+        (tmp_path / f"{name}.csv").write_text(f"id,{'rating' if name == 'ratings' else 'vote'}\n{table}")
     np.savez(tmp_path / "vectors.npz", models=np.array(list("abcd")), embeddings=np.ones((4, 8, 2)))
     for name in ("pairwise", "rating"):
         prompt = (PROMPTS / f"{name}.v1.md").read_text()
@@ -160,8 +185,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def given(question: type[RunSettings]) -> dict[str, Any]:
     """The least that a question has to be told."""
     files = places(question, "a.jsonl", "b.jsonl", "c.jsonl")
-    return {"judge": ("openai/gpt-4.1-mini",), **files} | (
-        {"baseline": "a"} if "baseline" in declared(question) else {}
+    return (
+        {"judge": ("openai/gpt-4.1-mini",), **files}
+        | ({"baseline": "a"} if "baseline" in declared(question) else {})
+        | ({"truth": ("labels.csv",)} if "truth" in declared(question) else {})
     )
 
 

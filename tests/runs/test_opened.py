@@ -16,6 +16,7 @@ DATA = {
     "compare": {"first": "a.jsonl", "second": "b.jsonl"},
     "select": {"outputs": ("a.jsonl", "b.jsonl", "c.jsonl")},
     "estimate": {"outputs": "a.jsonl", "half_width": 0.2},
+    "agree": {"outputs": ("a.jsonl", "b.jsonl"), "truth": ("metric:rouge2",)},
 }
 
 

@@ -19,6 +19,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.confidence_sequence import GRID
+from judgeloop.methods.stats.corrected import Aside
 from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.methods.stopping.bets import Bets, answers
 
@@ -145,3 +146,33 @@ def test_a_system_that_is_better_is_named_mostly():
     """A rule that never names anybody keeps any promise; this one has power."""
     population = np.repeat(np.array([1, -1], dtype=np.int8), [300, 200])
     assert sum(winner_of(population, seed).winner == 0 for seed in range(100)) > 75
+
+
+def says(rng, truth, agrees):
+    """What a judge says that agrees with each of these with this chance, and guesses else."""
+    return np.where(rng.random(truth.shape) < agrees, truth, rng.choice([1, 0, -1], size=truth.shape))
+
+
+@pytest.mark.parametrize("agrees", [pytest.param(0.8, marks=pytest.mark.quick), 0.0, 1.0])
+def test_a_cheap_judge_on_every_item_leaves_the_risk_as_it_is(agrees, capsys):
+    """Level systems on 300 items, all of which the judge has rated."""
+    rng, items = np.random.default_rng(round(10 * agrees)), 300
+    dear = rng.permuted(np.tile(pool_of(0.0, 0.3, items), (RUNS, 1)), axis=1)
+    cheap = says(rng, dear, agrees)
+    left = cheap.sum(axis=1, keepdims=True) - np.cumsum(cheap, axis=1) + cheap
+    means = left / np.arange(items, 0, -1)
+    begin = Bets(RISK, items, LIMIT).begin
+    _, which = answers(begin, dear[:, :LIMIT], Aside(cheap[:, :LIMIT], means[:, :LIMIT]))
+    for side in (0, 1):
+        check_risk(f"every item, agrees {agrees}, side {side}", (which == side).sum(), RUNS, RISK, capsys)
+
+
+@pytest.mark.parametrize("asked", [{}, {"min_gap": 0.1}, {"not_worse": 0.1}])
+@pytest.mark.parametrize("agrees", [pytest.param(0.8, marks=pytest.mark.quick), 0.0, 1.0])
+def test_a_cheap_judge_in_blocks_leaves_the_risk_as_it_is(agrees, asked, capsys):
+    rng, gap = np.random.default_rng(round(10 * agrees) + len(asked)), -asked.get("min_gap", 0.0)
+    blocks = np.stack([drawn(rng, gap, 0.3, UNLIMITED, RUNS) for _ in range(4)])  # the first of each gets the label
+    cheap = says(rng, blocks, agrees)
+    beside = Aside(cheap[0], cheap.mean(axis=0), 4)
+    _, which = answers(Bets(RISK, UNLIMITED, LIMIT, **asked).begin, blocks[0], beside)
+    check_risk(f"blocks, {asked}, agrees {agrees}", (which == 0).sum(), RUNS, RISK, capsys)

@@ -11,6 +11,7 @@ import json
 import shutil
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,8 +42,11 @@ class Browser:
         request = urllib.request.Request(
             self._address + path, data, {"Content-Type": "application/json"}, method=method
         )
-        with urllib.request.urlopen(request, timeout=150) as reply:
-            return json.load(reply)["value"]
+        try:
+            with urllib.request.urlopen(request, timeout=150) as reply:
+                return json.load(reply)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(json.load(error)["value"]["message"]) from None
 
     def _do(self, path: str, body: Any = None, method: str = "POST") -> Any:
         return self._call(method, f"/session/{self._session}/{path}", body)
@@ -61,6 +65,27 @@ class Browser:
     def open(self, page: Path) -> None:
         """Open a file and wait until it is loaded."""
         self._do("url", {"url": page.resolve().as_uri()})
+
+    def visit(self, address: str) -> None:
+        """Open an address of a server, as a link is followed from elsewhere."""
+        self._do("url", {"url": "about:blank"})
+        self._do("url", {"url": address})
+
+    def reload(self) -> None:
+        """Load the page again."""
+        self._do("refresh", {})
+
+    def press(self, keys: str) -> None:
+        """Press keys one after another, at once."""
+        down_up = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self._do("actions", {"actions": [{"type": "key", "id": "keys", "actions": down_up}]})
+
+    def offline(self, *, lost: bool) -> None:
+        """Cut the network, or mend it."""
+        self._cdp("Network.enable")
+        self._cdp(
+            "Network.emulateNetworkConditions", offline=lost, latency=0, downloadThroughput=-1, uploadThroughput=-1
+        )
 
     def run(self, script: str, *args: Any) -> Any:
         """Return what a function's body returns in the page, apart from the policy of the page."""

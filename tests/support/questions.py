@@ -13,6 +13,17 @@ def arguments(settings: type) -> list[str]:
 
 
 def given(settings: type, *files: Any) -> dict[str, Any]:
-    """One of `files` for each argument of a question, or all of them for one that takes many."""
+    """One of `files` for each argument of a question, or all of them for one that takes many: two beside a truth."""
     fields = declared(settings)
-    return {name: [*files] if fields[name].repeated else file for name, file in zip(arguments(settings), files)}  # noqa: B905
+    several = [*files][: 2 if "truth" in fields else None]
+    return {name: several if fields[name].repeated else file for name, file in zip(arguments(settings), files)}  # noqa: B905
+
+
+def needed(settings: type) -> dict[str, Any]:
+    """What else a question has to be told, beside a judge."""
+    return {"truth": ["metric:rouge1"]} if "truth" in declared(settings) else {}
+
+
+def as_flags(values: dict[str, Any]) -> list[str]:
+    """What a question has to be told, on the command line."""
+    return [word for name, several in values.items() for one in several for word in (f"--{name}", one)]

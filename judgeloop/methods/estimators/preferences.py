@@ -18,6 +18,7 @@ import numpy as np
 from judgeloop.core.memory import grown
 from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, every_one, scores_of
 from judgeloop.core.records import Abstention, Label, Verdict, preference
+from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.stats.intervals import UNSEEN, Interval, interval_at_once
 from judgeloop.methods.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 
@@ -41,11 +42,12 @@ class Preferences:
     Ashury-Tahan et al. (2024), equation 1, on the labels in the decision. With `sampled`, the pool
     is a sample of the population that the result is about. Then a pool that is judged whole leaves
     something to chance. Where several members of each family are judged, `family_of` is the family of each position,
-    and the mean of a family's verdicts counts.
+    and the mean of a family's verdicts counts. The verdicts of a `cheap` judge stand beside those of the labels.
     """
 
     sampled: bool = False
     family_of: Mapping[int, int] = field(default_factory=dict, hash=False)
+    cheap: CheapVerdicts | None = None
 
     def tally(self, labels: Sequence[Label], items: int) -> Tally:
         """Count `labels` over a pool of `items`."""
@@ -54,14 +56,13 @@ class Preferences:
     def extended(self, tally: Tally, labels: Sequence[Label]) -> Tally:
         """Add further labels to `tally`."""
         answers, total = [label.answer for label in labels], tally.total
-        preferences: tuple[Observed, ...] = tuple(
-            None if isinstance(answer, Abstention) else answer.preference for answer in answers
-        )
-        won = preferences
+        seen = [None if isinstance(answer, Abstention) else answer.preference for answer in answers]
+        won: Sequence[Observed] = seen
+        preferences: Sequence[Observed] = seen if self.cheap is None else self.cheap.beside(tally, labels, seen)
         if self.family_of:
             labels, preferences = self._by_family(labels)
             leads = [None if one is None else (scores_of(one)[0] - scores_of(one)[1]) / 2 for one in preferences]
-            won = tuple(None if lead is None else preference(lead) for lead in leads)
+            won = [None if lead is None else preference(lead) for lead in leads]
             total = (total or 0.0) + sum(lead or 0.0 for lead in leads)
         return Tally(
             items=tally.items,
@@ -76,7 +77,7 @@ class Preferences:
             propensities=_propensities(tally, labels),
         )
 
-    def _by_family(self, labels: Sequence[Label]) -> tuple[list[Label], tuple[Observed, ...]]:
+    def _by_family(self, labels: Sequence[Label]) -> tuple[list[Label], list[Observed]]:
         """The first label of each family, and the mean scores of its members; those of a family stand together.
 
         A member without a verdict has the worst score for both systems; a family of such members abstains.
@@ -88,7 +89,7 @@ class Preferences:
             seen = [None if isinstance(one.answer, Abstention) else one.answer.preference for one in members]
             one, other = (fmean(of) for of in zip(*map(scores_of, seen), strict=True))
             means.append(None if set(seen) == {None} else (one, other))
-        return first, tuple(means)
+        return first, means
 
     def exhausted(self, tally: Tally) -> StopReason:
         """Why a run ends when no further item is to be asked about."""

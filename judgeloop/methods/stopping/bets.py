@@ -16,14 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.memory import Growing, IncrementalState
-from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, scores_of
+from judgeloop.core.outcomes import Controlled, Observed, StopKind, StopReason, Tally, scores_of
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.confidence_sequence import lower_bounds
-from judgeloop.methods.stats.hedged import HedgedBets, boundary_at_the_end
+from judgeloop.methods.stats.corrected import Aside, Slope
+from judgeloop.methods.stats.hedged import HedgedBets, Numbers, boundary_at_the_end
 from judgeloop.methods.stats.predictive import ItemsToDecide, chance_to_reach, items_to_decide
-from judgeloop.methods.stopping.rule import Rule, asked, at_most, in_order, levelled, points, scores_for, verdicts_of
+from judgeloop.methods.stopping.rule import (
+    Rule,
+    asked,
+    at_most,
+    controls_of,
+    in_order,
+    levelled,
+    points,
+    scores_for,
+    verdicts_of,
+)
 
 NEAR = 2  # in the place of a system: both are nearly equal
+GROWS = 0.3  # by so much the slope of a cheap judge may grow in the labels that are asked at once
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
 
 
@@ -56,9 +68,10 @@ class Bets(Rule):
       is worse by less than M both answers are true, and either may be given.
     - `near_tie` m, beside a winner: -m, for both. If both fall, the gap is within m of zero.
 
-    An abstention scores -1 for both systems. `items` is the number of items of the population,
-    `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They are fixed
-    before each draw, and the risk does not depend on them, so it holds at every look.
+    With `read_once` the bounds are read at the end alone: then the bets for one system go on where those for the other
+    have shown what they were for. An abstention scores -1 for both systems. `items` is the number of items of the
+    population, `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They
+    are fixed before each draw, and the risk does not depend on them, so it holds at every look.
     """
 
     items: int
@@ -66,6 +79,7 @@ class Bets(Rule):
     min_gap: float | None = None
     not_worse: float | None = None
     near_tie: float | None = None
+    read_once: bool = False
     name: str = "bets"
     needs_draws: bool = True
 
@@ -115,7 +129,15 @@ class Bets(Rule):
             near = [((-self.near_tie, -self.near_tie), self.near_tie / 2)] if self.near_tie else []
             asked_for = [*near, ((0.0, 0.0), 0.0)]
         return tuple(
-            HedgedBets(self.threshold, np.array(nulls), self.most, self._items, zone=zone) for nulls, zone in asked_for
+            HedgedBets(
+                self.threshold,
+                np.array(nulls),
+                self.most,
+                self._items,
+                zone=0.0 if self.read_once else zone,
+                of_grid=self.read_once and any(nulls),
+            )
+            for nulls, zone in asked_for
         )
 
     @property
@@ -235,7 +257,7 @@ class Bets(Rule):
         del items, limit
         sides = [[replace(bets, null=float(np.asarray(bets.null)[side])) for bets in self.begin] for side in (0, 1)]
         scores = np.array([scores_for(tally, side) for side in (0, 1)])
-        return lower_bounds(scores, self.threshold, self.most, self._items, sides)
+        return lower_bounds(scores, self.threshold, self.most, self._items, sides, controls_of(tally))
 
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
@@ -274,27 +296,38 @@ class _Following:
     """Bets after some draws, and how they would go on if each system won every further item."""
 
     bets: tuple[HedgedBets, ...]
+    slope: Slope | None = None  # of the dear verdicts by the cheap ones; None without any
+    most: float = 0.0  # that a cheap verdict may take off a score
     _further: tuple[HedgedBets, ...] = ()  # in which each system has won the most items that were looked at
     _looked: int = 0  # so many
     _shown_by: list[int] = field(default_factory=lambda: [0, 0])  # by how many of them the system is shown; 0: by none
 
     def follow(self, observed: Observed) -> None:
         """Go on by one draw."""
-        self.bets = _after(self.bets, scores_of(observed))
+        if isinstance(observed, Controlled):
+            aside, slope = Aside(*observed.beside), self.slope or Slope()
+            control, most = float(aside.control(slope.value)), np.array(aside.most(slope.value))
+            self.bets = _after(self.bets, scores_of(observed), np.array([control, -control]), most)
+            self.slope = slope if observed.observed is None else slope.after(observed.observed, aside.cheap)
+            self.most = 2 * min(1.0, float(self.slope.value) + GROWS)
+        else:
+            self.bets = _after(self.bets, scores_of(observed))
         self._further, self._looked, self._shown_by = self.bets, 0, [0, 0]
 
     def shown_by_wins(self, side: int, most: int) -> int:
-        """How many wins in a row show what is asked for this side, if at most `most` do; else 0."""
+        """How many wins in a row, which no cheap verdict foresaw, show what is asked for this side; 0: over `most`."""
         self._further = self._further or self.bets
         while self._looked < most and not self._shown_by[side]:
-            self._further, self._looked = _after(self._further, (1, 1)), self._looked + 1
+            self._further, self._looked = _after(self._further, (1, 1), -self.most, self.most), self._looked + 1
             for one in np.flatnonzero(_shown(self._further)[-1]):
                 self._shown_by[one] = self._shown_by[one] or self._looked
         return self._shown_by[side] if self._shown_by[side] <= most else 0
 
 
-def _after(bets: Sequence[HedgedBets], scores: Sequence[float] | NDArray[Any]) -> tuple[HedgedBets, ...]:
-    return tuple(one.after(np.array(scores, dtype=np.float64)) for one in bets)
+def _after(
+    bets: Sequence[HedgedBets], scores: Sequence[float] | NDArray[Any], controls: Numbers = 0.0, most: Numbers = 0.0
+) -> tuple[HedgedBets, ...]:
+    return tuple(one.after(np.array(scores, dtype=np.float64), controls, most) for one in bets)
 
 
 def _shown(bets: Sequence[HedgedBets]) -> NDArray[np.bool_]:
@@ -316,21 +349,32 @@ def _whole(parts: NDArray[np.float64]) -> NDArray[np.int64]:
     return found
 
 
-def answers(begin: Sequence[HedgedBets], draws: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def answers(
+    begin: Sequence[HedgedBets], draws: NDArray[np.integer | np.floating], beside: Aside | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Follow runs of bets through `draws`, shape (runs, draws), of the first system's scores.
 
-    The number of draws of each run until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
+    `beside` has what a cheap judge says of each, in arrays of this shape. The result is the number of draws of each run
+    until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
     """
     runs, most = draws.shape
     when, which, going = np.full(runs, most), np.full(runs, -1), np.arange(runs)
-    bets = tuple(begin)
+    bets, slope = tuple(begin), Slope()
+    controls, largest = np.zeros(2), np.zeros(2)
     for t in range(most):
         if t and 2 * np.count_nonzero(which[going] < 0) <= len(going):  # those that have their answer are left out
             goes_on = which[going] < 0
             going, bets = going[goes_on], tuple(one.of(goes_on) for one in bets)
+            slope = slope if beside is None else slope.of(goes_on)
         if not len(going):
             break
-        bets = _after(bets, np.stack([draws[going, t], -draws[going, t]], axis=-1))
+        scores = np.stack([draws[going, t], -draws[going, t]], axis=-1)
+        if beside is not None:
+            aside = Aside(np.asarray(beside.cheap)[going, t], np.asarray(beside.mean)[going, t], beside.block)
+            control = aside.control(slope.value)
+            controls, largest = np.stack([control, -control], axis=-1), np.stack(aside.most(slope.value), axis=-1)
+            slope = slope.after(draws[going, t], aside.cheap)
+        bets = _after(bets, scores, controls, largest)
         shown = _shown(bets)
         near = (
             shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(len(going), dtype=np.bool_)

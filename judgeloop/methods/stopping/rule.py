@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, scores_of
+from judgeloop.core.outcomes import Controlled, Observed, StopKind, StopReason, Tally, scores_of
 from judgeloop.methods.stats.betting import interval_of_bounds
-from judgeloop.methods.stats.confidence_sequence import lower_bounds
+from judgeloop.methods.stats.confidence_sequence import Controls, lower_bounds
+from judgeloop.methods.stats.corrected import Aside, controls
 from judgeloop.methods.stats.predictive import ItemsToDecide, chance_of_lead, further_decisive
 
 LEAST_RISK_SHOWN = 0.001  # a smaller risk is not shown in digits
@@ -106,7 +107,7 @@ class Rule(ABC):
         draws are uniform. `items` is inf for items like these.
         """
         scores = np.array([scores_for(tally, side) for side in (0, 1)])
-        return lower_bounds(scores, self.threshold, limit, items)
+        return lower_bounds(scores, self.threshold, limit, items, controls=controls_of(tally))
 
     def chance_at_the_end(self, tally: Tally, within: int) -> float:
         """About how probable an answer is after so many further judgments, if verdicts go on as before.
@@ -185,7 +186,7 @@ class Rule(ABC):
 
 def in_order(tally: Tally) -> bool:
     """Whether the order of the verdicts is known, and not only their counts."""
-    return len(tally.preferences) == asked(tally)
+    return len(tally.preferences) >= asked(tally)
 
 
 def asked(tally: Tally) -> int:
@@ -211,6 +212,19 @@ def scores_for(tally: Tally, side: int) -> NDArray[Any]:
     """
     scores = [scores_of(observed)[side] for observed in verdicts_of(tally)]
     return np.array(scores, dtype=np.int8 if tally.total is None else np.float64)
+
+
+def asides_of(tally: Tally) -> list[tuple[int | None, Aside]]:
+    """The verdicts in the order drawn, each with what a cheap judge says beside it; [] without one."""
+    return [(one.observed, Aside(*one.beside)) for one in tally.preferences if isinstance(one, Controlled)]
+
+
+def controls_of(tally: Tally) -> Controls | None:
+    """What a cheap judge takes off the verdicts of a tally; None without one, or where only counts are known."""
+    both = asides_of(tally)
+    if not both or len(both) < len(tally.preferences):
+        return None
+    return controls(*zip(*both, strict=True))
 
 
 def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | None:

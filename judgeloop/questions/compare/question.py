@@ -11,21 +11,24 @@ from typing import Any, cast
 
 from judgeloop.catalogue import rules_of
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.outcomes import Finished, StopKind, Tally
 from judgeloop.core.protocols import Further
-from judgeloop.core.records import UNLIMITED, Draws, Order, Population
+from judgeloop.core.records import UNLIMITED, Draws, Order, Pool, Population, Query
 from judgeloop.engine.session import Limits
+from judgeloop.engine.state import Beside, Interruption, Observe, Terms, unobserved
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import parse_map
 from judgeloop.formats.join import Joined, Scores, join
 from judgeloop.formats.recorded import read_recorded, scorers_of
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
-from judgeloop.judges.recorded import RecordedJudge
+from judgeloop.judges.recorded import RecordedJudge, ReplayJudge
 from judgeloop.ledger.opening import runs_of
 from judgeloop.ledger.records import RecordedRun
+from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft
+from judgeloop.methods.selectors.blocks import ByBlock
 from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
@@ -34,17 +37,23 @@ from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.by_criterion import ByCriterion
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.methods.stopping.once import Once
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
+from judgeloop.questions.compare.beside import corrected_gap
+from judgeloop.questions.compare.buying import buying, cheap_verdicts, not_bought
+from judgeloop.questions.compare.buying import said_of as ways_of
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
 from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import asked_before, data_notes, known_verdicts, neighbours_alike, setup_of
+from judgeloop.runs.begin import asked_before, conducted, data_notes, known_verdicts, neighbours_alike, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
+from judgeloop.runs.measured import measured_by
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
+from judgeloop.runs.proxies import proxy_judge
 from judgeloop.settings.setting import Role, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
@@ -74,7 +83,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     name, result = QUESTION, Comparison
 
     def check(self, config: CompareSettings) -> None:
-        """Refuse a comparison without a judge, and settings that do not go with recorded scores or with a gap."""
+        """Refuse a comparison without a judge, and settings that do not go with recorded scores, a gap or a proxy."""
         if not config.judge:
             raise InputError(f"{NO_JUDGE}{_scores_in(config) or EXAMPLES}")
         if config.recorded and len(config.judge) > 1:
@@ -102,11 +111,14 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             instead=f"the rules {alternatives(proved)} with `selector=random`",
         )
         _check_further(config)
+        if config.proxy is not None:
+            _check_proxy(config)
 
     def inputs(self, config: CompareSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read; of two finished runs, the scores, and the judge that compares them."""
         if not config.recorded:
-            return read_inputs(config, environment, offline=offline)
+            inputs = read_inputs(config, environment, offline=offline)
+            return replace(inputs, proxy=proxy_judge(config, config.proxy, inputs, environment, offline=offline))
         mapped, (_, scorer) = parse_map(config.map), parse_spec(config.specs[0])
         names = names_for(config.names, config.output_files)
         runs = [
@@ -120,16 +132,34 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
+    def settled(self, config: CompareSettings, inputs: Inputs) -> tuple[CompareSettings, Inputs]:
+        """Verdicts that are there already are all read, and one look decides; those that cost something rehearse."""
+        if not config.reads_whole:
+            return config, inputs
+        if any(isinstance(judge, ReplayJudge) and judge.costs for judge in inputs.judges):
+            config = config.rehearsing
+            return config, replace(inputs, limits=replace(inputs.limits, max_judgments=config.max_judgments))
+        return config, replace(inputs, limits=replace(inputs.limits, min_judgments=len(inputs.pool)))
+
     def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
-        """The stakes of the bets, as others may end a run elsewhere; groups that are tested, and recorded vectors."""
+        """The stakes of the bets, as others may end a run elsewhere; tested groups, recorded vectors, and the proxy."""
         stakes = {"stakes": VERSION} if config.rule_row.guaranteed and not config.recorded else {}
         groups = {} if config.by_group is None else {"groups": [item.group for item in inputs.pool.items]}
-        return stakes | groups | config.vectors_digest
+        own, proxy = {}, inputs.proxy
+        if proxy is not None:
+            each = buying(config, inputs, families_drawn(config, inputs, config.selector_row)).chosen.each
+            own = {"proxy": [proxy.identity.name, dict(proxy.identity.parameters), each]}
+        return stakes | groups | config.vectors_digest | own
 
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
         _check_inputs(config, inputs)
-        members = families_drawn(config, inputs, config.selector_row, config.family_members)
+        once, each = config.reads_whole and not config.asks_bounds, config.family_members
+        if once and config.by_group is None and not config.by_criterion:
+            each = max(map(len, inputs.pool.families), default=1)
+        members = families_drawn(config, inputs, config.selector_row, each)
+        if (cheap := cheap_verdicts(config, inputs, members)) is not None:
+            return _with_proxy(config, inputs, cheap)
         items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
         draft = Draft(
             items=items,
@@ -141,7 +171,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             pool=inputs.pool,
             members=members,
         )
-        rule: Rule = config.rule_row.make(draft)
+        rule: Rule = Once(config.risk) if once else config.rule_row.make(draft)
         family_of = {place: at for at, family in enumerate(members) for place in family} if several else {}
         places = list(chain(*members)) or range(len(inputs.pool))
         return Parts(
@@ -153,8 +183,26 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             members,
         )
 
+    async def ask(
+        self,
+        run: Prepared[CompareSettings],
+        terms: Terms,
+        interruption: Interruption | None = None,
+        observe: Observe[Tally] = unobserved,
+    ) -> tuple[Parts[Tally], Finished[Tally]]:
+        """Let a proxy judge beside the judges, where it is worth its price."""
+        cheap, config = _cheap(run.parts), run.config
+        if cheap is None:
+            return await super().ask(run, terms, interruption, observe)
+        beside = Beside(cheap.needed, cheap.tell, config.order, config.concurrency, config.judge_timeout)
+        asked = conducted(run.session(), run, terms, beside=beside, interruption=interruption, observe=observe)
+        return run.parts, await asked
+
     def notice(self, run: Prepared[CompareSettings]) -> str | None:
-        """That an equal system would seldom pass; None if it would, or the ledger has a result."""
+        """That an equal system would seldom pass, or a proxy is not asked; None else, or if the ledger has a result."""
+        proxy, members = run.inputs.proxy, run.parts.members
+        if proxy is not None and (found := not_bought(buying(run.config, run.inputs, members), proxy.identity.name)):
+            return found[0]
         if run.config.not_worse is None:
             return None
         runs = runs_of(run.config.ledger)
@@ -172,7 +220,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
         run, outcome, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
-        config, pool, places = run.config, run.pool, run.places
+        config, pool, places, cheap = run.config, run.pool, _places(run), _cheap(ran.parts)
         tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
         # Only a question that asks about ties, or goes on to all items, takes them from earlier runs.
         told = config.not_worse is not None or groups is not None
@@ -188,21 +236,36 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             groups.follow(labels)
             judgments = judgments._replace(worst=groups.left if over else len(places) - outcome.asked)
         done = {label.choice.position for label in labels}
+        left, proxy = [position for position in places if position not in done], run.inputs.proxy
+        ways: tuple[str, ...] = ()
+        if proxy is not None:
+            found = buying(config, run.inputs, families_drawn(config, run.inputs, config.selector_row))
+            judge = ", ".join(one.identity.name for one in run.judges)
+            ways = ways_of(found, judge, proxy.identity.name)
         return Left(
             judgments,
             assumed,
-            [pool.query(position) for position in places if position not in done],
+            [pool.query(position) for position in left],
             len(done),
+            first=() if cheap is None or proxy is None else (proxy,),
+            beside=_beside(pool, cheap, left),
+            ways=ways,
             equal=with_an_equal_system(rule, ties, len(places)),
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
+
+    def more(self, run: Prepared[CompareSettings], tally: Tally) -> int | None:
+        """About how many more judgments decide, if the shares stay as they are; at most those that are left."""
+        asked = tally.judged + tally.abstentions
+        more = more_to_decide(_rule(run.parts), tally, len(run.places) - asked, sampled=run.sampled)
+        return None if more is None else min(more * run.each, run.most_judgments - asked)
 
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, outcome = run.config, finished.ending
         more = items = None
-        tally, unasked = outcome.estimate.tally, len(run.places) - len(outcome.labels)
+        tally, unasked = outcome.estimate.tally, len(_places(run)) - len(outcome.labels)
         ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
         if outcome.winner is None and run.booked and not ended:
             more = more_to_decide(rule, tally, unasked, sampled=run.sampled)
@@ -236,7 +299,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
                 by_criterion=config.by_criterion,
                 max_flips=_most_flips(run),
                 give_up=config.give_up,
-                max_judgments=config.max_judgments if run.booked else None,
+                max_judgments=config.max_judgments if run.booked and not config.reads_whole else None,
+                proxy=None if run.inputs.proxy is None else run.inputs.proxy.identity.name,
             ),
             data,
             items=run.pool.items,
@@ -251,10 +315,18 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             bounds_by_draw=course,
             weights=run.weights if ran.parts.members else None,
         )
+        cheap, proxy = _cheap(ran.parts), run.inputs.proxy
+        if cheap is not None and proxy is not None and course is not None:
+            known = float(course[0, -1]), -float(course[1, -1])
+            own = corrected_gap(tally, cheap, proxy.identity.name, config.risk, cast("Bets", rule).most, known)
+            result = replace(result, corrected=own)
         return replace(result, asked_before=asked_before(run, ran.runs))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
-        """Note what all verdicts of the ledger on these outputs say, if that is not what the answer does."""
+        """Note how the judge agreed with people, and what all verdicts of the ledger say, if it is not the answer."""
+        if len(ran.runs) > 1 and ran.run.booked and not ran.run.pool.live:
+            said = await ran.run.look(lambda reader: measured_by(reader, ran.run, ran.runs))
+            result = replace(result, measured=said)
         named = result.named or (ran.run.pool.systems[1] if result.stop_reason is StopKind.NOT_WORSE else None)
         if named is None or len(ran.runs) < 2 or not ran.run.booked or ran.run.pool.live:  # noqa: PLR2004 - itself
             return result
@@ -271,6 +343,62 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def so_far(self, tally: Tally, systems: tuple[str, ...], longest: int) -> str:
         """Who leads during a run, in words."""
         return page.so_far(tally, systems, longest)
+
+
+def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -> Parts[Tally]:
+    """The parts of a run with a proxy: draws of blocks, or of single items where it rates all of them."""
+    items, blocks = len(inputs.pool), cheap.blocks
+    draft = Draft(
+        items=items,
+        limit=min(config.max_judgments, items),
+        risk=config.risk,
+        start=config.min_judgments,
+        population=inputs.population,
+        settings=config,
+        pool=inputs.pool,
+    )
+    rule = cast("Bets", config.rule_row.make(draft))
+    if blocks is not None and not inputs.sampled:  # drawn with replacement, an item may be drawn again
+        rule = replace(rule, items=UNLIMITED, limit=blocks.draws)
+    return Parts(
+        config.selector_row.make(draft) if blocks is None else ByBlock(blocks),
+        Preferences(sampled=draft.sampled, cheap=cheap),
+        rule,
+        None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
+    )
+
+
+def _cheap(parts: Parts[Tally]) -> CheapVerdicts | None:
+    return cast("Preferences", parts.estimator).cheap
+
+
+def _places(run: Prepared[CompareSettings]) -> Sequence[int]:
+    """The positions of the items that the judges may be asked about: of blocks, the first of each."""
+    cheap = _cheap(run.parts)
+    return run.places if cheap is None or cheap.blocks is None else list(cheap.blocks.needed)
+
+
+def _beside(pool: Pool, cheap: CheapVerdicts | None, places: Sequence[int]) -> list[list[Query]] | None:
+    """What the proxy is still asked before each of these items; None where it is asked about all first, or not."""
+    if cheap is None or cheap.blocks is None:
+        return None
+    return [[pool.query(at) for at in cheap.needed(place)] for place in places]
+
+
+def _check_proxy(config: CompareSettings) -> None:
+    """Refuse what a proxy does not help, or what is not proved with one."""
+    asked = f"`proxy={config.proxy}`"
+    if config.recorded or not config.proves:
+        raise InputError(
+            f"{asked} needs the rule bets with `selector=random`, of judges that are asked; found `rule={config.rule}` "
+            f"with `selector={config.selector}`"
+        )
+    for name in ("by_group", "by_criterion", "family_members"):
+        if getattr(config, name) != declared(CompareSettings)[name].default:
+            raise InputError(f"`{name}={getattr(config, name)}` does not go with {asked}; leave one of them out")
+    live = next((one for one in config.output_files if isinstance(one, str)), None)
+    if live is not None:
+        raise looks_at_all(f"proxy={config.proxy}", live, "no `proxy`")
 
 
 def _further(config: CompareSettings, inputs: Inputs, places: Sequence[int], *, sampled: bool) -> Further | None:

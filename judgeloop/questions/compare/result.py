@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import InputError, some
 from judgeloop.core.jsonable import Part, Sentence
+from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import (
     ANSWERS,
     BREAKS,
     Condition,
+    Controlled,
     Ending,
     Finished,
     Outcome,
@@ -36,6 +38,7 @@ from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points, with_seen
+from judgeloop.questions.compare.beside import CorrectedGap
 from judgeloop.report.facts import GROUP, ended, of_the_run
 from judgeloop.report.groups import GroupRow, counted, criterion_rows, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
@@ -61,7 +64,8 @@ class CompareOptions(Part):
     - `by_criterion`: true if each criterion of the rubric is tested by itself
     - `max_flips`: the share of verdicts that may change with the order; null where any may, or pairs are shown in one
     - `give_up`: the probability of a decision below which the run stops undecided
-    - `max_judgments`: the setting, of which `limit` is the part that the items allow; null with recorded scores
+    - `max_judgments`: the setting, of which `limit` is the part that the items allow; null where all are there already
+    - `proxy`: the cheap judge that was given beside the others; null without one
     """
 
     near_tie: float | None = None
@@ -72,6 +76,7 @@ class CompareOptions(Part):
     max_flips: float | None = None
     give_up: float | None = None
     max_judgments: int | None = None
+    proxy: str | None = None
 
     @property
     def gap_asked(self) -> float | None:
@@ -127,6 +132,8 @@ class Comparison(RunResult):
       than chance; null where they do not
     - `groups_cut`: why the tests of groups were cut off, as a name; null if they were not
     - `groups_cut_sentence`: the same in words; empty if they were not
+    - `corrected`: what the verdicts of the proxy were worth, and the gap by both judges together; null without a proxy,
+      or where it was not worth its price
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -156,6 +163,7 @@ class Comparison(RunResult):
     groups_cut: StopKind | None = None
     groups_cut_sentence: Sentence = ""
     gap_by_items: float | None = None
+    corrected: CorrectedGap | None = None
 
     @property
     def claim(self) -> Claim | None:
@@ -321,8 +329,11 @@ class Comparison(RunResult):
     def more_usd(self) -> float | None:
         """The probable cost of `more_judgments`; items judged beyond the decision are paid for."""
         beyond = sum(not row.in_decision for row in self.labels)
-        more = self.more_judgments
-        return None if more is None else self._cost_of(max(0, more - beyond))
+        more = None if self.more_judgments is None else max(0, self.more_judgments - beyond)
+        usd = None if more is None else self._cost_of(more)
+        if more and usd is not None and self.corrected and self.corrected.block:  # each takes a block of cheap verdicts
+            usd += more * float(to_usd(self.spend.proxy_p)) / self.corrected.labels
+        return usd
 
     def stands(self) -> Outcome:
         """How the answer stands: a named winner fails `not_worse`, and is short if it is perhaps not better."""
@@ -376,7 +387,15 @@ class Comparison(RunResult):
         where = f"group{'s' * (len(worse) > 1)} {some(worse)}" if worse else "no group"
         cut = f"; {self._cut}" if self._cut_groups else ""
         sentence = f"{self.setup.systems[1]} is worse in {where}{cut}"
-        return Condition("groups", Outcome.worst(found), sentence, f"open: {some(left)}" if left and not cut else "")
+        figures = f"open: {some(left)}" if left and not cut else ""
+        requires = f"{self.setup.systems[1]} must be worse in no group"
+        return Condition("groups", Outcome.worst(found), sentence, figures, requires)
+
+    @property
+    def failed_groups(self) -> tuple[str, ...]:
+        """The groups that must not be lost, and are."""
+        required = self.options.by_group == Groups.REQUIRE
+        return tuple(one.name for one in self.groups if required and one.claim == "worse")
 
     @property
     def _cut_groups(self) -> list[GroupRow]:
@@ -583,8 +602,8 @@ def _drift(tally: Tally, options: CompareOptions) -> Halves | None:
     """Where the verdicts changed on the way, if they were drawn in random order."""
     if tally.picked or tally.propensities or options.max_judgments is None or tally.total is not None:
         return None
-    verdicts = [one for one in tally.preferences if not isinstance(one, tuple)]
-    return drift(verdicts, min(tally.items, options.max_judgments))
+    verdicts = [one.observed if isinstance(one, Controlled) else one for one in tally.preferences]
+    return drift([one for one in verdicts if not isinstance(one, tuple)], min(tally.items, options.max_judgments))
 
 
 def _risk(finished: Finished[Tally], setup: Setup, *, whole: bool) -> float | None:
@@ -605,7 +624,8 @@ def _course(tally: Tally, bounds: NDArray[np.float64] | None) -> tuple[Curve, ..
     if bounds is None or bounds.shape[1] < FEWEST_LOOKS or len(tally.preferences) != bounds.shape[1]:
         return ()
     side = 1 if tally.leader is None else tally.leader
-    verdicts = np.array([np.nan if one is None else one for one in tally.preferences]) * (1, -1)[side]
+    observed = [one.observed if isinstance(one, Controlled) else one for one in tally.preferences]
+    verdicts = np.array([np.nan if one is None else one for one in observed]) * (1, -1)[side]
     known = np.cumsum(~np.isnan(verdicts))
     gaps = np.cumsum(np.nan_to_num(verdicts)) / np.maximum(known, 1)
     lines: list[tuple[Role, NDArray[np.float64]]] = [

@@ -1,0 +1,289 @@
+"""Labels by people, from any table: which item, what was said of it, and by whom.
+
+A row is about an item: by its id, or by its prompt. A column holds votes if all its cells are votes in words, numbers
+or names of the systems; several such columns are several people, and so are the names in a column `annotator`. Headers
+are compared as everywhere, and those that nobody knows are found by what stands below them. What cannot be told is an
+error. A table that names the systems of a row (`model_a`, `model_b`) says which is A; else A is the first system.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from judgeloop.core.errors import some
+from judgeloop.core.records import TIE, Pool, as_score, preference
+from judgeloop.formats.columns import GUESSES, ID, KNOWN, PROMPT, found_text, normal
+from judgeloop.formats.harnesses import ANNOTATION, BATTLES, JUDGMENT
+from judgeloop.formats.tables import Fields, Row, Source, Table, read_rows, says_nothing, shown
+from judgeloop.formats.verdicts import COLUMNS, VOTES, verdict_rows
+
+PEOPLE = ("annotator", "person", "rater", "labeler", "labeller", "reviewer", "evaluator", "worker", "user")
+OF_VOTES = (*COLUMNS["score"], "better", "best", "choice", "preferred", "judgment", "judgement", "answer")
+OF_RATINGS = ("score", "rating", "grade", "stars", "label", "vote", "mark")
+SCORE = "score"  # the only column whose numbers are scores of the first system
+WORDS = {
+    **VOTES,
+    **dict.fromkeys(("first", "1st"), 1.0),
+    **dict.fromkeys(("second", "2nd"), 0.0),
+    **dict.fromkeys(("same", "even", "no_difference", "no_preference", "undecided", "about_the_same"), TIE),
+}
+ORDINALS = {"1": 1.0, "2": 0.0, "0": TIE}  # where a 2 shows that numbers name the first and the second
+_NOUN = re.compile(r"^(output|response|answer|option|system|model|assistant|version|text)_|_(is_)?(better|wins|won)$")
+_WHOLE = re.compile(r"[+-]?\d+\.0+")
+NAMED = ("model_a", "model_b", "model")  # the systems of a row
+NO_LABELS = {*NAMED, "system", "against", "propensity", "graded", "flipped", "in_decision"}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What one person said, by position: scores in [0, 1], NaN where they said nothing; and how it was read."""
+
+    person: str
+    scores: tuple[float, ...]
+    read: str
+
+    @property
+    def places(self) -> frozenset[int]:
+        """The positions of the items that they said something of."""
+        return frozenset(at for at, score in enumerate(self.scores) if not math.isnan(score))
+
+
+def read_labels(source: Source, pool: Pool, scale: tuple[float, float] | None = None) -> list[Labels]:
+    """What people said in a file, or in rows in memory, of the items of `pool`.
+
+    `scale` has the lowest and the highest rating, of a single system; None for scores from 0 to 1.
+
+    Raises:
+        DataError: no column tells the item or the vote, a cell is no vote, or somebody votes twice on an item.
+    """
+    table = source if isinstance(source, Table) else Table(source, read_rows(source), "line")
+    rows = [Row(row.line, _folded(row.fields)) for row in _plain_rows(list(table.rows))]
+    ours = [row for row in rows if _about(row.fields, pool.systems)]
+    if not ours:
+        others = sorted(
+            {" and ".join(str(one.fields.get(name)) for name in NAMED if name in one.fields) for one in rows}
+        )
+        raise table.wrong(f"no row is about {some(pool.systems)}; the file has {some(others)}")
+    names = list(dict.fromkeys(name for row in ours for name in row.fields))
+    by, items = _items_of(table, ours, names, pool)
+    names = [name for name in names if name != by]
+    person = next((name for name in names if name in PEOPLE), "")
+    columns = _votes_in(
+        table, ours, [name for name in names if name != person], pool.systems, rates=len(pool.systems) == 1
+    )
+    found: dict[str, dict[int, float]] = {}
+    beyond = 0
+    for row in ours:
+        at = items.get(_id(row.fields.get(by)))
+        for name in columns:
+            value = row.fields.get(name)
+            if says_nothing(value):
+                continue
+            if at is None:
+                beyond += 1
+                continue
+            who = _who(table, row.fields.get(person) if person else None, name if len(columns) > 1 else "")
+            own = found.setdefault(who, {})
+            if at in own:
+                twice = f"a second label of {who or 'one person'} on {pool.items[at].id!r}"
+                raise table.wrong(f"{twice}; a column named `annotator` tells people apart", row.line)
+            own[at] = _score(table, row, name, value, pool.systems, columns[name], scale)
+    if not found:
+        example = next((_id(row.fields.get(by)) for row in ours if not says_nothing(row.fields.get(by))), "")
+        raise table.wrong(
+            f"no label is about an item of the outputs: {by!r} has {shown(example)}, and the items are such as "
+            f"{shown(pool.items[0].id)}"
+        )
+    said = f"{table}: labels in {found_text(columns)}, items by {by!r}"
+    if len(pool.systems) > 1 and not {"model_a", "model_b"} <= set(names):
+        said += f"; A is {pool.systems[0]}, B {pool.systems[1]}"
+    said += f"; {beyond:,} on other items, left out" if beyond else ""
+    return [Labels(who, tuple(own.get(at, math.nan) for at in range(len(pool))), said) for who, own in found.items()]
+
+
+def _plain_rows(rows: list[Row]) -> Iterable[Row]:
+    """The rows of a table, and of a log of another tool those that `verdict_rows` makes of it."""
+    names = set(rows[0].fields) if rows else set()
+    log = names >= ANNOTATION or names >= BATTLES or (names >= JUDGMENT and "winner" not in names)
+    return verdict_rows(rows) if log else rows
+
+
+def _folded(fields: Fields) -> Fields:
+    """The fields by folded names, with our own names of the two systems."""
+    found = {normal(name): value for name, value in fields.items()}
+    if {"system", "against"} <= found.keys():  # a file of verdicts of judgeloop
+        return found | {"model_a": found["system"], "model_b": found["against"]}
+    for own in ("model_a", "model_b"):
+        if (other := next((name for name in COLUMNS[own] if name in found), own)) != own:
+            found[own] = found.pop(other)
+    return found
+
+
+def _about(fields: Fields, systems: Sequence[str]) -> bool:
+    """Whether a row is about these systems; one that names none is."""
+    if len(systems) == 1:
+        return str(fields.get("model", systems[0])) == systems[0] or "model" not in fields
+    named = [fields.get(name) for name in ("model_a", "model_b")]
+    return None in named or {str(one) for one in named} == set(systems)
+
+
+def _id(value: object) -> str:
+    """An item's id or prompt as text; spreadsheets write 7 as 7.0."""
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    text = " ".join(text.split())
+    return text.partition(".")[0] if _WHOLE.fullmatch(text) else text
+
+
+def _items_of(table: Table, rows: Sequence[Row], names: Sequence[str], pool: Pool) -> tuple[str, dict[str, int]]:
+    """The column that says which item a row is about, and the position of each of its values."""
+    ids = {_id(item.id): at for at, item in enumerate(pool.items)}
+    twice = Counter(_id(item.prompt) for item in pool.items)
+    prompts = {_id(item.prompt): at for at, item in enumerate(pool.items) if twice[_id(item.prompt)] == 1}
+    known = [*COLUMNS["item_id"], *KNOWN[PROMPT], *map(normal, GUESSES[PROMPT]), *KNOWN[ID], *GUESSES[ID]]
+
+    def met(name: str, places: Mapping[str, int]) -> int:
+        return sum(_id(row.fields.get(name)) in places for row in rows)
+
+    found = [
+        (met(name, places) / len(rows), name in known, -number, name, places)
+        for number, name in enumerate(names)
+        for places in (ids, prompts)
+    ]
+    share, sure, _, name, places = max(found, key=lambda one: (one[0] if one[1] else one[0] * (one[0] == 1), one[1:3]))
+    if share and (sure or share == 1):
+        return name, places
+    named = [name for name in names if name in known]
+    what = f"{named[0]!r} has {shown(rows[0].fields.get(named[0]))}" if named else f"found {found_text(names)}"
+    raise table.wrong(
+        f"expected a column with the ids of the items, such as {shown(pool.items[0].id)}, or with their prompts; {what}"
+    )
+
+
+def _votes_in(
+    table: Table, rows: Sequence[Row], names: Sequence[str], systems: Sequence[str], *, rates: bool
+) -> dict[str, bool]:
+    """The columns of labels, and of each whether its numbers name the first and the second system."""
+    cells = {name: _cells(rows, name) for name in names if name not in NO_LABELS}
+    known, expected = (OF_RATINGS, "numbers") if rates else (OF_VOTES, f"a, b or tie, or {some(systems)}")
+
+    def fits(name: str, text: str) -> bool:
+        if rates:
+            return _number(text) is not None
+        return _vote(text, systems, ordinal=True) is not None or (name == SCORE and _share(text) is not None)
+
+    found = {name: "2" in texts for name, texts in cells.items() if texts and all(fits(name, text) for text in texts)}
+    sure = [name for name in known if name in found]
+    if sure:
+        return {sure[0]: found[sure[0]]}
+    if found and (not rates or len(found) == 1):
+        return found
+    if found:
+        raise table.wrong(f"several columns of numbers, {found_text(found)}: name the one of ratings 'rating'")
+    for name in (name for name in known if name in cells):
+        for row in rows:
+            value = row.fields.get(name)
+            if not says_nothing(value) and not fits(name, _plain(value)):
+                raise table.wrong(f"{name!r}: expected {expected}, found {shown(value)}", row.line)
+    raise table.wrong(f"expected a column of labels ({expected}); found {found_text(names)}")
+
+
+def _cells(rows: Sequence[Row], name: str) -> set[str]:
+    return {_plain(row.fields.get(name)) for row in rows if not says_nothing(row.fields.get(name))}
+
+
+def _plain(value: object) -> str:
+    """A cell as it is compared: folded, and whole numbers without decimals."""
+    text = normal(str(value)).strip("._!")
+    return text.partition(".")[0] if _WHOLE.fullmatch(text) else text
+
+
+def _vote(text: str, systems: Sequence[str], *, ordinal: bool) -> float | None:
+    """The score of the first system; None if it is no vote in words."""
+    named = {normal(system): 1.0 - place for place, system in enumerate(systems)}
+    if text in named:
+        return named[text]
+    bare = _NOUN.sub("", _NOUN.sub("", text))
+    for one in (text, bare):
+        if one in named or one in WORDS:
+            return named.get(one, WORDS.get(one))
+    return ORDINALS.get(bare) if ordinal or bare != text else None
+
+
+def _share(text: str) -> float | None:
+    found = _number(text)
+    return found if found is not None and 0 <= found <= 1 else None
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _who(table: Table, person: object, column: str) -> str:
+    """Whose label it is: by the column of names, by the column of votes, else the file's."""
+    named = "" if person is None or says_nothing(person) else str(person).strip()
+    return " ".join(filter(None, [named, column])) or stem_of(table)
+
+
+def stem_of(table: Table) -> str:
+    """The name of whoever filled a table that names nobody."""
+    return getattr(table.place, "stem", "") or str(table.place).strip("`")
+
+
+def _score(  # noqa: PLR0917 - a cell with all that says how to read it
+    table: Table,
+    row: Row,
+    name: str,
+    value: object,
+    systems: Sequence[str],
+    ordinal: bool,  # noqa: FBT001
+    scale: tuple[float, float] | None,
+) -> float:
+    """A cell as a score in [0, 1], of the first of two systems or of the only one."""
+    text = _plain(value)
+    if len(systems) == 1:
+        low, high = scale or (0.0, 1.0)
+        found = _number(text)
+        if found is None or not low <= found <= high:
+            hint = "" if scale else "; `scale=1,5` says of ratings from 1 to 5 which they are"
+            raise table.wrong(
+                f"{name!r}: expected a rating from {low:g} to {high:g}, found {shown(value)}{hint}", row.line
+            )
+        return (found - low) / (high - low)
+    number = _share(text) if name == SCORE and not ordinal else None
+    found = number if number is not None else _vote(text, systems, ordinal=ordinal)
+    if found is None:
+        raise table.wrong(
+            f"{name!r}: {shown(value)} may be a score or the number of a system; write a, b or tie", row.line
+        )
+    if "model_a" in row.fields and (number is not None or normal(text) not in map(normal, systems)):
+        turned = str(row.fields["model_a"]) != systems[0]
+        found = 1.0 - found if turned else found
+    return as_score(preference(found - TIE))
+
+
+def people_of(labels: Iterable[Labels]) -> list[Labels]:
+    """The people of several files, each once: who labels in two of them is one person.
+
+    Raises:
+        DataError: somebody says two things of an item.
+    """
+    found: dict[str, Labels] = {}
+    for one in labels:
+        before = found.get(one.person)
+        if before is None:
+            found[one.person] = one
+            continue
+        if before.places & one.places:
+            found[f"{one.person} ({len(found) + 1})"] = one
+            continue
+        both = tuple(new if math.isnan(old) else old for old, new in zip(before.scores, one.scores, strict=True))
+        found[one.person] = Labels(one.person, both, f"{before.read}; {one.read}")
+    return list(found.values())

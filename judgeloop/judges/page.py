@@ -1,0 +1,206 @@
+"""The judge `human` on a page: one person or several judge in their browsers, each at a link of their own."""
+
+import asyncio
+import shlex
+import socket
+import sys
+import time
+from getpass import getuser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from judgeloop.core import records
+from judgeloop.core.errors import InputError
+from judgeloop.core.keys import digest
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.protocols import SoFar
+from judgeloop.judges.base import BaseJudge, PageOptions
+from judgeloop.judges.human import AT_ONCE
+from judgeloop.judges.wage import Wage
+from judgeloop.page.desk import Desk, Given, Sheet, gone
+from judgeloop.page.journal import PageJournal
+
+if TYPE_CHECKING:
+    from judgeloop.page.server import Pages, PageServer
+
+FORM = "page 1"  # what a key means; part of the judge's identity
+ALONE = ""  # the name of a person who judges alone, without one
+SCORES = {"a": 1.0, "b": 0.0, "t": 0.5, "x": 0.5, "1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0}
+BOTH_BAD = "both bad"
+TICK_S, TELL_S = 1.0, 30.0
+
+
+@final
+class PageJudge(BaseJudge):
+    """People who answer calls in their browsers; the server runs from the first call to the end of the run."""
+
+    by_hand = True
+
+    def __init__(self, *, rubric: str | None, wage: Wage, options: PageOptions) -> None:
+        """`rubric` is what to judge by, and `wage` what the people's time costs."""
+        self._rubric, self._wage, self._options = rubric, wage, options
+        self._people = options.people or (ALONE,)
+        self._journal_path: Path | None = None
+        self._standing: SoFar | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self._ticking: asyncio.Task[None] | None = None
+        self._journal: PageJournal | None = None
+        self._server: PageServer | None = None
+        self.pages: Pages | None = None
+        self.desk: Desk | None = None
+        self._why = ""
+
+    @property
+    def at_once(self) -> int:
+        """How many calls all are given."""
+        return AT_ONCE * len(self._people)
+
+    @property
+    def identity(self) -> records.JudgeIdentity:
+        """People, the form that they answer, and the rubric."""
+        by = {} if self._rubric is None else {"rubric": digest({"rubric": self._rubric})}
+        return records.JudgeIdentity("human", "", by | {"form": FORM})
+
+    def quote(self, call: records.Call) -> records.Quote:
+        """The price of the people's time."""
+        return self._wage.quote(call)
+
+    def begin(self, run: str, folder: str) -> None:
+        """Keep the journal of this run beside its ledger."""
+        self._journal_path = Path(folder) / f"people-{run}.jsonl"
+
+    def hear(self, standing: SoFar) -> None:
+        """Show it to people; each answer that the run tells of is no longer counted here."""
+        before = 0 if self._standing is None else self._standing.asked
+        if self.desk is not None:
+            self.desk.flying = max(0, self.desk.flying - max(0, standing.asked - before))
+        self._standing = standing
+
+    async def judge(self, call: records.Call) -> records.Reply:
+        """Put a call on the desk, and wait until somebody has answered it.
+
+        Raises:
+            JudgeError: the people were let go.
+        """
+        if self._why:
+            raise gone()
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open())
+        await asyncio.shield(self._opening)
+        assert self.desk is not None
+        assert self.pages is not None
+        shown = {"judge": dict(self.identity.parameters), "prompt": call.item.prompt, "reference": call.item.reference}
+        sheet = Sheet(call, digest(shown | {"outputs": call.outputs}), asyncio.get_running_loop().create_future())
+        self.desk.add(sheet)
+        self.pages.wake()
+        try:
+            given = await sheet.settled
+        finally:
+            self.desk.drop(sheet)
+        seconds = sheet.seconds
+        return records.Reply(
+            _answer(given), cost_p=self._wage.cost_p(seconds), person=given.by, seconds=round(seconds, 1)
+        )
+
+    async def _open(self) -> None:
+        """Open the journal and the server, and say where the page is."""
+        from judgeloop.page.links import Links
+        from judgeloop.page.server import Opening, Pages, PageServer
+
+        assert self._journal_path is not None
+        self._journal = PageJournal(self._journal_path)
+        self.desk = Desk(self._people, self._journal)
+        links = Links(self._people, self._journal.secret)
+        opening = Opening(self._rubric or "", len(self._people), paid=self._wage.an_hour is not None)
+        self.pages = Pages(self.desk, links, opening, lambda: self._standing)
+        self._server = PageServer(self.pages, self._options.host, self._options.port, self._options.url)
+        await self._server.start()
+        self._ticking = asyncio.create_task(self._tick())
+        self._say(links.tokens)
+
+    async def _tick(self) -> None:
+        """Let what was held for long stand, whether or not a window asks; tell the terminal how far all are."""
+        assert self.desk is not None
+        said, said_at = self._progress(), time.monotonic()
+        while True:
+            await asyncio.sleep(TICK_S)
+            now = time.monotonic()
+            self.desk.tick(now)
+            if now - said_at >= TELL_S and self._progress() != said:
+                said, said_at = self._progress(), now
+                print(said, file=sys.stderr, flush=True)
+
+    def _progress(self) -> str:
+        """How far all are. Who leads is told to nobody before the end, and so no forecast either."""
+        assert self.desk is not None
+        asked, most = (self._standing.asked, self._standing.most) if self._standing else (0, 0)
+        each = [
+            f"{person.name} {person.judged}{f' and {person.skips} skipped' if person.skips else ''}"
+            for person in self.desk.people.values()
+            if person.name
+        ]
+        return f"{asked + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
+
+    def _say(self, tokens: dict[str, str]) -> None:
+        """Print a link for each person, and how it is reached from another machine."""
+        assert self._server is not None
+        url, port = self._server.url, self._server.port
+        print("The page on which to judge; a link is a password, and one window at a time judges:", file=sys.stderr)
+        for name, token in tokens.items():
+            print(f"  {f'{name}: ' if name else ''}{url}/#{token}", file=sys.stderr)
+        if self._options.url is None:
+            here = shlex.quote(f"{_user()}@{socket.gethostname()}")
+            print(f"  from another machine first: ssh -L {port}:127.0.0.1:{port} {here}", file=sys.stderr)
+        elif not url.startswith("https://"):
+            print("  without https, outputs and links can be read on the way", file=sys.stderr)
+        print("Ctrl-C stops; what was judged is kept, and the same command goes on.", file=sys.stderr, flush=True)
+
+    def leave(self, why: StopKind | None) -> None:
+        """What was answered counts; who is asked is let go, and told that it is over."""
+        self._why = "decided" if why is None else {StopKind.BUDGET: "budget"}.get(why, "stopped")
+        if self.desk is not None:
+            self.desk.leave(self._why)
+        if self.pages is not None:
+            self.pages.wake()
+
+    async def aclose(self) -> None:
+        """Tell all windows that the run is over, and close the server and the journal."""
+        if self._opening is None:
+            return
+        server, self._server = self._server, None
+        if not self._opening.done():
+            self._opening.cancel()
+        if not self._why:
+            self.leave(None)
+        if self._ticking is not None:
+            self._ticking.cancel()
+        if server is not None:
+            await server.close()
+        if self._journal is not None:
+            self._journal.close()
+
+
+def check_extra() -> None:
+    """Refuse a page where what serves it is not installed.
+
+    Raises:
+        InputError: says how to install it.
+    """
+    if any(find_spec(name) is None for name in ("starlette", "uvicorn", "markdown_it")):
+        raise InputError("`page` needs packages that are not installed: pip install 'judgeloop[page]'")
+
+
+def _answer(given: Given) -> records.Answer:
+    """What a key says: a skip is no verdict, and "both bad" a tie that says so."""
+    if given.key == "s":
+        return records.Abstention(given.note or "skipped")
+    said: list[Any] = [BOTH_BAD] if given.key == "x" else []
+    return records.Verdict(SCORES[given.key], reason=": ".join([*said, *([given.note] if given.note else [])]))
+
+
+def _user() -> str:
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return "you"

@@ -1,0 +1,331 @@
+"""The desk at which people judge: who has which call in hand, what was said, and what may still be taken back.
+
+No clock and no network: the time is passed in. Rules:
+
+1. A call is with one person at most. Whoever is away for `LEASE_S` may lose it to somebody else.
+2. The last answer of each person is held, so that it can be taken back, until they answer the next, have nothing
+   else to judge, leave, or `HELD_S` pass. It is in the journal before.
+3. A skip goes to another person first. It is an answer once all who are there have skipped.
+4. What the journal has and no run has booked is given to the same call again, and nobody is asked.
+5. Who has a call on the screen when the process dies goes on with it in the next one.
+"""
+
+import asyncio
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, NamedTuple, final
+
+from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.records import Call
+from judgeloop.page.journal import PageJournal
+
+LEASE_S = 600.0
+HELD_S = 300.0
+PAIR, RATING, SKIP = ("a", "b", "t", "x"), ("1", "2", "3", "4", "5"), "s"
+LONGEST_NOTE = 2000  # characters
+
+
+class Given(NamedTuple):
+    """What a person said of a call, in how many seconds, and why."""
+
+    key: str
+    seconds: float
+    note: str = ""
+    by: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class Sheet:
+    """A call that waits for an answer, under the `key` of what it shows.
+
+    `holder` has it since `since`, under the `id` of this showing, and was last there at `there`. `said` is held, to be
+    taken back; `skipped` has the skips of others. `spent` are the seconds before an answer that was taken back.
+    """
+
+    call: Call
+    key: str
+    settled: asyncio.Future[Given]
+    holder: str | None = None
+    id: str = ""
+    since: float = 0.0
+    there: float = 0.0
+    said: Given | None = None
+    said_at: float = 0.0
+    skipped: dict[str, Given] = field(default_factory=dict)
+    spent: float = 0.0
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that answer it."""
+        return (*(RATING if len(self.call.outputs) == 1 else PAIR), SKIP)
+
+    @property
+    def seconds(self) -> float:
+        """How long the answer took, with the time of those who skipped."""
+        assert self.said is not None
+        return self.said.seconds + sum(one.seconds for by, one in self.skipped.items() if by != self.said.by)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has it, and nobody has answered it."""
+        return self.holder is None and not self.settled.done()
+
+
+@dataclass(eq=False, slots=True)
+class Person:
+    """What a person has in hand, what they said last, and what they did."""
+
+    name: str
+    here: bool = False  # has opened the page since the process began
+    hand: Sheet | None = None
+    last: Sheet | None = None  # whose answer is held
+    sent: dict[str, str] = field(default_factory=dict)  # the answers that were taken, by the id of the showing
+    judged: int = 0
+    skips: int = 0
+    seconds: list[float] = field(default_factory=list)
+    there: float | None = None  # when they last did something
+
+
+class TakenError(Exception):
+    """A call is with somebody else, or was answered."""
+
+
+@final
+class Desk:
+    """The calls that wait, and the people who answer them."""
+
+    def __init__(self, people: Sequence[str], journal: PageJournal) -> None:
+        """Take up what the journal has."""
+        self.people: dict[str, Person] = {name: Person(name) for name in people}
+        self.sheets: list[Sheet] = []  # in the order asked
+        self.over = ""  # why nothing more is asked
+        self.flying = 0  # answers that are settled, and of which the run has not told yet
+        self._journal = journal
+        self._known: dict[str, Given] = {}
+        self._skipped: set[tuple[str, str]] = set()
+        self._issued: set[str] = set()  # ids of showings by this process
+        for line in journal.lines:
+            self._replay(line)
+
+    def _replay(self, line: Mapping[str, Any]) -> None:
+        if line["what"] not in {"answer", "undo"}:
+            return
+        key, by = line["key"], line["by"]
+        before = self._known.pop(key, None)
+        person = self.people.get(by)
+        if person and line["what"] == "answer":
+            person.sent = {line["id"]: line["said"]}
+        if line["what"] == "undo":
+            self._skipped.discard((key, by))
+            if person and before:
+                self._count(person, before, -1)
+            return
+        given = Given(line["said"], line["seconds"], line["note"], by)
+        if given.key == SKIP:
+            self._skipped.add((key, by))
+        else:
+            self._known[key] = given
+        if person:
+            self._count(person, given)
+
+    @staticmethod
+    def _count(person: Person, given: Given, by: int = 1) -> None:
+        person.judged += by * (given.key != SKIP)
+        person.skips += by * (given.key == SKIP)
+        if by > 0:
+            person.seconds.append(given.seconds)
+        elif person.seconds:
+            person.seconds.pop()
+
+    def add(self, sheet: Sheet) -> None:
+        """Take a call; it is settled at once if the journal has its answer."""
+        if self.over:
+            sheet.settled.set_exception(gone())
+        elif (known := self._known.pop(sheet.key, None)) is not None:
+            sheet.said = known
+            self._settle(sheet)
+        else:
+            self.sheets.append(sheet)
+
+    def drop(self, sheet: Sheet) -> None:
+        """Forget a call that nobody waits for any more."""
+        if sheet in self.sheets:
+            self.sheets.remove(sheet)
+        for person in self.people.values():
+            person.hand = None if person.hand is sheet else person.hand
+            person.last = None if person.last is sheet else person.last
+
+    def take(self, name: str, now: float) -> Sheet | None:
+        """What a person judges next: what they have in hand, or the first call that is free; None if there is none."""
+        person = self.people[name]
+        person.here, person.there = True, now
+        if person.hand is None and not self.over:
+            self.tick(now)
+            free = (one for one in self.sheets if one.is_open and name not in one.skipped)
+            person.hand = next(free, None)
+            if person.hand is not None:
+                self._show(person.hand, name, now)
+            else:
+                self._let_stand(person)  # nobody waits for an undo that may never come
+        if person.hand is not None:
+            person.hand.there = now
+        return person.hand
+
+    def _show(self, sheet: Sheet, name: str, now: float) -> None:
+        sheet.holder, sheet.since, sheet.there = name, now, now
+        sheet.id = self._id(sheet, name, secrets.token_hex(8))
+        self._issued.add(sheet.id)
+
+    def _id(self, sheet: Sheet, name: str, nonce: str) -> str:
+        """The id of a showing, by which this process and the next know which call it was, and nobody else."""
+        said = f"{nonce} {sheet.key} {name}".encode()
+        return f"{nonce}.{hmac.new(bytes.fromhex(self._journal.secret), said, 'sha256').hexdigest()[:24]}"
+
+    def resume(self, name: str, of: str, now: float) -> bool:
+        """Give a person the call of a showing by an earlier process back, unless somebody has it."""
+        person, nonce = self.people[name], of.partition(".")[0]
+        mine = (one for one in self.sheets if one.is_open and self._id(one, name, nonce) == of)
+        if person.hand is not None or of in self._issued or (sheet := next(mine, None)) is None:
+            return False
+        person.here, person.there, person.hand = True, now, sheet
+        sheet.holder, sheet.since, sheet.there, sheet.id = name, now - LEASE_S, now, of
+        return True
+
+    def skipped_before(self, name: str, sheet: Sheet) -> bool:
+        """Whether a person has skipped a call in an earlier process."""
+        return (sheet.key, name) in self._skipped
+
+    def answer(self, name: str, given: Given, of: str, now: float, **beside: Any) -> None:
+        """Take an answer to the showing `of`; one that arrives twice is taken once.
+
+        Raises:
+            TakenError: the call is with somebody else; the answer is kept in the journal, and never counts.
+            ValueError: such a call has no such answer.
+        """
+        person = self.people[name]
+        if of in person.sent:
+            return
+        if person.hand is None:
+            self.resume(name, of, now)
+        sheet = person.hand
+        if sheet is None or sheet.id != of:
+            self._journal.write("beside", id=of, said=given.key, by=name)
+            raise TakenError
+        if given.key not in sheet.keys:
+            raise ValueError(f"expected one of {', '.join(sheet.keys)}")
+        seconds = sheet.spent + max(0.0, min(given.seconds, now - sheet.since))
+        given = given._replace(seconds=round(seconds, 1), by=name, note=given.note[:LONGEST_NOTE])
+        self._journal.write(
+            "answer", id=of, key=sheet.key, said=given.key, seconds=given.seconds, note=given.note, by=name, **beside
+        )
+        person.sent = {of: given.key}  # a client sends one again before it goes on
+        before, person.hand, person.last = person.last, None, sheet
+        sheet.said, sheet.said_at = given, now
+        person.there = now
+        self._count(person, given)
+        if before is not None:
+            self._stands(before)
+
+    def undo(self, name: str, now: float) -> tuple[Sheet, Given] | None:
+        """Take the last answer back, and return its call and what was said; None if there is none to take back."""
+        person = self.people[name]
+        sheet = person.last
+        if sheet is None or sheet.said is None:
+            return None
+        self._journal.write("undo", key=sheet.key, by=name)
+        self._count(person, sheet.said, -1)
+        if person.hand is not None:
+            self._give_back(person)
+        said = sheet.said
+        sheet.said, sheet.spent = None, said.seconds
+        person.hand, person.last = sheet, None
+        self._show(sheet, name, now)
+        return sheet, said
+
+    def pause(self, name: str, now: float) -> None:
+        """A person pauses: what they said stands, and what they have in hand stays theirs for a while."""
+        person = self.people[name]
+        person.there = now
+        self._let_stand(person)
+
+    def beat(self, name: str, now: float) -> None:
+        """A person is there."""
+        person = self.people[name]
+        person.there = now
+        if person.hand is not None:
+            person.hand.there = now
+
+    def tick(self, now: float) -> None:
+        """Let what was held for long stand, and give what is with nobody who is there to others."""
+        there = {one.name for one in self.people.values() if one.there is not None and now - one.there <= LEASE_S}
+        for sheet in self.sheets:
+            if sheet.is_open and sheet.skipped and there <= sheet.skipped.keys():
+                *_, sheet.said = sheet.skipped.values()  # nobody else comes
+                self._settle(sheet)
+        for person in self.people.values():
+            if person.last is not None and now - person.last.said_at > HELD_S:
+                self._let_stand(person)
+            if person.hand is not None and now - person.hand.there > LEASE_S and self._others(person.name):
+                self._give_back(person)
+
+    def leave(self, why: str) -> None:
+        """Let all go: what was said stands, and nothing more is asked."""
+        self.over = self.over or why
+        for person in self.people.values():
+            self._let_stand(person)
+            person.hand = None
+        for sheet in [*self.sheets]:
+            if not sheet.settled.done():
+                sheet.settled.set_exception(gone())
+        self.sheets.clear()
+
+    @property
+    def held(self) -> int:
+        """How many answers were given that the run has not heard of."""
+        said = sum(sheet.said is not None and not sheet.settled.done() for sheet in self.sheets)
+        return said + self.flying
+
+    @property
+    def pace(self) -> float | None:
+        """The usual seconds of an answer of all who are there; None before the first."""
+        found = [second for person in self.people.values() for second in person.seconds]
+        return median(found) if found else None
+
+    def _others(self, name: str) -> bool:
+        return any(one.here and one.name != name for one in self.people.values())
+
+    def _give_back(self, person: Person) -> None:
+        assert person.hand is not None
+        person.hand.holder, person.hand.id, person.hand.spent = None, "", 0.0
+        person.hand = None
+
+    def _let_stand(self, person: Person) -> None:
+        if person.last is not None:
+            self._stands(person.last)
+
+    def _stands(self, sheet: Sheet) -> None:
+        """An answer can no longer be taken back; a skip goes to somebody else who is there."""
+        given = sheet.said
+        assert given is not None
+        for person in self.people.values():
+            person.last = None if person.last is sheet else person.last
+        if given.key == SKIP and not self.over:
+            sheet.skipped[given.by] = given
+            if any(one.here and one.name not in sheet.skipped for one in self.people.values()):
+                sheet.said, sheet.holder, sheet.spent = None, None, 0.0
+                return
+        self._settle(sheet)
+
+    def _settle(self, sheet: Sheet) -> None:
+        assert sheet.said is not None
+        if not sheet.settled.done():
+            self.flying += 1
+            sheet.settled.set_result(sheet.said)
+
+
+def gone() -> JudgeError:
+    """The error of a call that people were let go from."""
+    return JudgeError(ErrorKind.QUIT, "the people have left", billed=False)

@@ -1,0 +1,361 @@
+"""The server of the page: few routes, all JSON, for whoever has a link. It runs on the event loop of the run.
+
+No reply has the name of a system, the id of an item, another person's answer, or who leads. Hosts and origins are
+checked, because any page that is open in the browser can send requests to this machine. There are no cookies, which
+other servers of this machine would get.
+"""
+
+import asyncio
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
+from urllib.parse import urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from judgeloop.core.errors import InputError
+from judgeloop.core.protocols import SoFar
+from judgeloop.page.desk import Desk, Given, Sheet, TakenError
+from judgeloop.page.links import Links
+from judgeloop.page.policy import page_and_policy
+from judgeloop.page.texts import shown, tree_of
+
+POLL_S, LOOK_S = 25.0, 0.5  # how long a request for the next call waits, and how often it looks
+WRONG_S = 0.2  # that a wrong link waits
+LARGEST = 16_384  # bytes of a request
+NEXT_PORTS = 20  # that are tried if one is taken
+GOODBYE_S = 3.0  # in which windows hear that the run is over
+FEWEST_TIMES = 3  # answers before a time is told
+HEADERS = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the first screen says: the `rubric`, how many `people` judge, and whether their time is paid."""
+
+    rubric: str
+    people: int
+    paid: bool
+
+
+@final
+class Pages:
+    """The routes: they ask the desk, and put its answers into JSON."""
+
+    def __init__(self, desk: Desk, links: Links, opening: Opening, standing: Callable[[], SoFar | None]) -> None:
+        """Serve a desk; `standing` says how far the run is."""
+        self.desk, self.links, self.opening, self._standing = desk, links, opening, standing
+        self.told: set[str] = set()  # who has heard that the run is over
+        self.changed = asyncio.Event()
+        self._texts: dict[str, dict[str, Any]] = {}
+        self.page, self.policy = page_and_policy()
+
+    def routes(self) -> list[Route]:
+        """All routes."""
+        return [
+            Route("/", self._page),
+            Route("/api/enter", self._enter, methods=["POST"]),
+            Route("/api/next", self._of_a_person(self._next)),
+            Route("/api/watch/{id}", self._of_a_person(self._watch)),
+            *(
+                Route(f"/api/{name}", self._of_a_person(route), methods=["POST"])
+                for name, route in {
+                    "answer": self._answer, "undo": self._undo, "pause": self._pause, "beat": self._beat
+                }.items()
+            ),
+        ]  # fmt: skip
+
+    def wake(self) -> None:
+        """Let those who wait for the next call look again."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    async def _page(self, request: Request) -> Response:
+        del request
+        return HTMLResponse(self.page, headers={"content-security-policy": self.policy})
+
+    async def _enter(self, request: Request) -> Response:
+        said, now = await _body(request), time.monotonic()
+        if self.links.is_flooded(now):
+            return _error("too many wrong links", 429)
+        token = said.get("token")
+        found = self.links.enter(token if isinstance(token, str) else "", now)
+        if found is None:
+            await asyncio.sleep(WRONG_S)
+            return _error("no such link", 403)
+        name, session = found
+        self.wake()  # another window of this person hears that it is not the one
+        return JSONResponse(
+            {
+                "session": session,
+                "name": name,
+                "start": asdict(self.opening) | {"rubric": shown(self.opening.rubric)},
+                "progress": self._progress(name),
+            }
+        )
+
+    def _of_a_person(
+        self, route: Callable[[str, Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        async def guarded(request: Request) -> Response:
+            kind, _, session = request.headers.get("authorization", "").partition(" ")
+            name = self.links.name_of(session) if kind == "Bearer" else None
+            if name is None:
+                return _error("elsewhere" if self.links.is_elsewhere(session) else "enter", 401)
+            return await route(name, request)
+
+        return guarded
+
+    async def _next(self, name: str, request: Request) -> Response:
+        """The next call of a person, as soon as there is one; or that the run is over."""
+        until = time.monotonic() + POLL_S
+        while not self.desk.over and self._enters(name, request):
+            sheet = self.desk.take(name, now := time.monotonic())
+            if sheet is not None:
+                return JSONResponse({"pair": await self._shown(name, sheet), "progress": self._progress(name)})
+            if now >= until:
+                return JSONResponse({"wait": True, "progress": self._progress(name)})
+            await self._change()
+        return self._ended(name)
+
+    async def _watch(self, name: str, request: Request) -> Response:
+        """Whether the call on a person's screen is still theirs: answers once it is not, or after a while."""
+        until, person = time.monotonic() + POLL_S, self.desk.people[name]
+        while not self.desk.over and self._enters(name, request):
+            of = request.path_params["id"]
+            theirs = person.hand is not None and person.hand.id == of
+            if not (theirs or self.desk.resume(name, of, time.monotonic())):
+                return JSONResponse({"gone": True})
+            if time.monotonic() >= until:
+                return JSONResponse({})
+            await self._change()
+        return self._ended(name)
+
+    def _enters(self, name: str, request: Request) -> bool:
+        """Whether a request still comes from the window in which a person judges."""
+        return self.links.name_of(request.headers["authorization"].partition(" ")[2]) == name
+
+    async def _change(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.changed.wait(), LOOK_S)
+
+    def _ended(self, name: str) -> Response:
+        if not self.desk.over:
+            return _error("elsewhere", 401)
+        self.told.add(name)
+        return JSONResponse({"over": self.desk.over, "progress": self._progress(name)})
+
+    async def _answer(self, name: str, request: Request) -> Response:
+        said = await _body(request)
+        key, of, seconds, note = (said.get(one) for one in ("key", "id", "seconds", "note"))
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < float("inf")
+        if not (isinstance(key, str) and isinstance(of, str) and number and isinstance(note or "", str)):
+            return _error("expected id, key and seconds", 400)
+        beside = {one: said[one] for one in ("seen", "plain", "marked") if isinstance(said.get(one), bool)}
+        note = (note or "").encode("utf-8", "replace").decode()
+        try:
+            self.desk.answer(name, Given(key, float(seconds), note), of, time.monotonic(), **beside)  # type: ignore[arg-type]
+        except TakenError:
+            return self._ended(name) if self.desk.over else _error("taken", 409)
+        except ValueError as error:
+            return _error(str(error), 400)
+        self.wake()
+        return JSONResponse({"saved": True, "progress": self._progress(name)})
+
+    async def _undo(self, name: str, request: Request) -> Response:
+        del request
+        found = self.desk.undo(name, time.monotonic())
+        if found is None:
+            return _error("final", 409)
+        sheet, said = found
+        pair = await self._shown(name, sheet) | {"said": said.key, "note": said.note}
+        return JSONResponse({"pair": pair, "progress": self._progress(name)})
+
+    async def _pause(self, name: str, request: Request) -> Response:
+        del request
+        self.desk.pause(name, time.monotonic())
+        return JSONResponse({"progress": self._progress(name)})
+
+    async def _beat(self, name: str, request: Request) -> Response:
+        del request
+        self.desk.beat(name, time.monotonic())
+        return JSONResponse({})
+
+    async def _shown(self, name: str, sheet: Sheet) -> dict[str, Any]:
+        call, person = sheet.call, self.desk.people[name]
+        texts = [call.item.prompt, call.item.reference or "", *call.outputs]
+        prompt, reference, *outputs = [await self._text(text) for text in texts]
+        return {
+            "id": sheet.id,
+            "number": person.judged + person.skips + 1,
+            "kind": "rating" if len(outputs) == 1 else "pair",
+            "prompt": prompt,
+            "reference": None if call.item.reference is None else reference,
+            "outputs": outputs,
+            "undo": person.last is not None,
+            "skipped": self.desk.skipped_before(name, sheet),
+        }
+
+    async def _text(self, text: str) -> dict[str, Any]:
+        if text not in self._texts:
+            visible = shown(text)
+            self._texts[text] = {"text": visible, "tree": await asyncio.to_thread(tree_of, visible)}
+        return self._texts[text]
+
+    def _progress(self, name: str) -> dict[str, Any]:
+        """How far the run is. A forecast that moves tells who leads, unless one person alone gave all the answers."""
+        standing, person, pace = self._standing(), self.desk.people[name], self.desk.pace
+        said: dict[str, Any] = {"mine": person.judged, "skips": person.skips, "seconds": sum(person.seconds)}
+        if standing is None:
+            return said | {"judged": self.desk.held}
+        said |= {"judged": standing.asked + self.desk.held, "most": standing.most}
+        if standing.usual is not None:
+            said["usual"] = standing.usual
+        if standing.more is not None and len(self.desk.people) == 1:
+            more = max(1, standing.more - self.desk.held)
+            said["about"] = more
+            if pace is not None and len(person.seconds) >= FEWEST_TIMES:
+                said["minutes"] = more * pace / 60
+        return said
+
+
+def app_of(pages: Pages, hosts: Sequence[str], origins: Sequence[str]) -> ASGIApp:
+    """The routes behind the guard: only requests of this page, to this host, of little JSON."""
+    app = Starlette(routes=pages.routes())
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        heads = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refused = _refused(scope, heads, hosts, origins)
+
+        async def sends(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                had = dict(message["headers"])
+                more = {name.encode(): value.encode() for name, value in HEADERS.items()}
+                more.setdefault(b"content-security-policy", had.get(b"content-security-policy", b"default-src 'none'"))
+                message["headers"] = [*(had | more).items()]
+            await send(message)
+
+        await (refused or app)(scope, receive, sends)
+
+    return guarded
+
+
+def _refused(scope: Scope, heads: dict[str, str], hosts: Sequence[str], origins: Sequence[str]) -> Response | None:
+    """Why a request is not answered; None if it is."""
+    foreign = heads.get("origin", origins[0]) not in origins
+    if heads.get("host") not in hosts or foreign or heads.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+        return PlainTextResponse("not here", 421)
+    if scope["method"] != "POST":
+        return None
+    if heads.get("content-type", "").partition(";")[0].strip() != "application/json":
+        return PlainTextResponse("JSON only", 415)
+    length = heads.get("content-length", "")
+    if not length.isascii() or not length.isdigit():
+        return PlainTextResponse("a length is needed", 411)
+    return PlainTextResponse("too long", 413) if int(length) > LARGEST else None
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """The object in a request; empty if there is none."""
+    try:
+        found = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _error(what: str, status: int) -> JSONResponse:
+    return JSONResponse({"error": what}, status)
+
+
+class _Quiet(uvicorn.Server):
+    """A server that leaves signals to the run."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@final
+class PageServer:
+    """The server on a port."""
+
+    def __init__(self, pages: Pages, host: str, port: int, url: str | None) -> None:
+        """Serve at a host and the first port that is free; behind a proxy `url` is the address that people see."""
+        self._pages = pages
+        self._socket = _bound(host, port)
+        self.port: int = self._socket.getsockname()[1]
+        self.url = (url or f"http://127.0.0.1:{self.port}").rstrip("/")
+        public, local = urlsplit(self.url).netloc, [f"127.0.0.1:{self.port}", f"localhost:{self.port}"]
+        parts = urlsplit(self.url)
+        app = app_of(pages, [public, *local], [f"{parts.scheme}://{public}", *(f"http://{one}" for one in local)])
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            lifespan="off",
+            access_log=False,
+            ws="none",
+            http="h11",
+            loop="none",
+            limit_concurrency=64,
+            h11_max_incomplete_event_size=LARGEST,
+            server_header=False,
+        )
+        self._server = _Quiet(config)
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Listen."""
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        while not self._server.started and not self._task.done():  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.005)
+
+    async def close(self) -> None:
+        """Tell those who wait that the run is over, and stop."""
+        if self._task is None:
+            return
+        self._pages.wake()
+        until = time.monotonic() + GOODBYE_S
+        here = {person.name for person in self._pages.desk.people.values() if person.here}
+        while not here <= self._pages.told and time.monotonic() < until:  # noqa: ASYNC110 - a moment at the end
+            await asyncio.sleep(0.05)
+        self._server.should_exit = True
+        self._server.force_exit = True
+        await asyncio.wait_for(self._task, GOODBYE_S)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket at the first free port from this one on.
+
+    Raises:
+        InputError: there is none.
+    """
+    for at in range(port, min(port + NEXT_PORTS, 65536)) if port else [0]:
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((host, at))
+        except OSError as error:
+            one.close()
+            why = error
+            continue
+        return one
+    raise InputError(f"`page_port={port}`: no page can be served at {host}: {why.strerror or why}")

@@ -1,0 +1,144 @@
+"""From a text of strangers to what the page shows: a visible text, and a tree of twenty tags made of its Markdown.
+
+No HTML is written anywhere: the page makes elements of the tree by name. Markdown can hide text (a cell beyond the
+columns, a reference that nothing uses): a text that would lose a letter or a digit has no tree, and is shown plain.
+"""
+
+import re
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from judgeloop.report.words import seen
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+Tree = list[Any]  # a node is a text, or a list: the tag, perhaps its attributes, and nodes
+
+MOST_FORMATTED = 50_000  # characters: hostile ones take seconds
+TAGS = frozenset({
+    "p", "h4", "ul", "ol", "li", "strong", "em", "s", "blockquote", "table", "thead", "tbody", "tr", "th", "td",
+    "hr", "br", "code", "pre", "url",
+})  # fmt: skip
+# Joiners between letters of scripts that write with them, and within emojis, are no hidden characters.
+_JOINS = "\u0600-\u08ff\ufb50-\ufdff\ufe70-\ufefc\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff\u1800-\u18af"
+_PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff\ufe0f"
+_JOINER = re.compile(f"((?<=[{_JOINS}])[\u200c\u200d](?=[{_JOINS}])|(?<=[{_PICTURES}])\u200d(?=[{_PICTURES}]))")
+
+
+def shown(text: str) -> str:
+    """`text` as a person sees it: lines and tabs stay, and all that has no glyph is escaped."""
+    parts = _JOINER.split(text.replace("\r\n", "\n"))
+    return "".join(part if at % 2 else _lines(part) for at, part in enumerate(parts))
+
+
+def _lines(text: str) -> str:
+    return "\n".join("\t".join(map(seen, line.split("\t"))) for line in text.split("\n"))
+
+
+def tree_of(text: str) -> Tree | None:
+    """The nodes of a visible text; None where formatting would hide a part of it, or takes too long."""
+    if len(text) > MOST_FORMATTED:
+        return None
+    making = _Making()
+    for token in _reader().parse(text):
+        making.take(token)
+    return None if _signs(text) - making.signs else making.nodes
+
+
+@cache
+def _reader() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    reader.disable(["html_block", "html_inline", "entity"])
+    reader.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    reader.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
+    return reader
+
+
+def _signs(text: str) -> Counter[str]:
+    """How often each letter and digit stands in a text."""
+    return Counter(filter(str.isalnum, text))
+
+
+class _Making:
+    """A tree that grows by tokens, and the letters and digits of the text that it shows."""
+
+    def __init__(self) -> None:
+        self.nodes: Tree = []
+        self.signs: Counter[str] = Counter()
+        self._open: list[Tree] = [self.nodes]
+
+    def take(self, token: "Token") -> None:
+        """Add a token of Markdown."""
+        if token.type == "inline":
+            for child in token.children or []:
+                self.take(child)
+        elif token.nesting == 1:
+            self._begin(token)
+        elif token.nesting == -1:
+            self._end(token)
+        else:
+            self._add(token)
+
+    def _begin(self, token: "Token") -> None:
+        if token.type == "link_open":
+            node: Tree = ["link", str(token.attrs.get("href", "")), str(token.attrs.get("title", ""))]
+        else:
+            node = ["h4" if token.tag.startswith("h") and token.tag != "hr" else token.tag]
+            if token.tag == "ol" and "start" in token.attrs:
+                node.append({"start": int(token.attrs["start"])})
+            self.signs += _signs(token.info)  # the number of an item of a list
+        if token.hidden:
+            node = self._open[-1]  # a paragraph in a tight list
+        else:
+            self._open[-1].append(node)
+        self._open.append(node)
+
+    def _end(self, token: "Token") -> None:
+        node = self._open.pop()
+        if token.type == "link_close":
+            self._unlink(node)
+
+    def _unlink(self, node: Tree) -> None:
+        """Put the words of a link in its place, with its address behind them."""
+        _, href, title, *words = node
+        above = self._open[-1]
+        above.pop()
+        above.extend(words)
+        if words != [href]:
+            above.append(["url", f" ({href})"])
+            self.signs += _signs(href)
+        if title:
+            above.append(["url", f" “{title}”"])
+            self.signs += _signs(title)
+
+    def _add(self, token: "Token") -> None:
+        above = self._open[-1]
+        if token.type in {"softbreak", "hardbreak"}:
+            above.append("\n" if token.type == "softbreak" else ["br"])
+        elif token.type == "hr":
+            above.append(["hr"])
+        elif token.type == "image":
+            source = str(token.attrs.get("src", ""))
+            title = str(token.attrs.get("title", ""))
+            named = f" “{title}”" if title else ""
+            above.append(["url", f"[picture “{token.content}”{named}, not loaded: {source}]"])
+            self.signs += _signs(token.content + source + title)
+        else:
+            self._add_text(token)
+
+    def _add_text(self, token: "Token") -> None:
+        above, text = self._open[-1], token.content
+        if token.type in {"fence", "code_block"}:
+            if token.info:
+                above.append(["url", token.info])
+            above.append(["pre", text])
+        elif token.type == "code_inline":
+            above.append(["code", text])
+        else:
+            above.append(text)
+        self.signs += _signs(text) + _signs(token.info if token.type == "fence" else "")

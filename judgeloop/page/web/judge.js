@@ -1,0 +1,356 @@
+// The page on which a person judges. Texts of strangers come as text and as a tree of allowed tags: both become DOM nodes, never markup.
+"use strict";
+const $ = (id) => document.getElementById(id);
+const TAGS = new Set(["p", "ul", "ol", "li", "strong", "em", "s", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br", "code", "pre"]);
+const IDLE_S = 60, AWAY_S = 300, BEAT_S = 30, SOONEST_MS = 400, AGAIN_S = 5, MOST_MARKED = 0.6, FEWEST_JUDGED = 10;
+const NAMES = { a: "A is better", b: "B is better", t: "equally good", x: "both bad", s: "skipped", 1: "1 of 5", 2: "2 of 5", 3: "3 of 5", 4: "4 of 5", 5: "5 of 5" };
+const kept = (store) => ({ get(k) { try { return store().getItem(k); } catch { return null; } }, set(k, v) { try { store().setItem(k, v); } catch { /* storage is switched off */ } } });
+const ofWindow = kept(() => sessionStorage), ofBrowser = kept(() => localStorage);
+const now = { view: "", pair: null, name: "", start: null, progress: {}, seconds: 0, quiet: 0, shownAt: 0, sending: false, polling: 0, formatted: true, marked: false, seen: [false, false], size: 1, lost: false };
+
+// --- Nodes of texts
+
+function el(tag, name, text) { const one = document.createElement(tag); if (name) one.className = name; if (text !== undefined) one.textContent = text; return one; }
+function node(tree) {
+  if (typeof tree === "string") return document.createTextNode(tree);
+  let [tag, ...inner] = tree, start;
+  if (inner.length && typeof inner[0] === "object" && !Array.isArray(inner[0])) start = inner.shift().start;
+  if (tag === "url") { const one = el("span", "url"); one.append(...inner); return one; }
+  if (tag !== "h4" && !TAGS.has(tag)) tag = "p";
+  const one = document.createElement(tag);
+  if (start !== undefined) one.start = start;
+  one.append(...inner.map(node));
+  if (["p", "ul", "ol", "h4", "table", "blockquote"].includes(tag)) { one.dir = "auto"; for (const low of one.querySelectorAll("[dir=auto]")) low.removeAttribute("dir"); } // a list takes the direction of its words, which inner `dir` would hide
+  if (tag === "pre") one.dir = "ltr";
+  if (tag === "table") { const box = el("div", "scroll"); box.append(one); return box; }
+  return one;
+}
+function fill(place, part, formatted) {
+  place.className = formatted ? "text" : "text plain";
+  place.dir = "auto";
+  place.replaceChildren();
+  if (!part.text.trim()) { place.append(el("p", "none", "(This text is empty.)")); return; }
+  if (formatted && part.tree) { place.append(...part.tree.map(node)); return; }
+  place.className = "text plain";
+  if (formatted) place.append(el("span", "none", "Shown as plain text, because formatting would hide a part of it.\n\n"));
+  place.append(part.text);
+}
+
+// Words that only one text has: longest common subsequence, marked in whatever is shown.
+function words(place) {
+  const found = [], walk = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) for (const m of walk.currentNode.data.matchAll(/\S+/g)) found.push({ node: walk.currentNode, from: m.index, to: m.index + m[0].length, word: m[0].replace(/^[*_`#|("'“]+|[*_`|)"'”.,;:!?]+$/g, "") || m[0] });
+  return found;
+}
+function differing(a, b) {
+  const w = b.length + 1;
+  if (a.length * b.length > 6e6) return null;
+  const common = new Uint16Array((a.length + 1) * w);
+  for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) common[i * w + j] = a[i].word === b[j].word ? common[(i + 1) * w + j + 1] + 1 : Math.max(common[(i + 1) * w + j], common[i * w + j + 1]);
+  const own = [[], []];
+  let i = 0, j = 0;
+  while (i < a.length || j < b.length)
+    if (i < a.length && j < b.length && a[i].word === b[j].word) { i++; j++; }
+    else if (j === b.length || (i < a.length && common[(i + 1) * w + j] >= common[i * w + j + 1])) own[0].push(a[i++]);
+    else own[1].push(b[j++]);
+  return own;
+}
+function mark() {
+  const places = [$("texta"), $("textb")], all = places.map(words), own = differing(...all), note = $("diffnote");
+  const share = own && (own[0].length + own[1].length) / Math.max(1, all[0].length + all[1].length);
+  note.hidden = share !== null && share <= MOST_MARKED;
+  note.textContent = own === null ? "The answers are too long to be compared word by word." : "The two answers differ throughout, so that no words are marked.";
+  if (own === null || share > MOST_MARKED) return;
+  own.forEach((side, at) => {
+    const order = new Map(all[at].map((one, n) => [one, n])), runs = [];
+    for (const one of side) { const last = runs.at(-1), n = order.get(one); if (last && last.node === one.node && last.n + 1 === n) { last.to = one.to; last.n++; } else runs.push({ ...one, n }); }
+    for (const one of runs.reverse()) { const range = document.createRange(); range.setStart(one.node, one.from); range.setEnd(one.node, one.to); range.surroundContents(document.createElement("mark")); }
+  });
+}
+
+// --- The server
+
+class Gone extends Error { constructor(why) { super(why); this.why = why; } }
+const wait = (seconds) => new Promise((done) => { setTimeout(done, 1000 * seconds); });
+
+// Sends a request until there is an answer; throws `Gone` for one that says no.
+async function call(path, body) {
+  for (;;) {
+    let reply = null;
+    try {
+      const headers = { "content-type": "application/json", authorization: `Bearer ${ofWindow.get("session") || ""}` };
+      reply = await fetch(`/api/${path}`, body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) });
+    } catch { /* nobody answers */ }
+    if (reply && reply.status < 500) {
+      setLost(false);
+      const said = await reply.json().catch(() => ({ error: "unreadable" }));
+      if (reply.ok) return said;
+      if (reply.status === 401 && said.error === "enter" && path !== "enter" && ofWindow.get("token")) { await enter(); continue; } // judgeloop was started again
+      throw new Gone(reply.status === 403 || reply.status === 429 ? "link" : said.error);
+    }
+    setLost(true);
+    await wait(AGAIN_S);
+  }
+}
+async function enter() {
+  const said = await call("enter", { token: ofWindow.get("token") || "" });
+  ofWindow.set("session", said.session);
+  ofWindow.set("start", JSON.stringify({ name: said.name, start: said.start }));
+  Object.assign(now, { name: said.name, start: said.start, progress: said.progress });
+}
+function setLost(lost) {
+  if (lost === now.lost) return;
+  now.lost = lost;
+  $("lost").hidden = !lost;
+  $("lost").textContent = lost ? "Connection lost. Read on; what you answered is kept in this window and sent when judgeloop answers again. Is judgeloop running, and is the tunnel up?" : "";
+  saved(lost ? "not" : "");
+  if (!lost) say("Connected again.");
+}
+function refused(error) {
+  if (!(error instanceof Gone)) throw error;
+  if (error.why === "elsewhere") message("Two windows", "You are judging in another window", "This link was opened elsewhere. One person judges in one window, so that no answer is given twice.", [], ["Judge here instead", () => go(enter)]);
+  else if (error.why === "taken") message("While you were away", "Someone else has this pair now", "You were away for more than 10 minutes, and the pair was given to another person so that nobody had to wait. Your answer does not count twice.", [], ["Next pair", () => go()]);
+  else message("Not your link?", "This link does not work", "It is mistyped, or belongs to a run that is over. Ask whoever sent it for a new one.");
+}
+// Does `first`, then shows what is to be judged next.
+async function go(first) {
+  const mine = ++now.polling;
+  try {
+    if (first) await first();
+    for (;;) {
+      const said = await call("next");
+      if (mine !== now.polling) return; // another one goes on
+      now.progress = said.progress;
+      if (said.over) { over(said.over); return; }
+      if (said.pair) { show(said.pair); return; }
+      if (now.view !== "message" || $("mkind").textContent !== "A moment") message("A moment", "The next pair comes soon", "Others have the last pairs that are needed before judgeloop knows what to ask next. This page goes on by itself.", [], null, "Nothing is lost if you close the page.");
+    }
+  } catch (error) { refused(error); }
+}
+
+// --- Views
+
+function view(name) {
+  now.view = name;
+  for (const one of ["start", "judge", "message"]) $(one).hidden = one !== name;
+  $("top").hidden = name === "start";
+  for (const id of ["pause", "help"]) $(id).hidden = name !== "judge";
+}
+function say(text) { $("live").textContent = ""; setTimeout(() => { $("live").textContent = text; }, 30); }
+function saved(kind) {
+  $("saved").className = `saved ${kind}`;
+  $("saved").textContent = { "": "Saved", busy: "Saving", not: "Not connected" }[kind];
+}
+function message(kind, head, text, facts = [], act = null, note = "") {
+  $("mkind").textContent = kind; $("mkind").hidden = kind === head; $("mhead").textContent = head; $("mtext").textContent = text; $("mnote").textContent = note;
+  $("mfacts").replaceChildren(...facts.flatMap(([name, value]) => [el("dt", "", name), el("dd", "", value)]));
+  $("mgo").replaceChildren();
+  if (act) { const button = el("button", "primary"); button.type = "button"; button.id = "mbutton"; button.append(`${act[0]} `, el("kbd", "", "Enter")); button.addEventListener("click", act[1]); $("mgo").append(button); }
+  view("message"); progress(); $("top").hidden = kind !== "Paused" && kind !== "A moment"; document.title = `${head} · judgeloop`;
+  $("mhead").focus();
+}
+const mine = () => [["judged by you", `${now.progress.mine ?? 0}`], ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
+const minutesOf = (seconds) => (seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);
+function over(why) {
+  if (why === "stopped") message("Stopped", "The run was stopped", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
+  else if (why === "budget") message("Stopped", "The budget is used up", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
+  else message("Done", "Enough. Close the page.", "The answers so far are enough, so nobody has to judge further. Thank you.", mine(), null, "Whoever runs this sees what came of it. Until now not even they knew who leads.");
+}
+function pause() {
+  if (now.view !== "judge") return;
+  now.polling++;
+  call("pause", {}).catch(refused);
+  message("Paused", "Paused", "Everything is saved, and the clock stands still. The pair on your screen is kept for you for 10 minutes; after that someone else may get it.", [["judged by you", `${now.progress.mine ?? 0}`]], ["Go on", () => go()], "You may close the page. The same link goes on where you left.");
+}
+
+function start() {
+  const { usual, most } = now.progress, { people, paid, rubric } = now.start;
+  $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}Which answer is better?`;
+  $("howlong").textContent = usual ? `Usually about ${usual[1]} judgments, at least ${usual[0]}, at most ${most}${people > 1 ? ", by all of you together" : ""}` : most ? `At most ${most} judgments${people > 1 ? ", by all of you together" : ""}` : "Until it is clear";
+  $("countscard").hidden = !rubric; $("startrubric").textContent = rubric;
+  $("keeps").textContent = `Your answers, your notes, and how long each was on the screen${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? " Your time is paid while you are there, at most 5 minutes an item." : ""}`;
+  $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
+  view("start");
+  document.title = "Begin · judgeloop";
+}
+
+function show(pair) {
+  const rates = pair.kind === "rating";
+  Object.assign(now, { pair, seconds: 0, quiet: 0, shownAt: performance.now(), marked: false, sending: false, seen: [false, rates] });
+  view("judge");
+  fill($("task"), pair.prompt, now.formatted);
+  unfold(true);
+  $("reference").hidden = !pair.reference;
+  if (pair.reference) fill($("reftext"), pair.reference, now.formatted);
+  $("two").classList.toggle("one", rates);
+  for (const id of ["artb", "pairkeys", "bad", "diff", "wide"]) $(id).hidden = rates;
+  $("ratekeys").hidden = !rates;
+  document.body.classList.toggle("judging-one", rates);
+  $("enda").textContent = rates ? "End of the answer" : "End of answer A";
+  $("heada").lastChild.data = rates ? " Answer" : " Answer A"; $("heada").firstChild.hidden = rates;
+  $("rubric").textContent = now.start.rubric; $("rubricbox").hidden = !now.start.rubric;
+  document.querySelectorAll(".chosen").forEach((one) => one.classList.remove("chosen"));
+  answers();
+  $("before").hidden = !(pair.said || pair.skipped);
+  $("before").textContent = pair.said ? `You said: ${NAMES[pair.said]}. Answer again, or press the same key to keep it.` : "You skipped this before.";
+  for (const button of document.querySelectorAll("[data-key]")) button.setAttribute("aria-pressed", String(button.dataset.key === pair.said));
+  $("undo").disabled = !pair.undo;
+  $("note").value = pair.note || "";
+  openNote(false);
+  $("itemtitle").textContent = `${rates ? "Answer" : "Pair"} ${pair.number}`;
+  scrollTo(0, 0);
+  $("itemtitle").focus({ preventScroll: true });
+  progress();
+  look();
+  watch(pair);
+}
+// Hears it if the run ends, or the pair goes to somebody else, while it is on the screen.
+async function watch(pair) {
+  try {
+    while (now.pair === pair && now.view === "judge" && !now.sending) {
+      const said = await call(`watch/${pair.id}`);
+      if (now.pair !== pair || now.view !== "judge" || now.sending) return;
+      if (said.over) { now.progress = said.progress; over(said.over); return; }
+      if (said.gone) throw new Gone("taken");
+    }
+  } catch (error) { if (now.pair === pair && now.view === "judge" && !now.sending) refused(error); }
+}
+function answers() {
+  const { outputs } = now.pair;
+  fill($("texta"), outputs[0], now.formatted);
+  if (outputs[1]) fill($("textb"), outputs[1], now.formatted);
+  $("format").setAttribute("aria-pressed", String(now.formatted));
+  $("diff").setAttribute("aria-pressed", String(now.marked));
+  $("diffnote").hidden = true;
+  if (now.marked && outputs[1]) mark();
+  for (const one of document.querySelectorAll("#two pre, #two .scroll")) if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; one.role = "group"; one.ariaLabel = `${one.localName === "pre" ? "Code" : "Table"} in answer ${one.closest("#arta") ? "A" : "B"}`; }
+}
+function progress() {
+  const { judged, most, about, usual, minutes } = now.progress;
+  $("count").textContent = `${judged ?? 0} judged`;
+  const live = about !== undefined && judged >= FEWEST_JUDGED;
+  $("bar").hidden = !live;
+  if (live) {
+    $("forecast").replaceChildren(`· about ${about} more`, el("span", "if", " until a decision, if it goes on like this"), el("span", "if most", `; at most ${most}`));
+    const share = Math.round((100 * judged) / (judged + about));
+    $("bar").firstElementChild.style.setProperty("width", `${share}%`);
+    $("bar").ariaValueNow = String(share);
+    $("bar").ariaValueText = `${judged} judged, about ${about} more`;
+  } else $("forecast").replaceChildren(...(usual ? [`· usually about ${usual[1]}`, el("span", "if", " until a decision"), `, at most ${most}`] : most ? [`· at most ${most}`] : []));
+  now.minutes = live ? minutes : undefined;
+  clock();
+  if (now.view === "judge") document.title = `${judged ?? 0} judged · judgeloop`;
+}
+function clock() {
+  const s = Math.floor(now.seconds), late = now.quiet >= IDLE_S;
+  const shown = now.view === "judge" ? `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}${late ? " (stands still)" : ""}` : "";
+  const left = now.minutes ? ` · about ${Math.max(1, Math.round(now.minutes))} min left` : "";
+  $("left").textContent = shown + left;
+}
+
+// --- What a person does
+
+async function answer(key) {
+  const rates = now.pair?.kind === "rating";
+  if (now.view !== "judge" || now.sending || performance.now() - now.shownAt < SOONEST_MS) return;
+  if (/[1-5]/.test(key) !== rates && key !== "s") return;
+  now.sending = true;
+  if (key === "a") $("arta").classList.add("chosen");
+  if (key === "b") $("artb").classList.add("chosen");
+  document.querySelector(`[data-key="${key}"]`).setAttribute("aria-pressed", "true");
+  saved("busy");
+  try {
+    const said = await call("answer", { id: now.pair.id, key, seconds: now.seconds, note: $("note").value, seen: now.seen.every(Boolean), plain: !now.formatted, marked: now.marked });
+    now.progress = said.progress;
+    saved("");
+    if (said.over) { over(said.over); return; }
+    await go();
+    if (now.view === "judge") say(`${NAMES[key]}. Saved. ${$("itemtitle").textContent}. z takes it back.`);
+  } catch (error) { refused(error); }
+}
+async function undo() {
+  if (now.view !== "judge" || now.sending) return;
+  if (!now.pair.undo) { say("Nothing to take back."); return; }
+  now.sending = true;
+  try {
+    const said = await call("undo", {});
+    now.progress = said.progress;
+    show(said.pair);
+    say(`Back at ${$("itemtitle").textContent}. You said: ${NAMES[said.pair.said]}.`);
+  } catch (error) {
+    now.sending = false;
+    if (error instanceof Gone && error.why === "final") { now.pair.undo = false; $("undo").disabled = true; say("The last answer counts already."); } else refused(error);
+  }
+}
+function openNote(open) {
+  $("notebox").hidden = !open; $("addnote").setAttribute("aria-expanded", String(open));
+  if (open) $("note").focus(); else if ($("notebox").contains(document.activeElement)) $("addnote").focus();
+}
+function unfold(open) {
+  $("fold").setAttribute("aria-expanded", String(open)); $("task").hidden = !open;
+  $("peek").textContent = open ? "" : now.pair.prompt.text.slice(0, 200);
+}
+function format() {
+  now.formatted = !now.formatted; ofBrowser.set("plain", now.formatted ? "" : "yes");
+  fill($("task"), now.pair.prompt, now.formatted);
+  if (now.pair.reference) fill($("reftext"), now.pair.reference, now.formatted);
+  answers(); say(now.formatted ? "Formatted" : "Plain text");
+}
+function differences() { if (now.pair.kind === "rating") return; now.marked = !now.marked; answers(); say(now.marked ? "Differences marked" : "Differences not marked"); }
+function wide() { const on = $("two").classList.toggle("below"); $("wide").setAttribute("aria-pressed", String(on)); say(on ? "One below the other" : "Side by side"); look(); }
+function resize(by) { now.size = Math.min(1.8, Math.max(0.85, Math.round((now.size + by) * 100) / 100)); document.documentElement.style.setProperty("--size", now.size); ofBrowser.set("size", now.size); look(); }
+function look() { // whether an answer goes on below, whether its end was seen, and which one a phone shows
+  const bottom = $("verdict").getBoundingClientRect().top;
+  const ends = [...document.querySelectorAll("article:not([hidden]) .end")].map((one) => one.getBoundingClientRect().bottom <= bottom + 4);
+  $("below").hidden = now.view !== "judge" || ends.every(Boolean);
+  if (now.view === "judge") ends.forEach((end, at) => { now.seen[at] ||= end; });
+  document.documentElement.style.setProperty("--head", `${$("top").offsetHeight}px`);
+  const tops = ["taskhead", "heada", "headb"].map((id) => $(id).getBoundingClientRect().top);
+  const nowAt = tops.findLastIndex((top) => top < innerHeight / 2);
+  document.querySelectorAll(".jump a").forEach((one, i) => one.setAttribute("aria-current", String(i === nowAt)));
+}
+const helps = () => { $("helpbox").showModal(); $("closehelp").focus(); };
+function begin() { ofWindow.set("begun", "yes"); go(); }
+
+addEventListener("keydown", (event) => {
+  now.quiet = 0;
+  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || $("helpbox").open) return;
+  if (event.target.closest("textarea, input, select")) { if (event.key === "Escape") { event.preventDefault(); openNote(false); } return; }
+  if (event.key === "Enter" && !event.target.closest("button, a, summary")) {
+    const button = now.view === "start" ? $("begin") : now.view === "message" ? $("mbutton") : null;
+    if (button) { event.preventDefault(); button.click(); } return;
+  }
+  if (now.view !== "judge" || !$("letters").checked) return;
+  const key = event.key.toLowerCase();
+  const does = { z: undo, n: () => openNote(true), c: () => unfold($("task").hidden), m: format, d: differences, w: wide, p: pause, "?": helps };
+  if (Object.hasOwn(NAMES, key)) { event.preventDefault(); answer(key); }
+  else if (Object.hasOwn(does, key)) { event.preventDefault(); does[key](); }
+});
+for (const button of document.querySelectorAll("[data-key]")) button.addEventListener("click", () => answer(button.dataset.key));
+const clicks = { begin, pause, help: helps, closehelp: () => $("helpbox").close(), fold: () => unfold($("task").hidden), format, diff: differences, wide, smaller: () => resize(-0.1), larger: () => resize(0.1), addnote: () => openNote($("notebox").hidden), closenote: () => openNote(false), undo };
+for (const [id, does] of Object.entries(clicks)) $(id).addEventListener("click", does);
+for (const kind of ["pointermove", "scroll"]) addEventListener(kind, () => { now.quiet = 0; look(); }, { passive: true });
+addEventListener("resize", look);
+$("letters").checked = ofBrowser.get("letters") !== "off";
+$("letters").addEventListener("change", () => ofBrowser.set("letters", $("letters").checked ? "" : "off"));
+setInterval(() => {
+  if (now.view !== "judge" || now.sending) return;
+  now.quiet++;
+  if (!document.hidden && now.quiet <= IDLE_S) { now.seconds++; if (now.seconds % BEAT_S === 0 && !now.lost) call("beat", {}).catch(refused); }
+  else if (now.quiet === AWAY_S) pause();
+  clock();
+}, 1000);
+
+// --- The beginning
+
+now.formatted = !ofBrowser.get("plain");
+resize(Number(ofBrowser.get("size") || 1) - 1);
+const token = location.hash.slice(1);
+if (token && !document.getElementById(token)) { // not in the address bar, and in no history
+  if (token !== ofWindow.get("token")) { ofWindow.set("begun", ""); ofWindow.set("session", ""); }
+  ofWindow.set("token", token);
+  history.replaceState(null, "", location.pathname);
+}
+const before = JSON.parse(ofWindow.get("start") || "null");
+if (ofWindow.get("session") && before && ofWindow.get("begun")) { Object.assign(now, before); go(); }
+else enter().then(() => (ofWindow.get("begun") ? go() : start()), refused);

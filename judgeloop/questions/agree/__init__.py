@@ -1,0 +1,1 @@
+"""May a judge be trusted? The command `agree`."""

@@ -1,0 +1,300 @@
+"""What `agree` says: how well the judge agrees with people, in a sentence, then the figures, and where it errs.
+
+Takes an `Agreed`.
+"""
+
+from judgeloop.core.outcomes import Outcome
+from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Slice, said_again
+from judgeloop.report import facts as said
+from judgeloop.report.page import Fact, Page, PageTable, Section, told
+from judgeloop.report.pictures import IntervalRow, Picture, Scale
+from judgeloop.report.words import count, per_cent, visible
+
+FEW = 10  # items of a part of which a share says little
+SURE_OF_KAPPA = 0.2  # a reach of its interval that says something
+
+
+def page(result: Agreed) -> Page:
+    """What `agree` says."""
+    outcome = None if result.outcome is Outcome.DECIDED else result.outcome  # a figure is no decision
+    asks = "May this judge be trusted?"
+    return Page(tuple(facts(result)), tables(result), pictures(result), asks=asks, outcome=outcome)
+
+
+def facts(result: Agreed) -> list[Fact]:
+    """All facts, the sentence first."""
+    values = {"judge": visible(result.setup.judge), "equal": _share(result.equal), "labels": f"{result.judged:,}"}
+    own = [
+        Fact("decision", Section.DECISION, "", decision(result), True, values),
+        Fact("equal", Section.EVIDENCE, "within a step" if result.rates else "the same verdict", _equal(result), True),
+        Fact("agreement", Section.EVIDENCE, "agreement", _agreement(result)),
+        Fact("kappa", Section.EVIDENCE, "kappa", _kappa(result), first=True),
+        Fact("people", Section.EVIDENCE, "people", _people(result), first=True),
+        Fact("off", Section.EVIDENCE, "gap off", _off(result), first=True),
+        Fact("corrected", Section.EVIDENCE, "by people", _by_people(result), first=True),
+        Fact("longer", Section.EVIDENCE, "length", _longer(result)),
+        Fact("family", Section.EVIDENCE, "own family", _family(result)),
+        Fact("halve", Section.NEXT, "more labels", _halve(result), first=True),
+        Fact("means", Section.RISK, "means", _means(result) if result.equal is not None else ""),
+        Fact("again", Section.JUDGE, "asked anew", "" if result.anew is None else said_again(result.anew)),
+        Fact("labels", Section.DATA, "labels", "; ".join(result.options.read)),
+        Fact("unlabelled", Section.DATA, "no label", _unlabelled(result)),
+    ]
+    return [*told(*own), *[one for one in said.shared(result) if one.key != "agreement"]]
+
+
+def decision(result: Agreed) -> str:
+    """How often the judge says what people say, its ceiling, whom it favours, and what that is good for."""
+    judge, things = visible(result.setup.judge.rpartition("/")[2]), "outputs" if result.rates else "pairs"
+    if result.equal is None:
+        ended = said.ended(result)
+        return said.headline(result, f"nothing is known yet of how {judge} agrees with {_whom(result)}: {ended}.")
+    within = " within a step" if result.rates else ""
+    whom = f"{_whom(result)}{within}"
+    sentences = [f"{judge} agrees with {whom} on {per_cent(result.equal)} of {_where(result, things)}."]
+    if result.people_equal is not None:
+        sentences.append(f"Two of your own people agree on {per_cent(result.people_equal)}.")
+    if result.favours is not None:
+        sentences.append(f"It favours {visible(result.favours)} by {_points(abs(result.off or 0.0))}.")
+    if result.favours_length is not None:
+        sentences.append(f"It favours the {result.favours_length} answer.")
+    if result.gates:
+        sentences += [_gate(one) for one in result.gates]
+    elif not result.rates and result.off_interval is not None:
+        shown = max(map(abs, result.off_interval)) <= MARGIN
+        between = " and ".join(map(visible, result.setup.systems))
+        sentences.append(
+            f"Good enough for a gate at a margin of {_points(MARGIN)} between {between}: {'shown' if shown else 'not shown'}."
+        )
+    return said.headline(result, " ".join(sentences))
+
+
+def _whom(result: Agreed) -> str:
+    return "you" if len(result.options.people) == 1 else "people"
+
+
+def _where(result: Agreed, things: str) -> str:
+    """What the share is of, and its interval."""
+    chosen, judged = result.options.chosen, f"{result.judged:,}"
+    low, high = result.equal_interval or (0.0, 1.0)
+    between = f"{100 * low:.0f} to {per_cent(high)}"
+    who = "you" if len(result.options.people) == 1 else "they"
+    if result.whole or low == high:
+        return f"the {judged} {things} {who} labelled"
+    if chosen:
+        return f"the {judged} {things} {who} labelled ({between} of {things} like them)"
+    like = f"{things} like these" if result.setup.sampled else f"these {result.items:,} {things}"
+    return f"{like} ({between})"
+
+
+def _gate(gate: GateRow) -> str:
+    """How a gate stands, as a sentence."""
+    if gate.name == "agreement":
+        said_of = {
+            "passed": f"It is above {per_cent(gate.worst, 0)}.",
+            "failed": f"It is below {per_cent(gate.best, 0)}.",
+            "open": f"Whether it is above {per_cent(gate.worst, 0)} is open.",
+        }
+    elif gate.name == "kappa":
+        said_of = {
+            "passed": f"Kappa is above {gate.worst:g}.",
+            "failed": f"Kappa is below {gate.worst:g}.",
+            "open": f"Whether kappa is above {gate.worst:g} is open.",
+        }
+    else:
+        less = _points(-gate.worst)
+        said_of = {
+            "passed": f"It is not worse than a person by {less}.",
+            "failed": "It is worse than a person.",
+            "open": f"Whether it is worse than a person by {less} is open.",
+        }
+    return said_of[gate.state]
+
+
+def _equal(result: Agreed) -> str:
+    if result.equal is None or result.equal_interval is None:
+        return ""
+    same = round(result.equal * result.judged)
+    low, high = result.equal_interval
+    once = "exact, for one look" if result.looked_at_once else "at every look"
+    interval = "exact, as all are labelled" if low == high else f"{100 * low:.0f} to {per_cent(high)}, {once}"
+    silent = result.counts.abstentions
+    lack = (
+        f"; {silent:,} more lack a verdict of the judge or of people, and count against every claim" if silent else ""
+    )
+    return f"{same:,} of {count(result.judged, 'label')} ({interval}){lack}"
+
+
+def _agreement(result: Agreed) -> str:
+    if result.mean_agreement is None:
+        return ""
+    what = "each by its distance on the scale" if result.rates else "a tie against a side is worth half"
+    ranks = "" if result.rank_correlation is None else f"; rank correlation {result.rank_correlation:.2f}"
+    return f"{per_cent(result.mean_agreement)}{_between(result.mean_agreement_interval)}, where {what}{ranks}"
+
+
+def _between(interval: tuple[float, float] | None, form: str = "share") -> str:
+    if interval is None or interval[0] == interval[1]:
+        return ""
+    low, high = interval
+    ends = f"{100 * low:.0f} to {per_cent(high)}" if form == "share" else f"{low:.2f} to {high:.2f}"
+    return f" ({ends}, at every look)"
+
+
+def _kappa(result: Agreed) -> str:
+    if result.kappa is None:
+        return "not defined, as one verdict is all there is" if result.equal is not None else ""
+    found = f"{result.kappa:.2f}, linearly weighted{_between(result.kappa_interval, 'figure')}"
+    if result.kappa_interval is not None:
+        reach = max(result.kappa_interval[1] - result.kappa, result.kappa - result.kappa_interval[0])
+        if reach > SURE_OF_KAPPA:
+            found += f": {count(result.judged, 'label')} say it to ± {reach:.2f}, no better"
+    others = [] if result.nominal_kappa is None else [f"Cohen's {result.nominal_kappa:.2f}"]
+    others += [] if result.ac1 is None else [f"AC1 {result.ac1:.2f}"]
+    return f"{found}; {', '.join(others)} (figures without an interval)" if others else found
+
+
+def _people(result: Agreed) -> str:
+    if result.people_equal is None:
+        return "each item is labelled by one person, so nobody knows how well people agree: the most that a judge can reach"
+    kappa = "" if result.people_kappa is None else f", kappa {result.people_kappa:.2f}"
+    pairs = count(result.people_pairs, "pair")
+    names = ", ".join(map(visible, result.options.people))
+    return f"{names}: the same label in {per_cent(result.people_equal)} of {pairs} of labels of one item{kappa}; no judge can be expected to do better"
+
+
+def _off(result: Agreed) -> str:
+    """By how much the judge's gap differs from that of people."""
+    if result.off is None or result.off_interval is None:
+        return ""
+    low, high = result.off_interval
+    if result.rates:
+        return f"the judge's mean score less people's is {result.off:+.3f} ({low:+.3f} to {high:+.3f}, each bound wrong with at most the risk)"
+    first = visible(result.setup.systems[0])
+    return (
+        f"{first} by the judge less {first} by people: {100 * result.off:+.0f} points ({100 * low:+.0f} to "
+        f"{100 * high:+.0f}, each bound wrong with at most the risk). Of other systems that says nothing"
+    )
+
+
+def _by_people(result: Agreed) -> str:
+    """The gap of the second system by people."""
+    found = result.corrected
+    if found is None or found.gap is None or found.interval is None:
+        return ""
+    low, high = found.interval
+    second, more = visible(result.setup.systems[1]), found.cheap - result.judged - result.counts.abstentions
+    beside = f" and the judge's verdicts on {count(more, 'more item')}" if more > 0 else ""
+    return (
+        f"{second} {-100 * found.gap:+.0f} points, share won less share lost, by {count(found.labels, 'label')}{beside} "
+        f"({-100 * high:+.0f} to {-100 * low:+.0f}, each bound wrong with at most the risk)"
+    )
+
+
+def _longer(result: Agreed) -> str:
+    if result.longer is None or result.longer_interval is None:
+        return ""
+    low, high = result.longer_interval
+    return (
+        f"the judge gives the longer answer {100 * result.longer:+.0f} points more than people do ({100 * low:+.0f} to "
+        f"{100 * high:+.0f}, at every look)"
+    )
+
+
+def _family(result: Agreed) -> str:
+    if not result.by_family:
+        return ""
+    own = result.by_family[0]
+    return (
+        f"{visible(own.name)} bears the name of the judge's own family of models; it gets {100 * (own.gap_off or 0.0):+.0f} "
+        "points from the judge beside people's"
+    )
+
+
+def _halve(result: Agreed) -> str:
+    more = result.labels_to_halve
+    return "" if more is None else f"about {count(more, 'more label')} would halve the interval"
+
+
+def _means(result: Agreed) -> str:
+    risk = per_cent(result.setup.risk_threshold)
+    parts = [f"each interval misses with a chance of at most {risk}"]
+    if result.options.chosen and not result.whole:
+        parts.append(
+            "that takes the labelled items for a random sample: if somebody picked them, the share is of those alone"
+        )
+    if len(result.gates) > 1:
+        total = per_cent(min(1.0, len(result.gates) * result.setup.risk_threshold))
+        parts.append(f"of {len(result.gates)} gates all must pass, and a wrong FAIL has a chance of at most {total}")
+    elif result.gates:
+        parts.append(f"a gate is wrong with a chance of at most {risk}")
+    return "; ".join(parts)
+
+
+def _unlabelled(result: Agreed) -> str:
+    found = result.options.unlabelled
+    return f"{count(found, 'item')} of the outputs, which count for nothing here" if found else ""
+
+
+def tables(result: Agreed) -> tuple[PageTable, ...]:
+    """Where the judge errs."""
+    found = []
+    if result.table:
+        counts = {(judge, people): items for judge, people, items in result.table}
+        names = list(VOTES.values())
+        rows = tuple((f"judge: {one}", *(f"{counts[one, other]:,}" for other in names)) for one in names)
+        first, second = map(visible, result.setup.systems)
+        found.append(
+            PageTable(
+                "Where it errs", ("", *(f"people: {one}" for one in names)), rows, f"A is {first}, B is {second}."
+            )
+        )
+    for heading, slices in (
+        ("By group", result.by_group),
+        ("By length of the answers", result.by_length),
+        ("By order of presentation", result.by_position),
+    ):
+        if len(slices) > 1:
+            found.append(_sliced(heading, slices, rates=result.rates))
+    return tuple(found)
+
+
+def _sliced(heading: str, slices: tuple[Slice, ...], *, rates: bool) -> PageTable:
+    off = "score off" if rates else "points off"
+    rows = tuple(
+        (
+            visible(one.name),
+            f"{one.items:,}",
+            per_cent(one.equal),
+            f"{one.gap_off or 0.0:+.2f}" if rates else f"{100 * (one.gap_off or 0.0):+.0f}",
+        )
+        for one in slices
+    )
+    few = any(one.items < FEW for one in slices)
+    note = f"Shares without a claim; of fewer than {FEW} items they say little." if few else "Shares without a claim."
+    return PageTable(heading, ("", "labels", "the same verdict", off), rows, note)
+
+
+def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
+    """The share of equal verdicts with its interval, what people reach, and what is required."""
+    if result.equal is None or result.equal_interval is None:
+        return ()
+    low, high = result.equal_interval
+    name = visible(result.setup.judge)
+    figures = f"{per_cent(result.equal)} ({100 * low:.0f} to {per_cent(high)})"
+    marks = [(0.0, "0"), (1.0, "1")]
+    if result.people_equal is not None:
+        marks.append((result.people_equal, "two people"))
+    required = next((one.worst for one in result.gates if one.name == "agreement"), None)
+    bound = None if required is None else (required, "required")
+    row = IntervalRow(name, figures, result.equal, result.equal_interval)
+    words = f"Share of verdicts that are those of people: {figures}"
+    return ((Scale("The same verdict as people", words, 0, 1, (row,), tuple(marks), bound, ""),),)
+
+
+def _points(gap: float) -> str:
+    return f"{100 * gap:.0f} points"
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else per_cent(share)

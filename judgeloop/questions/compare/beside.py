@@ -1,0 +1,95 @@
+"""What a cheap judge beside a dear one was worth, and the gap that both say together: a part of a result."""
+
+import math
+from dataclasses import dataclass
+
+from judgeloop.core.jsonable import Part
+from judgeloop.core.outcomes import Tally
+from judgeloop.methods.estimators.beside import CheapVerdicts
+from judgeloop.methods.stats.corrected import corrected
+from judgeloop.methods.stopping.rule import asides_of
+from judgeloop.report.words import count, signed, visible
+
+LEAST_SHOWN = 0.005  # of a difference between two gaps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedGap(Part):
+    """The gap by the judges that decide, with the help of the proxy; of the first system less the second.
+
+    - `proxy`: the cheap judge. `block`: how many of its verdicts were asked for a label; 0 for those of all items
+    - `labels`: verdicts of the judges that decide. `verdicts`: of the proxy
+    - `gap`: the regression estimate; null without a label
+    - `interval`: its bounds, each wrong with at most the run's risk, however often one looks
+    - `alone`: the gap by the proxy alone. `off`: that less the gap, and `off_interval` its bounds: above 0 the proxy
+      favours the first system
+    - `r2`: how much of the labels' variance the proxy explains, 0 to 1; null where it is not defined
+    - `saved`: about how many labels it saved, and `saved_interval` between which numbers, at 90 %
+    - `to_halve`: how many labels in all would halve the bounds
+    """
+
+    proxy: str
+    block: int
+    labels: int
+    verdicts: int
+    gap: float | None
+    interval: tuple[float, float] | None
+    alone: float
+    off: float | None
+    off_interval: tuple[float, float] | None
+    r2: float | None
+    saved: float | None
+    saved_interval: tuple[float, float] | None
+    to_halve: int
+
+
+def corrected_gap(  # noqa: PLR0917 - what the correction is made of
+    tally: Tally, cheap: CheapVerdicts, proxy: str, risk: float, limit: int, bounds: tuple[float, float] | None
+) -> CorrectedGap | None:
+    """What both judges say together after a run; None before the first label."""
+    both = asides_of(tally)
+    if not both:
+        return None
+    scores, asides = zip(*both, strict=True)
+    items = math.inf if cheap.blocks else float(cheap.items)
+    found = corrected(scores, asides, cheap.pool, risk, limit, items, known=bounds)
+    return CorrectedGap(
+        proxy=proxy,
+        block=cheap.blocks.each if cheap.blocks else 0,
+        labels=tally.judged,
+        verdicts=found.cheap,
+        gap=found.gap,
+        interval=found.interval,
+        alone=found.alone,
+        off=found.off,
+        off_interval=found.off_interval,
+        r2=found.r2,
+        saved=found.saved,
+        saved_interval=found.saved_interval,
+        to_halve=found.to_halve,
+    )
+
+
+def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str]) -> dict[str, str]:
+    """What is told of it, by the name of the fact; figures are those of the second system."""
+    second, proxy = visible(systems[1]), visible(found.proxy)
+    where = f"{count(found.block, 'item')} a label" if found.block else "every item"
+    worth = "what it is worth is not known yet"
+    if found.r2 is not None and found.saved is not None:
+        low, high = found.saved_interval or (0.0, math.inf)
+        between = f" ({low:,.0f} to {high:,.0f})" if found.saved_interval else ""
+        worth = f"R² {found.r2:.2f} with {visible(judge)}; it saved about {found.saved:,.0f} labels{between}"
+    told = {"proxy": f"{proxy} on {where}, {count(found.verdicts, 'verdict')}: {worth}"}
+    if found.gap is None or found.off is None:
+        return told
+    told["corrected"] = (
+        f"{signed(-found.gap)} for {second} by both together; {found.to_halve:,} labels would halve the bounds"
+    )
+    favoured, off = (systems[0], found.off) if found.off > 0 else (systems[1], -found.off)
+    more = f"{off:.2f} more in favour of {visible(favoured)}" if off >= LEAST_SHOWN else "as both together"
+    between = ""
+    if found.off_interval is not None:
+        low, high = sorted(end if found.off > 0 else -end for end in found.off_interval)
+        between = f" (between {signed(low)} and {signed(high)})"
+    told["alone"] = f"{signed(-found.alone)} for {second}: {more}{between}"
+    return told

@@ -1,0 +1,151 @@
+"""How a comparison buys a cheap judge's verdicts beside those of a dear one: on every item, in blocks, or not at all.
+
+A cheap verdict on all N items takes N c, and saves labels worth about R²/2 of their price P; a block of k a label takes
+k c more for each label. What is cheapest follows from the prices and the numbers of items before the first call, with
+an R² that is supposed, so that the same command buys the same.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from statistics import fmean
+
+from judgeloop.core.money import show_usd
+from judgeloop.core.records import UNLIMITED, Call, Order, Query
+from judgeloop.engine.state import Terms
+from judgeloop.judges.wage import Wage, likely_s
+from judgeloop.methods.estimators.beside import CheapVerdicts
+from judgeloop.methods.selectors.blocks import Blocks
+from judgeloop.methods.selectors.families import Members
+from judgeloop.methods.stopping.bets import Bets
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.report.words import count, visible
+from judgeloop.runs.inputs import Inputs
+from judgeloop.runs.proxies import likely_cost_p
+
+SUPPOSED = 0.3  # R², that of GPT-3.5 with people on PandaLM, and of ChatGPT with people on MT-Bench
+AHEAD, TIES = 0.2, 0.3  # the gap, and the share of ties, for which labels are reckoned
+WAGE = Decimal(40)  # dollars an hour, of people whose time has no price
+SAMPLE = 20  # items whose calls are priced
+MOST_EACH = 20  # cheap verdicts a label, which tell 95 % of what any number tells
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to buy: `each` cheap verdicts a label; 0 on every item, 1 for none. With what it probably takes."""
+
+    each: int
+    labels: float
+    verdicts: float
+    cost_p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Buying:
+    """The ways to buy the verdicts of a cheap judge, of which `chosen` is the cheapest that the theorems allow.
+
+    `supposed` says whether a label's price is, and `seconds` what it probably takes of a person's time, 0 if none is
+    asked; `further` says how many more items would make the cheap judge worth its
+    price, 0 where they would not.
+    """
+
+    ways: tuple[Way, ...]
+    chosen: Way
+    label_p: float
+    supposed: bool
+    seconds: float
+    further: int
+
+
+def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Buying:
+    """What is bought: for these items on all of them or in blocks, for items like these in blocks of fresh ones."""
+    assert inputs.proxy is not None, "there is a proxy"
+    items, sampled = len(members) or len(inputs.pool), inputs.sampled
+    limit = min(config.max_judgments, items)
+    label_p, cheap_p = prices(config, inputs)
+    seconds = fmean(likely_s(Call(one.item, one.systems, one.outputs)) for one in _sample(inputs)) * inputs.by_hand
+    supposed = inputs.by_hand and not label_p
+    label_p = Wage(WAGE).cost_p(seconds) if supposed else label_p
+    rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
+    alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
+    best = min(MOST_EACH, math.sqrt(SUPPOSED / (1 - SUPPOSED) * label_p / cheap_p) if cheap_p else MOST_EACH)
+
+    def way(each: int, saved: float, verdicts: float = 0.0) -> Way:
+        labels = alone * (1 - saved)
+        verdicts = verdicts or labels * each * (each > 1)
+        return Way(each, labels, verdicts, labels * label_p + verdicts * cheap_p)
+
+    def block(each: int) -> Way:
+        return way(each, SUPPOSED / 2 * (1 - 1 / each))
+
+    none, fits = way(1, 0.0), items // limit
+    each = max(1, min(round(best), fits))
+    ways = [] if sampled else [way(0, SUPPOSED / 2, items)]
+    ways += [block(each)] if each > 1 else []
+    bought = [one for one in ways if one.cost_p < none.cost_p or not cheap_p]
+    wanted = block(max(2, round(best)))
+    worth = sampled and not bought and wanted.cost_p < none.cost_p
+    return Buying((*ways, none), (bought or [none])[0], label_p, supposed, seconds, 2 * limit - items if worth else 0)
+
+
+def prices(config: CompareSettings, inputs: Inputs) -> tuple[float, float]:
+    """What a label and a cheap verdict probably cost, in picodollars."""
+    assert inputs.proxy is not None, "there is a proxy"
+    queries = _sample(inputs)
+    shown = Terms("", order=Order.RANDOM if inputs.by_hand else config.order)
+    return (
+        likely_cost_p(inputs.judges, queries, shown),
+        likely_cost_p((inputs.proxy,), queries, Terms("", order=config.order)),
+    )
+
+
+def _sample(inputs: Inputs) -> list[Query]:
+    return [inputs.pool.query(at) for at in range(min(SAMPLE, len(inputs.pool)))]
+
+
+def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) -> CheapVerdicts | None:
+    """What the run asks the cheap judge; None where it is not worth its price, or there is none."""
+    if inputs.proxy is None:
+        return None
+    each, items = buying(config, inputs, members).chosen.each, len(inputs.pool)
+    if each == 1:
+        return None
+    if each == 0:
+        return CheapVerdicts(items)
+    if inputs.sampled:
+        places = [family[0] for family in members] if members else range(items)
+        return CheapVerdicts(items, Blocks.fresh(places, each, config.seed))
+    return CheapVerdicts(items, Blocks.again(items, each, config.max_judgments, config.seed))
+
+
+def said_of(found: Buying, judge: str, proxy: str) -> tuple[str, ...]:
+    """The ways as lines of a table for people, with what they suppose."""
+    price = f"{show_usd(round(found.label_p))} each"
+    price += (
+        f" ({found.seconds:.0f} s of a person at ${WAGE} an hour, which no budget counts)" if found.supposed else ""
+    )
+    head = f"Ways to decide by {visible(judge)} with {visible(proxy)} beside it; labels at {price}, R² supposed {SUPPOSED}:"
+    rows = [
+        f"  {_name(one):<24}{f'{one.labels:,.0f} labels':>12}{f'{one.verdicts:,.0f} cheap':>14}"
+        f"{show_usd(round(one.cost_p)):>10}{f'{one.labels * found.seconds / 3600:.1f} h' if found.seconds else '':>8}"
+        f"{'  <- chosen' if one == found.chosen else ''}"
+        for one in found.ways
+    ]
+    return (head, *(row.rstrip() for row in rows), *not_bought(found, proxy))
+
+
+def not_bought(found: Buying, proxy: str) -> Sequence[str]:
+    """That the proxy is not bought, and what would make it worth its price; () where it is."""
+    if found.chosen.each != 1:
+        return ()
+    more = (
+        f"{count(found.further, 'item')} more, or `about=items`, would make it worth its price" if found.further else ""
+    )
+    return (f"{visible(proxy)} is not asked: it would save less than it costs{f'; {more}' if more else ''}.",)
+
+
+def _name(way: Way) -> str:
+    if way.each == 0:
+        return "on every item"
+    return "without it" if way.each == 1 else f"in blocks of {way.each} a label"

@@ -1,0 +1,47 @@
+"""The cheap judge that a dear one is helped by: made of its setting, and refused where it cannot help."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from judgeloop.core.errors import InputError, UnpricedError
+from judgeloop.core.money import is_price_file
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Query
+from judgeloop.engine.asks import asks_for
+from judgeloop.engine.state import Terms
+from judgeloop.runs.inputs import Inputs, checked_judge, judge_options
+from judgeloop.settings.run_settings import RunSettings
+
+
+def proxy_judge(
+    config: RunSettings, spec: str | Judge | None, inputs: Inputs, environment: Mapping[str, str], *, offline: bool
+) -> Judge | None:
+    """The cheap judge that `spec` names or is; None for none.
+
+    The address and a price in the settings are the judge's and are not used for the proxy; a file of prices is.
+
+    Raises:
+        InputError: it is the judge itself, a person, or no judge of these systems.
+    """
+    if spec is None:
+        return None
+    if spec in config.judge:
+        raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
+    options = judge_options(config, environment, rating=config.rates, offline=offline)
+    price = options.price if options.price and is_price_file(options.price) else None
+    own = replace(options, price=price, base_url=None, against=config.against(inputs.pool.systems))
+    try:
+        judge = checked_judge(spec, own, config, inputs.pool, proxy=True)
+    except UnpricedError:
+        raise
+    except InputError as error:
+        raise InputError(f"`proxy={spec}`: {error}") from None
+    if judge.by_hand:
+        raise InputError(f"`proxy={spec}`: a proxy rates many items, so it cannot be a person")
+    return judge
+
+
+def likely_cost_p(judges: tuple[Judge, ...], queries: list[Query], terms: Terms) -> float:
+    """What a judgment by these judges probably costs, in picodollars: the mean of these queries."""
+    calls = [judges[ask.judge].quote(ask.call) for query in queries for ask in asks_for(query, judges, terms)]
+    return sum(quote.likely_cost_p for quote in calls) / max(1, len(queries))

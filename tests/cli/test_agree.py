@@ -1,0 +1,176 @@
+"""`judgeloop agree` as people use it: a spreadsheet of labels, ratings, a person at the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.chat_server import used, verdict
+from support.commandline import judged_by, judgeloop
+from support.text import unwrapped
+
+from judgeloop.judges import human
+
+ITEMS = 60
+WORDS = {1.0: "A is better", 0.5: "about the same", 0.0: "B"}
+
+
+def truth(at):
+    return (1.0, 0.0, 0.0, 0.5, 0.0)[at % 5]
+
+
+@pytest.fixture(autouse=True)
+def files():
+    """Two systems, a table of a judge's verdicts, and a sheet of labels under headers that nobody foresaw."""
+    for name in ("old", "new"):
+        rows = ({"id": f"t{at}", "prompt": f"Question {at}?", "output": f"{name} {at}"} for at in range(ITEMS))
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    verdicts = (f"t{at},old,new,{truth(at) if at % 6 else 0.5}\n" for at in range(ITEMS))
+    Path("judge.csv").write_text("item_id,model_a,model_b,score\n" + "".join(verdicts))
+    labels = "".join(f"t{at};{WORDS[truth(at)]};fine\n" for at in range(40))
+    Path("labels.csv").write_text(f"Ticket #;Which answer is better?;Comment\n{labels}", encoding="utf-8-sig")
+
+
+def values_of(done):
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def keys(monkeypatch):
+    """The keys that a person presses, the last one for ever."""
+
+    def press(*pressed):
+        left = [*pressed]
+        monkeypatch.setattr(human, "read_key_from_terminal", lambda: left.pop(0) if left[1:] else left[0])
+
+    return press
+
+
+def agree(*more, judge="replay:judge.csv", **settings):
+    return judgeloop("agree", "old.jsonl", "new.jsonl", "--judge", judge, *more, **settings)
+
+
+def test_sixty_labels_of_a_spreadsheet_are_read_and_the_first_sentence_answers():
+    done = agree("--truth", "labels.csv")
+    assert done.exit_code == 0, done.output
+    shown = unwrapped(done.stdout)
+    assert "judge.csv agrees with you on 85 % of the 40 pairs you labelled" in shown
+    assert "labels in 'which_answer_is_better?', items by 'ticket_#'; A is old, B new" in shown
+    assert "20 items of the outputs, which count for nothing here" in shown
+
+
+def test_the_json_and_every_file_have_the_figures_and_the_ledger_shows_them_again():
+    files = [word for form in ("json", "html", "md", "csv", "xml", "tex", "txt") for word in ("-o", f"one.{form}")]
+    done = agree("--truth", "labels.csv", "--json", *files)
+    found = values_of(done)
+    assert (found["job"], found["judged"], found["equal"]) == ("agree", 40, 0.85)
+    assert json.loads(Path("one.json").read_text())["kappa_interval"] == found["kappa_interval"]
+    assert "May this judge be trusted?" in Path("one.html").read_text()
+    assert len(Path("one.csv").read_text().splitlines()) == 41
+    shown = judgeloop("runs", "show", found["run"])
+    assert "agrees with you on 85 %" in unwrapped(shown.stdout)
+
+
+@pytest.mark.parametrize(("least", "code"), [("0.6", 0), ("0.85", 5), ("0.8", 3)])
+def test_a_gate_is_the_exit_code(least, code):
+    done = agree("--truth", "labels.csv", "--require-agreement", least, "--zone", "0.11")
+    assert done.exit_code == code, done.output
+
+
+def test_a_dry_run_asks_nobody():
+    done = agree("--truth", "labels.csv", "--dry-run", judge="openai/gpt-4.1-mini")
+    assert done.exit_code == 0, done.output
+    assert "40" in done.stdout
+    assert not Path(".judgeloop").exists()
+
+
+def test_a_person_is_asked_until_the_gate_has_an_answer_and_is_not_asked_again(keys):
+    keys("t")
+    done = agree("--truth", "human", "--require-agreement", "0.6", "--json")
+    assert done.exit_code == 5, done.output
+    found = values_of(done)
+    assert found["gates"] == [{"name": "agreement", "worst": 0.6, "best": 0.7, "state": "failed"}]
+    assert found["judged"] < 30
+    assert (found["chosen"], found["looked_at_once"]) == (False, False)
+    keys("")  # nobody is there
+    again = agree("--truth", "human", "--require-agreement", "0.6", "--json")
+    assert again.exit_code == 5
+    assert values_of(again)["equal"] == found["equal"]
+
+
+def test_a_person_who_leaves_goes_on_where_they_left(keys):
+    keys("a", "b", "q")
+    left = agree("--truth", "human", "--half-width", "0.2")
+    assert left.exit_code in {4, 130}, left.output
+    keys("t")
+    done = agree("--truth", "human", "--half-width", "0.2", "--json")
+    found = values_of(done)
+    assert found["judged"] % 5 == 0
+    assert sum(said != "tie" and items > 0 for _, said, items in found["table"]) in {1, 2}, "the two answers stay"
+    low, high = found["equal_interval"]
+    assert max(high - found["equal"], found["equal"] - low) <= 0.2
+
+
+def test_ratings_within_a_step_are_the_same():
+    rows = "".join(f"t{at},old,{at % 5 / 4}\n" for at in range(ITEMS))
+    Path("ratings.csv").write_text(f"item_id,model,score\n{rows}")
+    labels = "".join(f"t{at},{1 + min(4, at % 5 + (at % 2) + (at % 7 == 0))}\n" for at in range(ITEMS))
+    Path("stars.csv").write_text(f"id,Stars\n{labels}")
+    done = judgeloop(
+        "agree", "old.jsonl", "--judge", "replay:ratings.csv", "--truth", "stars.csv", "--scale", "1,5", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    found = values_of(done)
+    apart = [min(4, at % 5 + (at % 2) + (at % 7 == 0)) - at % 5 for at in range(ITEMS)]
+    assert found["equal"] == pytest.approx(sum(one <= 1 for one in apart) / ITEMS)
+    assert found["off"] == pytest.approx(-sum(apart) / 4 / ITEMS)
+    assert 0 < found["rank_correlation"] < 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--truth", "nothing.csv"), "nothing.csv: there is no such file"),
+        ((), "--truth: expected a value, found none"),
+        (("--truth", "judge.csv", "--scale", "1,5"), "--scale is that of ratings"),
+        (("--truth", "human", "--truth", "metric:exact"), "expected one who is asked"),
+        (("--truth", "labels.csv", "--half-width", "0.1"), "labels in files are looked at once"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_asked(given, said):
+    done = agree(*given)
+    assert done.exit_code == 2
+    assert said in unwrapped(done.stderr)
+
+
+def test_a_model_is_asked_anew_about_thirty_labelled_items_and_the_forecast_says_so(chat_server):
+    chat_server.respond = lambda request, _: verdict("tie", usage=used(request))
+    asked = ("--truth", "labels.csv", "--budget", "1")
+    command = ["agree", "old.jsonl", "new.jsonl", *judged_by(chat_server), *asked]
+    first = judgeloop(*command, "--json")
+    assert first.exit_code == 0, first.output
+    assert len(chat_server.requests) == 40
+    planned = json.loads(judgeloop(*command, "--again", "--dry-run", "--json").stdout)
+    assert planned["judgments"]["worst"] == 30
+    done = judgeloop(*command, "--again", "--json")
+    assert done.exit_code == 0, done.output
+    assert len(chat_server.requests) == 70
+    found = values_of(done)
+    assert (found["anew"]["asked"], found["anew"]["changed"]) == (30, 0)
+    assert found["equal"] == values_of(first)["equal"] == 0.2
+    assert found["spent_usd"] > 0
+
+
+def test_what_people_said_before_is_in_the_ledger_and_has_an_interval_for_every_look(keys):
+    assert agree("--truth", "ledger").exit_code == 2
+    keys("t")
+    judgeloop("compare", "old.jsonl", "new.jsonl", "--judge", "human", "--max-judgments", "12", "--seed", "5",
+              JUDGELOOP_MIN_JUDGMENTS="12")  # fmt: skip
+    keys("")
+    done = agree("--truth", "ledger", "--json")
+    assert done.exit_code == 0, done.output
+    found = values_of(done)
+    assert found["judged"] == 12
+    assert not found["looked_at_once"], "what was said may have ended the comparison"
+    assert all(people == "tie" for _, people, items in found["table"] if items)

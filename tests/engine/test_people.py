@@ -1,0 +1,105 @@
+"""People in a run: they let go of what is in hand at its end, and are not given more than they can hold."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.driving import run
+
+from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import JudgeIdentity, Order, Quote, Reply, Verdict
+from judgeloop.engine.session import Limits
+from judgeloop.engine.state import Interruption, Terms
+from judgeloop.judges.base import BaseJudge
+
+WORST_P, COST_P = 5 * 10**12, 2 * 10**12  # a call that may cost more than $1
+
+
+class Team(BaseJudge):
+    """Answers so many calls one after another, and then sits there."""
+
+    by_hand, at_once = True, 4
+    identity = JudgeIdentity("human", "")
+
+    def __init__(self, answers, then=None):
+        self.answers, self.then = answers, then
+        self.shown, self.most, self.hand, self.left = [], 0, [], False
+
+    def quote(self, call):
+        return Quote(WORST_P, COST_P)
+
+    def hear(self, standing):
+        pass
+
+    async def judge(self, call):
+        if self.left:
+            raise JudgeError(ErrorKind.QUIT, "gone", billed=False)
+        self.shown.append(call.item.id)
+        given = asyncio.get_running_loop().create_future()
+        self.hand.append(given)
+        self.most = max(self.most, len(self.hand))
+        try:
+            if self.answers:
+                self.answers -= 1
+                await asyncio.sleep(0.001)
+                return Reply(Verdict(1.0 if call.systems[0] == "a" else 0.0), cost_p=COST_P)
+            if self.then is not None:
+                self.then()
+            return await given
+        finally:
+            self.hand.remove(given)
+
+    def leave(self, why):
+        self.left, self.why = True, why
+        for given in self.hand:
+            given.set_exception(JudgeError(ErrorKind.QUIT, "gone", billed=False))
+
+
+def judged(team, tmp_path, *, ahead=4, interruption=None, budget_p=None, **session):
+    terms = Terms("run", order=Order.RANDOM, concurrency=team.at_once, timeout_s=None, budget_p=budget_p)
+    return run(team, terms=terms, ledger=tmp_path / "l.sqlite", interruption=interruption, ahead=ahead, **session)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("answers", [0, 1, 5])
+def test_an_interruption_waits_for_nobody_and_charges_no_call_in_hand(answers, tmp_path):
+    interruption = Interruption()
+    team = Team(answers, then=interruption.request)
+    finished = judged(team, tmp_path, interruption=interruption, limits=Limits(40, 40))
+    assert finished.ending.stop.kind is StopKind.INTERRUPTED
+    assert finished.ending.asked == answers
+    assert finished.spend.charged_p == answers * COST_P
+    assert len(team.shown) > answers, "some were in hand"
+    assert team.why is StopKind.INTERRUPTED
+
+
+@pytest.mark.timeout(30)
+def test_what_is_in_hand_at_a_decision_is_let_go_and_changes_nothing(tmp_path):
+    team = Team(200)
+    whole = judged(team, tmp_path, limits=Limits(5, 40))
+    assert whole.ending.winner is not None
+    enough = whole.ending.estimate.tally.judged
+    sits = Team(enough)
+    finished = judged(sits, tmp_path / "other", limits=Limits(5, 40))
+    assert finished.ending.stop.kind is whole.ending.stop.kind, "the end is the decision's, not that somebody left"
+    assert finished.ending.winner == whole.ending.winner
+    assert finished.spend.charged_p == enough * COST_P
+    assert len(sits.shown) > enough
+    assert sits.why is None
+
+
+def test_people_are_given_what_they_can_hold_however_much_it_may_cost(tmp_path):
+    team = Team(200)
+    judged(team, tmp_path, limits=Limits(40, 40))
+    assert team.most == 4
+    assert len(team.shown) == 40
+
+
+@pytest.mark.parametrize("calls", [1, 3, 7])
+def test_no_more_is_set_aside_than_the_budget_has(calls, tmp_path):
+    team = Team(200)
+    finished = judged(team, tmp_path, budget_p=WORST_P + (calls - 1) * COST_P, limits=Limits(40, 40))
+    assert finished.ending.stop.kind is StopKind.BUDGET
+    assert finished.ending.asked == calls

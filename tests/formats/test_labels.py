@@ -1,0 +1,98 @@
+"""Labels by people, as tables of many forms have them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from judgeloop.core.errors import DataError
+from judgeloop.core.records import Item, Pool
+from judgeloop.formats.labels import people_of, read_labels
+from judgeloop.formats.tables import Row, Table
+
+ITEMS = 6
+POOL = Pool(
+    tuple(Item(f"{at}", f"What is {at}?") for at in range(ITEMS)), ("old", "new"), (("a",) * ITEMS, ("b",) * ITEMS)
+)
+ONE = Pool(POOL.items, ("old",), POOL.outputs[:1])
+A, TIE, B, NONE = 1.0, 0.5, 0.0, None
+
+
+def read(rows, pool=POOL, **more):
+    table = Table("`truth`", [Row(number, row) for number, row in enumerate(rows, 1)])
+    found = read_labels(table, pool, **more)
+    return {one.person: [None if math.isnan(score) else score for score in one.scores] for one in found}
+
+
+@pytest.mark.parametrize(
+    ("words", "scores"),
+    [
+        (["A", "b", "Tie", "same", "Answer A", "B is better"], [A, B, TIE, TIE, A, B]),
+        (["old", "NEW", "", "n/a", "new", "draw"], [A, B, NONE, NONE, B, TIE]),
+        ([1, 2, 2, 1, 0, 1], [A, B, B, A, TIE, A]),
+        (["first", "second", "equal", "model_a", "tie (bothbad)", "Output 2"], [A, B, TIE, A, TIE, B]),
+    ],
+)
+def test_votes_are_words_numbers_or_names_below_any_header(words, scores):
+    rows = [{"Ticket #": at, "Which is better?": word, "Comment": "as I see it"} for at, word in enumerate(words)]
+    assert read(rows) == {"truth": scores}
+
+
+def test_an_item_is_found_by_its_prompt_or_by_an_id_that_a_spreadsheet_wrote_as_a_number():
+    assert read([{"question": " What is  3?", "vote": "a"}])["truth"][3] == A
+    assert read([{"id": 4.0, "vote": "b"}, {"id": "5.0", "vote": "b"}])["truth"][4:] == [B, B]
+
+
+def test_several_columns_and_names_in_a_column_are_several_people():
+    wide = read([{"id": at, "Anna": "a", "Ben": "b" if at else ""} for at in range(2)])
+    long = read([{"id": at, "annotator": who, "vote": vote}
+                 for at, who, vote in [(0, "Anna", "a"), (1, "Anna", "a"), (1, "Ben", "b")]])  # fmt: skip
+    assert wide == {"anna": [A, A, *[NONE] * 4], "ben": [NONE, B, *[NONE] * 4]}
+    assert long == {"Anna": wide["anna"], "Ben": wide["ben"]}
+
+
+def test_a_row_that_names_its_systems_says_which_is_a_and_rows_on_others_are_left_out():
+    rows = [
+        {"id": 0, "model_a": "new", "model_b": "old", "winner": "model_a"},
+        {"id": 1, "model_a": "new", "model_b": "old", "winner": "old"},
+        {"id": 2, "model_a": "new", "model_b": "third", "winner": "model_a"},
+    ]
+    assert read(rows)["truth"] == [B, A, *[NONE] * 4]
+    assert read([{"item_id": 2, "system": "new", "against": "old", "score": 0.0}])["truth"][2] == A
+
+
+def test_ratings_have_a_scale():
+    rows = [{"id": at, "Rating": at + 1} for at in range(5)]
+    assert read(rows, ONE, scale=(1.0, 5.0))["truth"] == [0, 0.25, 0.5, 0.75, 1, NONE]
+    with pytest.raises(DataError, match=r"row 2: 'rating': expected a rating from 0 to 1, found 2; `scale=1,5`"):
+        read(rows, ONE)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"id": 0, "winner": "Q"}], r"row 1: 'winner': expected a, b or tie, or old, new, found 'Q'"),
+        ([{"id": 0, "winner": 1}], r"row 1: 'winner': 1 may be a score or the number of a system"),
+        (
+            [{"id": 90, "winner": "a"}],
+            r"expected a column with the ids of the items, such as '0', or with their prompts",
+        ),
+        ([{"nr": 0, "note": "fine"}], r"expected a column of labels \(a, b or tie, or old, new\); found 'note'"),
+        ([{"id": 0, "winner": "a"}, {"id": 0, "winner": "b"}], r"row 2: a second label of truth on '0'"),
+        ([{"id": 0, "model_a": "x", "model_b": "y", "winner": "a"}], r"no row is about old, new; the file has x and y"),
+    ],
+)
+def test_what_cannot_be_told_is_an_error_with_its_place(rows, said):
+    with pytest.raises(DataError, match=f"^`truth`.*{said}"):
+        read(rows)
+
+
+def test_a_person_who_labels_other_items_in_another_table_is_one_person():
+    def labels(*places):
+        table = Table("anna.csv", [Row(at, {"id": at, "annotator": "anna", "vote": "a"}) for at in places])
+        return read_labels(table, POOL)
+
+    (one,) = people_of([*labels(0, 1), *labels(2)])
+    assert (one.person, sorted(one.places)) == ("anna", [0, 1, 2])
+    assert len(people_of([*labels(0, 1), *labels(1)])) == 2, "two labels of an item are two people's"

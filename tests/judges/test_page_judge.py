@@ -1,0 +1,266 @@
+"""The judge of a page: what an answer becomes, what it costs, and what is left of a run that people leave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import socket
+from dataclasses import replace
+from decimal import Decimal
+
+import httpx2
+import pytest
+from support.pools import make_pool, make_session
+
+from judgeloop.core.errors import ErrorKind, InputError, JudgeError
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.protocols import SoFar
+from judgeloop.core.records import Abstention, Call, Item, Order, Verdict
+from judgeloop.engine.loop import drive
+from judgeloop.engine.session import Limits
+from judgeloop.engine.state import Interruption, Terms
+from judgeloop.judges import page
+from judgeloop.judges.base import PageOptions
+from judgeloop.judges.human import HumanJudge
+from judgeloop.judges.page import PageJudge
+from judgeloop.judges.wage import LONGEST_S, Wage
+from judgeloop.ledger.opening import open_ledger
+from judgeloop.page import server
+
+PAIR = Call(Item("secret-item", "task", "reference"), ("secret-x", "secret-y"), ("one", "two"))
+RATED = Call(Item("secret-item", "task"), ("secret-x",), ("one",))
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    monkeypatch.setattr(server, "GOODBYE_S", 1.0)
+    monkeypatch.setattr(server, "LOOK_S", 0.01)
+
+
+def judge_of(folder, *people, price=None, rubric=None):
+    judge = PageJudge(rubric=rubric, wage=Wage(price), options=PageOptions(people, port=0))
+    judge.begin("run", str(folder))
+    return judge
+
+
+class Person:
+    """Judges in a window of a real server until it is over."""
+
+    def __init__(self, judge, at=0, say=lambda pair: "a", most=10**6, seconds=1.0):
+        self.judge, self.at, self.say, self.most, self.seconds = judge, at, say, most, seconds
+        self.shown, self.end, self.said = [], "", 0
+
+    async def judges(self):
+        while self.judge.pages is None or self.judge._server is None:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.005)
+        token = [*self.judge.pages.links.tokens.values()][self.at]
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{self.judge._server.port}", timeout=30) as client:
+            entered = (await client.post("/api/enter", json={"token": token})).json()
+            client.headers["authorization"] = f"Bearer {entered['session']}"
+            while self.said < self.most:
+                found = (await client.get("/api/next")).json()
+                self.end = found.get("over", "")
+                if self.end:
+                    return
+                if "pair" not in found:
+                    continue
+                pair = found["pair"]
+                self.shown.append(pair["prompt"]["text"])
+                await client.post(
+                    "/api/answer",
+                    json={"id": pair["id"], "key": self.say(pair), "seconds": self.seconds, "note": "why"},
+                )
+                self.said += 1
+
+
+@pytest.mark.parametrize(
+    ("call", "key", "answer"),
+    [
+        (PAIR, "a", Verdict(1.0, reason="why")),
+        (PAIR, "b", Verdict(0.0, reason="why")),
+        (PAIR, "t", Verdict(0.5, reason="why")),
+        (PAIR, "x", Verdict(0.5, reason="both bad: why")),
+        (PAIR, "s", Abstention("why")),
+        (RATED, "4", Verdict(0.75, reason="why")),
+    ],
+)
+def test_a_key_is_an_answer(tmp_path, capsys, call, key, answer):
+    async def story():
+        judge = judge_of(tmp_path, "anna")
+        person = asyncio.create_task(Person(judge, say=lambda pair: key).judges())
+        reply = await judge.judge(call)
+        await judge.aclose()
+        await person
+        return reply
+
+    reply = asyncio.run(story())
+    assert reply.answer == answer
+    assert reply.person == "anna"
+    assert reply.seconds is not None
+    assert reply.cost_p == 0
+    assert "anna: http://127.0.0.1:" in capsys.readouterr().err
+
+
+def test_people_on_a_page_are_another_judge_than_at_a_terminal(tmp_path):
+    at_page = judge_of(tmp_path).identity
+    assert at_page != HumanJudge().identity
+    assert at_page != judge_of(tmp_path, rubric="Be kind.").identity
+    assert at_page == judge_of(tmp_path, "anna", "ben", price=Decimal(40)).identity, "who judges is no part of it"
+
+
+def test_time_is_paid_up_to_the_longest(tmp_path):
+    judge = judge_of(tmp_path, price=Decimal(36))
+    assert judge.quote(PAIR).cost_p == 3 * 10**12 == Wage(Decimal(36)).cost_p(10 * LONGEST_S)
+    assert Wage(Decimal(36)).cost_p(1) == 10**10
+    assert 0 < judge.quote(PAIR).likely_cost_p < judge.quote(PAIR).cost_p
+    assert judge_of(tmp_path).quote(PAIR).cost_p == 0
+
+
+def judged(folder, persons, *, ledger="l.sqlite", items=12, price=None, **more):
+    """A run that these people judge, and what became of them."""
+
+    async def told():
+        judge = judge_of(folder, *[f"person-{at}" for at in range(len(persons))], price=price)
+        people = [Person(judge, at, **person) for at, person in enumerate(persons)]
+        windows = [asyncio.create_task(person.judges()) for person in people]
+        book = open_ledger(folder / ledger)
+        try:
+            await book.recover("run")
+            terms = Terms("run", order=Order.RANDOM, concurrency=judge.at_once, timeout_s=None, **more.pop("terms", {}))
+            session = make_session(
+                items, limits=more.pop("limits", Limits(items, items, max_abstentions=1.0)), ahead=judge.at_once
+            )
+            finished = await drive(session, make_pool(items), judge, book, terms, **more)
+        finally:
+            await judge.aclose()
+            await book.aclose()
+            for window in windows if judge.pages is None else ():
+                window.cancel()
+            await asyncio.gather(*windows, return_exceptions=True)
+        return finished, people
+
+    return asyncio.run(asyncio.wait_for(told(), 120))
+
+
+def better(pair):
+    return "a" if pair["outputs"][0]["text"].startswith("a's") else "b"
+
+
+def journal_seconds(folder):
+    (path,) = folder.glob("people-*.jsonl")
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return sum(line["seconds"] for line in lines if line["what"] == "answer")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_people_together_judge_each_item_once_and_the_booked_time_is_theirs(tmp_path, count):
+    rng = random.Random(7)
+    persons = [{"say": better, "seconds": rng.choice([0.0, 0.01])} for _ in range(count)]
+    finished, people = judged(tmp_path, persons, price=Decimal(40))
+    assert [label.answer.score for label in finished.ending.labels] == [1.0] * 12
+    shown = [text for person in people for text in person.shown]
+    assert len(shown) == len(set(shown)) == 12
+    assert {person.end for person in people} == {"decided"}
+    assert finished.spend.charged_p == pytest.approx(journal_seconds(tmp_path) * 40 * 10**12 / 3600, abs=12)
+
+
+def test_the_decision_is_that_of_one_after_another(tmp_path):
+    limits = Limits(5, 40)
+    alone, _ = judged(tmp_path / "one", [{"say": better}], items=40, limits=limits)
+    team, _ = judged(tmp_path / "three", [{"say": better}] * 3, items=40, limits=limits)
+    assert alone.ending.winner == team.ending.winner == 0
+    assert alone.ending.estimate.tally == team.ending.estimate.tally
+    assert team.ending.ahead <= 12
+
+
+def test_who_is_interrupted_has_what_was_said_and_nothing_else_is_charged(tmp_path):
+    interruption = Interruption()
+
+    def say(pair):
+        if pair["number"] == 4:
+            asyncio.get_running_loop().call_later(0.05, interruption.request)
+        return better(pair)
+
+    finished, (person,) = judged(tmp_path, [{"say": say, "most": 4}], price=Decimal(40), interruption=interruption)
+    assert finished.ending.stop.kind is StopKind.INTERRUPTED
+    assert finished.ending.asked == 4, "the last, which could be taken back, too"
+    assert finished.spend.charged_p < 4 * 10**11
+    again, (person,) = judged(tmp_path, [{"say": better}], price=Decimal(40))
+    assert again.ending.asked == 12
+    assert len(person.shown) == 8
+
+
+def test_a_budget_that_is_used_up_is_told(tmp_path):
+    wage = Wage(Decimal(40))
+    finished, (person,) = judged(
+        tmp_path, [{"say": better, "seconds": 0.0}], price=Decimal(40), terms={"budget_p": wage.cost_p(LONGEST_S) - 1}
+    )
+    assert finished.ending.stop.kind is StopKind.BUDGET
+    assert finished.ending.asked == 0
+    assert person.shown == []
+
+
+def test_a_taken_port_is_left_to_its_owner(tmp_path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        found = server._bound("127.0.0.1", taken)
+        assert found.getsockname()[1] != taken
+        found.close()
+
+
+def test_what_a_run_has_heard_of_is_counted_once(tmp_path):
+    async def story():
+        judge = judge_of(tmp_path)
+        judge.hear(SoFar(5, 200))
+        person = asyncio.create_task(Person(judge).judges())
+        await judge.judge(PAIR)
+        flying = judge.desk.held
+        judge.hear(SoFar(6, 200))
+        after = judge.desk.held
+        await judge.aclose()
+        await person
+        return flying, after
+
+    assert asyncio.run(story()) == (1, 0)
+
+
+def test_the_terminal_hears_how_far_all_are_and_nothing_of_the_lead(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(page, "TICK_S", 0.01)
+    monkeypatch.setattr(page, "TELL_S", 0.0)
+
+    async def story():
+        judge = judge_of(tmp_path, "anna", "ben")
+        judge.hear(SoFar(5, 200, 30))
+        calls = [asyncio.create_task(judge.judge(replace(PAIR, outputs=("one", str(at))))) for at in range(3)]
+        person = Person(judge, say=lambda pair: "abs"[pair["number"] - 1], most=3)
+        await person.judges()
+        await asyncio.sleep(0.1)
+        await judge.aclose()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+    asyncio.run(story())
+    said = capsys.readouterr().err
+    assert "8 of at most 200 judged: anna 2 and 1 skipped, ben 0\n" in said
+    assert "30" not in said.partition("Ctrl-C")[2]
+
+
+def test_without_the_extra_a_page_is_refused(monkeypatch):
+    monkeypatch.setattr(page, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"judgeloop\[page\]"):
+        page.check_extra()
+
+
+def test_after_leaving_nobody_is_asked(tmp_path):
+    async def story():
+        judge = judge_of(tmp_path)
+        judge.leave(StopKind.INTERRUPTED)
+        with pytest.raises(JudgeError) as refused:
+            await judge.judge(PAIR)
+        return refused.value
+
+    error = asyncio.run(story())
+    assert error.kind is ErrorKind.QUIT
+    assert not error.billed

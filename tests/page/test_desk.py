@@ -1,0 +1,273 @@
+"""The desk: who has what, what may be taken back, and what is left when a process dies."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from support.office import call
+
+from judgeloop.core.errors import JudgeError
+from judgeloop.page.desk import HELD_S, LEASE_S, Desk, Given, Sheet, TakenError
+from judgeloop.page.journal import PageJournal
+
+ANNA, BEN = "anna", "ben"
+LOOPS = []  # of the desks that are open
+
+
+@contextmanager
+def desk_of(path, *people):
+    journal = PageJournal(path)
+    loop = asyncio.new_event_loop()
+    try:
+        LOOPS.append(loop)
+        yield Desk(people or (ANNA,), journal)
+    finally:
+        journal.close()
+        LOOPS.remove(loop)
+        loop.close()
+
+
+def asked(desk, at):
+    sheet = Sheet(call(at), f"key-{at}", LOOPS[-1].create_future())
+    desk.add(sheet)
+    return sheet
+
+
+def said(sheet):
+    return sheet.settled.result().key if sheet.settled.done() else None
+
+
+def answer(desk, name, key, now, seconds=5.0):
+    sheet = desk.take(name, now)
+    desk.answer(name, Given(key, seconds), sheet.id, now + seconds)
+    return sheet
+
+
+def test_the_last_answer_counts_once_the_next_is_given_or_nothing_is_left(tmp_path):
+    with desk_of(tmp_path / "j") as desk:
+        first, second = asked(desk, 0), asked(desk, 1)
+        assert answer(desk, ANNA, "a", 0) is first
+        assert said(first) is None
+        assert answer(desk, ANNA, "b", 10) is second
+        assert (said(first), said(second)) == ("a", None)
+        assert desk.take(ANNA, 20) is None
+        assert said(second) == "b"
+
+
+def test_an_answer_that_is_held_for_long_counts(tmp_path):
+    with desk_of(tmp_path / "j") as desk:
+        first, _ = asked(desk, 0), asked(desk, 1)
+        answer(desk, ANNA, "a", 0)
+        desk.tick(HELD_S)
+        assert said(first) is None
+        desk.tick(HELD_S + 10)
+        assert said(first) == "a"
+        assert desk.undo(ANNA, HELD_S + 11) is None
+
+
+def test_a_skip_goes_to_another_person_and_is_an_answer_once_all_who_are_there_have_skipped(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN, "chi") as desk:
+        sheets = [asked(desk, at) for at in range(3)]
+        assert desk.take(BEN, 0) is sheets[0]
+        assert answer(desk, ANNA, "s", 0, seconds=4) is sheets[1]
+        answer(desk, ANNA, "a", 10)
+        assert said(sheets[1]) is None
+        answer(desk, BEN, "t", 20)
+        assert answer(desk, BEN, "s", 30, seconds=6) is sheets[1]
+        desk.pause(BEN, 40)
+        assert said(sheets[1]) == "s", "chi has not come"
+        assert sheets[1].seconds == 10, "of both"
+        assert desk.people[ANNA].skips == desk.people[BEN].skips == 1
+
+
+def test_a_skip_that_nobody_else_comes_for_is_an_answer(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        first = asked(desk, 0)
+        desk.take(BEN, 0)
+        desk.pause(BEN, 0)
+        desk.people[BEN].hand = None
+        first.holder = None
+        answer(desk, ANNA, "s", 1)
+        desk.pause(ANNA, 10)
+        assert said(first) is None, "ben is there"
+        desk.beat(ANNA, LEASE_S)
+        desk.tick(LEASE_S + 5)
+        assert said(first) == "s"
+
+
+def test_what_is_with_nobody_who_is_there_goes_to_others(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        sheet = asked(desk, 0)
+        assert desk.take(ANNA, 0) is sheet
+        old = sheet.id
+        assert desk.take(BEN, LEASE_S) is None
+        desk.tick(LEASE_S + 1)
+        assert not desk.resume(ANNA, old, LEASE_S + 1), "she is not there"
+        assert desk.take(BEN, LEASE_S + 1) is sheet
+        with pytest.raises(TakenError):
+            desk.answer(ANNA, Given("a", 1), old, LEASE_S + 2)
+        desk.answer(BEN, Given("b", 1), sheet.id, LEASE_S + 3)
+        desk.pause(BEN, LEASE_S + 4)
+        assert said(sheet) == "b"
+
+
+def test_a_person_alone_keeps_what_is_theirs(tmp_path):
+    with desk_of(tmp_path / "j") as desk:
+        sheet = asked(desk, 0)
+        desk.take(ANNA, 0)
+        old = sheet.id
+        assert desk.take(ANNA, 100 * LEASE_S) is sheet
+        assert sheet.id == old
+
+
+def test_leaving_settles_what_was_said_and_lets_go_of_the_rest(tmp_path):
+    with desk_of(tmp_path / "j") as desk:
+        sheets = [asked(desk, at) for at in range(3)]
+        answer(desk, ANNA, "x", 0)
+        desk.take(ANNA, 10)
+        desk.leave("stopped")
+        assert said(sheets[0]) == "x"
+        late = asked(desk, 4)
+        for sheet in (*sheets[1:], late):
+            with pytest.raises(JudgeError):
+                sheet.settled.result()
+        assert desk.take(ANNA, 11) is None
+
+
+@pytest.mark.parametrize("cut", [0, 1, 5])
+def test_what_was_said_and_not_booked_is_said_again_after_a_crash(tmp_path, cut):
+    path = tmp_path / "j"
+    with desk_of(path) as desk:
+        for at in range(4):
+            asked(desk, at)
+        answer(desk, ANNA, "a", 0)
+        answer(desk, ANNA, "b", 10)
+        desk.undo(ANNA, 20)
+        answer(desk, ANNA, "s", 21)
+        secret = desk._journal.secret
+    if cut:
+        with path.open("ab") as file:
+            file.write(b'{"what": "answer"'[:cut])
+    with desk_of(path) as desk:
+        sheets = [asked(desk, at) for at in range(4)]
+        assert [said(sheet) for sheet in sheets] == ["a", None, None, None]
+        assert desk.take(ANNA, 0) is sheets[1]
+        assert desk.skipped_before(ANNA, sheets[1]), "asked again, and told so"
+        assert (desk.people[ANNA].judged, desk.people[ANNA].skips) == (1, 1)
+        assert desk._journal.secret == secret
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_who_reads_when_the_process_dies_goes_on_with_the_same_call(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        for at in range(3):
+            asked(desk, at)
+        given = answer(desk, ANNA, "a", 0).id
+        read = desk.take(ANNA, 10).id
+        bens = desk.take(BEN, 10).id
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        sheets = [asked(desk, at) for at in range(3)]
+        desk.answer(ANNA, Given("a", 5), given, 20)  # its reply was lost
+        assert desk.people[ANNA].judged == 1
+        with pytest.raises(TakenError):
+            desk.answer(BEN, Given("a", 5), read, 20)
+        with pytest.raises(TakenError):
+            desk.answer(BEN, Given("a", 5), "é.1", 20)
+        assert desk.resume(ANNA, read, 20)
+        assert desk.take(ANNA, 21) is sheets[1]
+        assert sheets[1].id == read
+        desk.answer(BEN, Given("b", 7), bens, 22)
+        desk.pause(BEN, 23)
+        assert (said(sheets[2]), sheets[2].seconds) == ("b", 7)
+        assert not desk.resume(BEN, bens, 24)
+
+
+def test_a_journal_that_is_cut_anywhere_is_read_up_to_there(tmp_path):
+    path = tmp_path / "j"
+    with desk_of(path) as desk:
+        for at in range(3):
+            asked(desk, at)
+            answer(desk, ANNA, "ab"[at % 2], 10 * at)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with desk_of(path) as desk:
+            known = len(desk._known)
+            asked(desk, 7)
+            answer(desk, ANNA, "t", 0)
+        with desk_of(path) as desk:
+            assert len(desk._known) == known + 1, "what follows is on a line of its own"
+            assert known == max(0, whole[:length].count(b"\n") - 1)
+
+
+class Judging(RuleBasedStateMachine):
+    """People who take, answer, take back, go away, while calls come and time passes."""
+
+    def __init__(self):
+        super().__init__()
+        import tempfile
+        from pathlib import Path
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.stack = desk_of(Path(self.folder.name) / "j", ANNA, BEN, "chi")
+        self.desk, self.now, self.sheets, self.final = self.stack.__enter__(), 0.0, [], {}
+
+    def teardown(self):
+        self.desk.leave("decided")
+        for sheet in self.sheets:
+            assert sheet.settled.done(), "nobody waits for ever"
+            sheet.settled.exception()
+        self.stack.__exit__(None, None, None)
+        self.folder.cleanup()
+
+    names = st.sampled_from([ANNA, BEN, "chi"])
+
+    @precondition(lambda self: len(self.sheets) < 12)
+    @rule()
+    def call_comes(self):
+        self.sheets.append(asked(self.desk, len(self.sheets)))
+
+    @rule(name=names)
+    def takes(self, name):
+        self.desk.take(name, self.now)
+
+    @precondition(lambda self: any(one.hand for one in self.desk.people.values()))
+    @rule(name=names, key=st.sampled_from("abtxs"))
+    def answers(self, name, key):
+        sheet = self.desk.people[name].hand
+        if sheet is not None:
+            self.desk.answer(name, Given(key, 2.0), sheet.id, self.now)
+
+    @rule(name=names)
+    def takes_back(self, name):
+        last = self.desk.people[name].last
+        final = last is not None and last.settled.done()
+        assert not final
+        self.desk.undo(name, self.now)
+
+    @rule(seconds=st.sampled_from([1.0, 100.0, 700.0]), name=names)
+    def time_passes(self, seconds, name):
+        self.now += seconds
+        self.desk.beat(name, self.now)
+        self.desk.tick(self.now)
+
+    @invariant()
+    def each_call_is_with_one_person_and_what_counts_stays(self):
+        hands = [id(one.hand) for one in self.desk.people.values() if one.hand]
+        lasts = [id(one.last) for one in self.desk.people.values() if one.last]
+        assert len({*hands, *lasts}) == len(hands) + len(lasts)
+        for number, sheet in enumerate(self.sheets):
+            if sheet.settled.done():
+                assert self.final.setdefault(number, sheet.settled.result()) == sheet.settled.result()
+                assert id(sheet) not in {*hands, *lasts}
+            elif sheet.holder is None:
+                assert id(sheet) not in hands
+
+
+Judging.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestJudging = Judging.TestCase

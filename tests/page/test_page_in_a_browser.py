@@ -1,0 +1,255 @@
+"""A person judges on the page in a real browser, while the run is killed, goes on, and ends."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+
+import pytest
+from support.browser import CHROMIUM, DESK, DRIVER, PHONE, WANTED, browser
+from support.page_runs import answered, page_run, write_outputs
+from support.patience import PATIENCE_S
+
+pytestmark = [pytest.mark.processes, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=WANTED)]
+ENTER, ESCAPE = "\ue007", "\ue00c"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as one:
+        yield one
+
+
+class Judging:
+    """A person at the page."""
+
+    def __init__(self, chromium):
+        self.page = chromium
+
+    def text(self, name):
+        return self.page.run("return document.getElementById(arguments[0]).textContent", name)
+
+    def hidden(self, name):
+        return self.page.run("return document.getElementById(arguments[0]).hidden", name)
+
+    def until(self, script, wanted: object = True):  # noqa: FBT002 - what a script returns
+        until = time.monotonic() + PATIENCE_S / 10
+        while (got := self.page.run(f"return {script}")) != wanted:
+            assert time.monotonic() < until, (script, got, self.text("mhead"))
+            time.sleep(0.05)
+
+    def sees(self, view):
+        self.until(f"!document.getElementById('{view}').hidden")
+
+    def pair(self, number):
+        self.until("document.getElementById('itemtitle').textContent", f"Pair {number}")
+        time.sleep(0.45)  # an answer right after a pair appears is none
+
+    def better(self):
+        """The key of the better answer; a tie of equal ones."""
+        first, second = ("better" in self.text(name) for name in ("texta", "textb"))
+        return "t" if first == second else "a" if first else "b"
+
+    def wide_enough(self):
+        over = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
+        assert self.page.run(f"return {over}") <= 0, "nothing has to be scrolled sideways"
+
+    def judge(self, first, last):
+        for number in range(first, last + 1):
+            self.pair(number)
+            self.page.press(self.better())
+
+
+def test_a_person_judges_while_the_run_is_killed_three_times_and_nothing_is_asked_twice(chromium, tmp_path):
+    write_outputs(tmp_path, alike=3)
+    person, at = Judging(chromium), 1
+    chromium.look(size=DESK)
+    for killed in range(4):
+        with page_run(tmp_path, "--human-price", "40", "--budget", "80") as run:
+            chromium.visit(run.link())
+            person.sees("start")
+            assert "#" not in chromium.run("return location.href"), "the token is in no history"
+            chromium.press(ENTER)
+            if killed < 3:
+                person.judge(at, at + 1)
+                at += 2
+                person.pair(at)
+                run.kill()
+                continue
+            while True:
+                person.pair(at)
+                chromium.press(person.better())
+                person.until(
+                    f"document.getElementById('itemtitle').textContent === 'Pair {at + 1}'"
+                    " || !document.getElementById('message').hidden"
+                )
+                at += 1
+                if not person.hidden("message"):
+                    break
+            assert person.text("mhead") == "Enough. Close the page."
+            assert run.ended() == 0
+            result = run.result()
+    assert result["winner"] == "secret-new"
+    given = answered(tmp_path)  # which holds that nothing was asked twice
+    assert len(given) in {at - 1, at - 2}, "the last pair was on the screen when the run ended"
+    booked = sum(one["seconds"] for one in given) * 40 / 3600
+    assert result["run_spent_usd"] == pytest.approx(booked)
+    assert result["unconfirmed_usd"] == 0
+
+
+def test_keys_notes_windows_and_a_lost_network(chromium, tmp_path):  # noqa: PLR0915 - a session at the page
+    write_outputs(tmp_path)
+    person = Judging(chromium)
+    chromium.look(size=DESK)
+    with page_run(tmp_path, "--people", "anna,ben", "--rubric", "Be <b>kind</b>.") as run:
+        chromium.visit(run.link())
+        person.sees("start")
+        assert person.text("hello") == "Hello anna. Which answer is better?"
+        assert person.text("startrubric") == "Be <b>kind</b>."
+        chromium.press(ENTER)
+        person.pair(1)
+        assert chromium.run("return document.activeElement.id") == "itemtitle"
+        chromium.press("n")
+        person.until("document.activeElement.id", "note")
+        chromium.press("abtz?")
+        chromium.press(ESCAPE)
+        person.until("document.activeElement.id", "addnote")
+        assert person.text("itemtitle") == "Pair 1", "letters in a note are no answers"
+        chromium.press("5q")
+        chromium.run(
+            "for (const more of [{ctrlKey: true}, {repeat: true}, {metaKey: true}])"
+            " document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true, ...more}))"
+        )
+        assert person.text("itemtitle") == "Pair 1", "nor are other keys, held ones, and those of the browser"
+        chromium.press("aaa")
+        person.pair(2)
+        assert person.text("live").startswith("A is better. Saved. Pair 2.")
+        assert "more" not in person.text("forecast"), "a forecast that moves tells who leads"
+        chromium.press("z")
+        person.pair(1)
+        assert "You said: A is better" in person.text("before")
+        assert chromium.run("return document.getElementById('note').value") == "abtz?"
+        chromium.press("z")
+        chromium.press("b")
+        person.pair(2)
+        chromium.press("?")
+        person.until("document.getElementById('helpbox').open")
+        chromium.press("a")
+        chromium.press(ESCAPE)
+        assert person.text("itemtitle") == "Pair 2", "help is open"
+        chromium.press("m")
+        assert chromium.run("return document.getElementById('texta').className") == "text plain"
+        chromium.press("m")
+        chromium.press("d")
+        assert chromium.run("return document.querySelectorAll('mark').length") > 0
+        chromium.press("p")
+        person.sees("message")
+        chromium.press(ENTER)
+        person.pair(2)
+        chromium.reload()
+        person.pair(2)
+        chromium.offline(lost=True)
+        chromium.press("t")
+        person.until("!document.getElementById('lost').hidden")
+        chromium.offline(lost=False)
+        person.pair(3)
+        chromium.run("document.getElementById('letters').checked = false")
+        chromium.press("a")
+        time.sleep(0.3)
+        assert person.text("itemtitle") == "Pair 3", "letters are switched off"
+        chromium.run("document.querySelector('[data-key=s]').click()")
+        person.pair(4)
+        token = json.dumps({"token": run.tokens[0]})
+        chromium.run_async(
+            "fetch('/api/enter', {method: 'POST', body: arguments[0],"
+            " headers: {'content-type': 'application/json'}}).then(arguments[1])",
+            token,
+        )  # another window of anna's
+        person.until("document.getElementById('mhead').textContent", "You are judging in another window")
+        chromium.press(ENTER)
+        person.pair(4)
+        chromium.visit(f"{run.url}/#0000")
+        person.until("document.getElementById('mhead').textContent", "This link does not work")
+        run.interrupt()
+        assert run.ended() == 130
+    given = answered(tmp_path)
+    assert [one["said"] for one in given] == ["b", "t", "s"]
+    assert given[0]["note"] == "abtz?"
+    assert run.result()["run_spent_usd"] == 0
+
+
+HOSTILE = (
+    "</p></div></script><script>window.ran = 1</script><img src=x onerror='window.ran=1'><svg onload='window.ran=1'>"
+    "<style>*{display:none}</style><iframe src=http://127.0.0.1:9></iframe><base href=http://127.0.0.1:9>"
+    "\n\n# Pair 7\n\n[x](javascript:window.ran=1) ![y](http://127.0.0.1:9/p.png) <http://127.0.0.1:9>\u202e\x1b[0m \n"
+    "|" + "wide |" * 80 + "\n|" + "--|" * 80 + "\n|" + "cell |" * 80 + "\n\n```\n" + "x" * 4000 + "\n```\n"
+)
+HARMFUL = "script, img, svg, style, iframe, base, a, link, meta, [onerror], [onload], [style], [src], [href], h1, h2"
+
+
+@pytest.mark.parametrize(("size", "dark"), [(DESK, False), (PHONE, True), ((320, 256), False)])
+def test_hostile_texts_are_texts_on_every_screen(chromium, tmp_path, size, dark):
+    write_outputs(tmp_path)
+    for name in ("secret-old", "secret-new"):
+        path = tmp_path / f"{name}.jsonl"
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(row | {"output": HOSTILE + row["output"]}) + "\n" for row in rows))
+    person = Judging(chromium)
+    chromium.look(size=size, dark=dark)
+    chromium.complaints()
+    with page_run(tmp_path) as run:
+        chromium.visit(run.link())
+        person.sees("start")
+        person.wide_enough()
+        chromium.run("document.getElementById('begin').click()")
+        person.pair(1)
+        for _ in range(2):
+            assert chromium.run("return window.ran") is None
+            assert chromium.run(f"return document.querySelectorAll('#two .text :is({HARMFUL})').length") == 0
+            assert "onerror" in person.text("texta")
+            assert "\u202e" not in chromium.run("return document.body.textContent")
+            person.wide_enough()
+            chromium.press("m")  # plain
+        loaded = chromium.run(
+            "return performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)"
+        )
+        assert {one.split("/")[1] for one in loaded} <= {"api"}, "nothing else was asked for"
+        refused = chromium.run(
+            "try { document.body.innerHTML = '<p>'; return '' } catch (error) { return String(error) }"
+        )
+        assert "TrustedHTML" in refused
+        assert not [one for one in chromium.complaints() if run.url in one and "TrustedHTML" not in one]
+
+
+def test_a_window_goes_on_by_itself_when_judgeloop_is_started_again(chromium, tmp_path):
+    write_outputs(tmp_path, alike=2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    person = Judging(chromium)
+    chromium.look(size=DESK)
+    with page_run(tmp_path, JUDGELOOP_PAGE_PORT=port) as run:
+        chromium.visit(run.link())
+        person.sees("start")
+        chromium.press(ENTER)
+        person.judge(1, 2)
+        person.pair(3)
+        task = person.text("task")
+        run.kill()
+        person.until("!document.getElementById('lost').hidden")
+        chromium.press(person.better())  # kept in the window
+    with page_run(tmp_path, JUDGELOOP_PAGE_PORT=port) as run:
+        person.pair(4)
+        assert person.text("task") != task
+        read = person.text("task")
+        run.kill()
+        person.until("!document.getElementById('lost').hidden")
+    with page_run(tmp_path, JUDGELOOP_PAGE_PORT=port) as run:
+        person.until("document.getElementById('lost').hidden")
+        assert person.text("task") == read, "it is still on the screen"
+        chromium.press(person.better())
+        person.pair(5)
+        run.interrupt()
+        assert run.ended() == 130
+    assert len(answered(tmp_path)) == 4

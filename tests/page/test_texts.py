@@ -1,0 +1,90 @@
+"""Texts of strangers as a tree of few tags: no letter is lost, and nothing is markup."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.page.texts import MOST_FORMATTED, TAGS, shown, tree_of
+
+
+def letters(node):
+    """The texts of a tree, without what is only said about it."""
+    if isinstance(node, str):
+        return node
+    return "".join(letters(one) for one in node[1:] if not isinstance(one, dict))
+
+
+def tags(node):
+    return (
+        set() if isinstance(node, str) else {node[0]}.union(*(tags(one) for one in node[1:] if isinstance(one, list)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("# Head\n\nA **b** *c* ~~d~~ `e`", [["h4", "Head"], ["p", "A ", ["strong", "b"], " ", ["em", "c"], " ", ["s", "d"], " ", ["code", "e"]]]),
+        ("3. x\n4. y", [["ol", {"start": 3}, ["li", "x"], ["li", "y"]]]),
+        ("| a |\n|--|\n| 1 |", [["table", ["thead", ["tr", ["th", "a"]]], ["tbody", ["tr", ["td", "1"]]]]]),
+        ("```python\nx = 1\n```", [["url", "python"], ["pre", "x = 1\n"]]),
+        ('[a](http://b.c "d") <http://e.f>', [["p", "a", ["url", " (http://b.c)"], ["url", " “d”"], " ", "http://e.f"]]),
+        ("![a](b.png)", [["p", ["url", "[picture “a”, not loaded: b.png]"]]]),
+        ("<script>alert(1)</script> &lt; [x](javascript:y)", [["p", "<script>alert(1)</script> &lt; [x](javascript:y)"]]),
+        ("> a\n\n---\nb  \nc\nd", [["blockquote", ["p", "a"]], ["hr"], ["p", "b", ["br"], "c", "\n", "d"]]),
+    ],
+)  # fmt: skip
+def test_markdown_is_a_tree(text, tree):
+    assert tree_of(text) == tree
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| a | b |\n|--|--|\n| 1 | 2 | lost |",  # a cell beyond the columns
+        "[a]: http://unused.example\n\ntext",
+        "[a][b]\n\n[b]: http://used.example",
+        ">" * 30 + " deep",
+        "x" * (MOST_FORMATTED + 1),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_text_that_would_lose_a_letter_has_no_tree(text):
+    assert tree_of(text) is None
+
+
+@given(st.text("ab1 \n*_`#|-[]()<>!&;~\\\t.\"'>+=:/é", max_size=200))
+def test_no_letter_is_lost_and_no_tag_is_another(text):
+    tree = tree_of(text)
+    if tree is None:
+        return
+    node = ["p", *tree]
+    assert tags(node) <= TAGS
+    lost = Counter(filter(str.isalpha, text)) - Counter(letters(node))
+    assert not lost
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a\r\n\tb", "a\n\tb"),
+        ("\x1b[0m\u202e\ud800\x00", r"\x1b[0m\u202e\ud800\x00"),
+        ("\u0645\u06cc\u200c\u062e\u0648", "\u0645\u06cc\u200c\u062e\u0648"),  # written so
+        ("x\u200cy", r"x\u200cy"),
+        ("\U0001f469\u200d\U0001f4bb", "\U0001f469\u200d\U0001f4bb"),
+        ("::error::x", "::error::x"),
+    ],
+)
+def test_what_has_no_glyph_is_made_visible_and_what_a_script_needs_stays(text, seen):
+    assert shown(text) == seen
+
+
+@pytest.mark.parametrize("part", ["[", "![](", "|a", "_*", "~~a"])
+def test_a_hostile_text_takes_some_seconds_at_most(part):
+    began = time.process_time()
+    tree_of(part * (MOST_FORMATTED // len(part)))
+    assert time.process_time() - began < 30

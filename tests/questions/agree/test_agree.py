@@ -1,0 +1,252 @@
+"""How well a judge agrees with people, from labels that are there."""
+
+from __future__ import annotations
+
+import pytest
+
+import judgeloop
+from judgeloop.core.errors import InputError
+
+ITEMS = 60
+
+
+def rows(system, words=lambda at: f"answer {at}", **columns):
+    return [
+        {"id": f"q{at}", "prompt": f"{at} what?", "output": f"{system} {words(at)}"}
+        | {name: each(at) for name, each in columns.items()}
+        for at in range(ITEMS)
+    ]
+
+
+def better(at):
+    """Of three items people like the new answer twice."""
+    return "new" if at % 3 else "old"
+
+
+def judge_of(prefers):
+    def judge(*, prompt, first, second):
+        del second
+        name = prefers(int(prompt.split()[0]))
+        return "tie" if name == "tie" else "A" if first.startswith(name) else "B"
+
+    return judge
+
+
+def labels(votes=better, places=range(ITEMS), **more):
+    return [{"id": f"q{at}", "vote": votes(at)} | {name: each(at) for name, each in more.items()} for at in places]
+
+
+@pytest.fixture
+def agree(tmp_path):
+    def asked(prefers, *truth, old=None, **settings):
+        systems = [("old", old or rows("old")), ("new", rows("new"))]
+        given = {"judge": judge_of(prefers), "version": prefers.__name__, "ledger": tmp_path / "ledger.sqlite"}
+        return judgeloop.agree(systems, truth=list(truth), **(given | settings))
+
+    return asked
+
+
+def often(at):
+    """As people, but on every fifth item."""
+    return better(at) if at % 5 else "old" if better(at) == "new" else "new"
+
+
+def test_the_share_of_equal_verdicts_has_an_exact_interval_of_one_look(agree):
+    result = agree(often, labels())
+    assert (result.judged, result.equal, result.exit_code) == (60, 0.8, 0)
+    assert result.equal_interval == pytest.approx((0.6962, 0.8803), abs=1e-4)  # Clopper & Pearson of 48 in 60
+    assert result.looked_at_once
+    assert result.options.chosen
+    assert result.outcome == "decided"
+    assert (
+        "agrees with you on 80 % of the 60 pairs you labelled (70 to 88 % of pairs like them)." in result.page.headline
+    )
+
+
+def test_labels_of_some_items_are_about_these_and_those_of_all_have_no_interval(agree):
+    some = agree(often, labels(places=range(30)))
+    assert (some.judged, some.options.unlabelled) == (30, 30)
+    assert len(some.labels) == 30
+    every = agree(often, labels(), about="items")
+    assert every.equal_interval == (0.8, 0.8)
+    assert every.off_interval == (every.off, every.off)
+    assert (every.whole, every.kappa_interval) == (True, None)
+
+
+def test_a_tie_against_a_side_is_worth_half_and_the_table_says_where_the_judge_errs(agree):
+    def shy(at):
+        return better(at) if at % 2 else "tie"
+
+    result = agree(shy, labels())
+    assert (result.equal, result.mean_agreement) == (0.5, 0.75)
+    assert {(judge, people): items for judge, people, items in result.table} == {
+        ("A", "A"): 10, ("A", "tie"): 0, ("A", "B"): 0, ("tie", "A"): 10, ("tie", "tie"): 0, ("tie", "B"): 20,
+        ("B", "A"): 0, ("B", "tie"): 0, ("B", "B"): 20,
+    }  # fmt: skip
+    assert result.off == pytest.approx((10 - 20) / 60 - (20 - 40) / 60)
+
+
+def test_a_judge_that_favours_the_longer_answer_is_found_out(agree):
+    def long(at):
+        return "old"
+
+    old = rows("old", lambda at: f"answer {at} at great length")
+    result = agree(long, labels(), old=old)
+    assert (result.favours, result.favours_length) == ("old", "longer")
+    assert result.off == pytest.approx(1 + 1 / 3)
+    assert result.off_interval[0] > 0.9
+    fair = agree(better, labels(), old=old)
+    assert (fair.favours, fair.favours_length, fair.off) == (None, None, 0.0)
+
+
+def test_a_gate_at_a_margin_is_shown_once_both_bounds_lie_within_it(agree):
+    shown = "Good enough for a gate at a margin of 10 points between old and new: shown."
+    assert shown in agree(better, labels(), about="items").page.headline
+    assert shown not in agree(often, labels()).page.headline
+
+
+def test_two_people_are_the_ceiling_and_the_most_of_three_are_the_truth(agree):
+    def ben(at):
+        return better(at) if at % 10 else "tie"
+
+    result = agree(often, labels(), labels(votes=ben))
+    assert result.people_pairs == 60
+    assert result.people_equal == pytest.approx(0.9)
+    assert len(result.options.people) == 2
+    three = agree(often, labels(person=lambda at: "x"), labels(votes=ben), labels())
+    assert three.people_pairs == 180
+    assert three.equal == 0.8, "two of three say what is better"
+
+
+def test_groups_flips_and_positions_have_their_shares(agree):
+    result = agree(often, labels(), old=rows("old", group=lambda at: "fifth" if at % 5 == 0 else "rest"))
+    assert [(one.name, one.items, one.equal) for one in result.by_group] == [("fifth", 12, 0.0), ("rest", 48, 1.0)]
+
+    def first(*, prompt, first, second):  # prefers a place
+        return "A"
+
+    flipped = agree(often, labels(), judge=first, version="first")
+    assert (flipped.counts.flips, flipped.equal) == (60, 0.0)
+    assert [one.name for one in flipped.by_position] == ["changed with the order"]
+
+
+@pytest.mark.parametrize(
+    ("least", "zone", "code", "state"),
+    [(0.6, 0.1, 0, "passed"), (0.85, 0.1, 5, "failed"), (0.75, 0.1, 3, "open"), (0.95, 0.04, 5, "failed")],
+)
+def test_a_gate_on_labels_that_are_there_is_one_exact_test(agree, least, zone, code, state):
+    result = agree(often, labels(), require_agreement=least, zone=zone)
+    assert ([one.state for one in result.gates], result.exit_code) == ([state], code)
+
+
+def test_of_several_gates_all_must_pass_and_each_is_a_condition(agree):
+    result = agree(better, labels(), labels(), require_agreement=0.8, require_kappa=0.5, not_worse_than_a_person=0.2)
+    assert [one.state for one in result.gates] == ["passed"] * 3
+    assert result.exit_code == 0
+    assert [one.name for one in result.conditions][1:4] == ["agreement", "kappa", "a second person"]
+
+    def other(at):
+        return "old" if better(at) == "new" else "new"
+
+    worse = agree(other, labels(), labels(), require_agreement=0.1, not_worse_than_a_person=0.2)
+    assert [one.state for one in worse.gates] == ["failed", "failed"]
+    assert worse.exit_code == 5
+
+
+def test_a_judge_without_verdicts_counts_against_every_claim(agree):
+    def silent(*, prompt, first, second):
+        name = better(int(prompt.split()[0]))
+        return None if prompt.startswith("3 ") else "A" if first.startswith(name) else "B"
+
+    result = agree(better, labels(), judge=silent, version="silent")
+    assert (result.judged, result.counts.abstentions, result.equal) == (59, 1, 1.0)
+    assert result.equal_interval[0] == pytest.approx(agree(one_wrong, labels()).equal_interval[0])
+    assert result.equal_interval[1] == 1
+
+
+def one_wrong(at):
+    return "tie" if at == 3 else better(at)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"judge": ["metric:exact", "human"]}, "expected one judge to test, found 2"),
+        ({"require_agreement": 0.95}, "expected a sum below 1"),
+        ({"require_kappa": 0.5, "about": "items"}, "`require_kappa` is about items like these"),
+        ({"not_worse_than_a_person": 0.1}, "expected items that two people labelled, found none"),
+        ({"half_width": 0.1}, "labels in files are looked at once"),
+        ({"scale": "1,5"}, "`scale` is that of ratings"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_and_nothing_is_asked(agree, settings, said):
+    more = {"version": None} if "judge" in settings else {}
+    with pytest.raises(InputError, match=said):
+        agree(better, labels(), **settings, **more)
+
+
+def test_the_run_is_another_where_labels_are_others_and_verdicts_are_paid_once(agree):
+    one, two = agree(often, labels()), agree(often, labels(votes=often))
+    assert one.setup.run != two.setup.run
+    assert (two.equal, two.spend.attempts) == (1.0, 0)
+
+
+def test_a_comparison_by_a_judge_that_was_measured_on_these_items_says_so(agree, tmp_path):
+    measured = agree(often, labels(places=range(30)))
+    systems = [("old", rows("old")), ("new", rows("new"))]
+    settings = {"version": "often", "ledger": tmp_path / "ledger.sqlite"}
+    result = judgeloop.compare(*systems, judge=judge_of(often), **settings)
+    assert "80 % of 30 labelled items of these (64 to 91 %); its gap for old is off by" in result.measured
+    assert measured.setup.run in result.measured
+    assert result.to_dict()["measured"] == result.measured
+    other = judgeloop.compare(*systems, judge=judge_of(better), **(settings | {"version": "another"}))
+    assert not other.measured, "it is another judge"
+    changed = [("old", rows("old", lambda at: f"other {at}")), ("new", rows("new"))]
+    assert not judgeloop.compare(*changed, judge=judge_of(often), **settings).measured, "these are other outputs"
+
+
+def judge_that_changes(places):
+    """A judge that is right, and the second time wrong at these places."""
+    asked = []
+
+    def judge(*, prompt, first, second):
+        at = int(prompt.split()[0])
+        asked.append(at)
+        wrong = at in places and asked.count(at) > 2  # in both orders before
+        name = ("old" if better(at) == "new" else "new") if wrong else better(at)
+        return "A" if first.startswith(name) else "B"
+
+    return judge, asked
+
+
+def test_asked_anew_a_judge_is_tested_for_drift_and_its_earlier_verdicts_stay(agree):
+    judge, asked = judge_that_changes(range(ITEMS))
+    before = agree(better, labels(), judge=judge, version="1")
+    assert len(asked) == 120
+    anew = agree(better, labels(), judge=judge, version="1", again=True)
+    assert len(asked) == 120 + 60
+    assert (anew.anew.asked, anew.anew.changed, anew.anew.lost, anew.anew.gained) == (30, 30, 30, 0)
+    assert (anew.exit_code, anew.conditions[1].name, anew.conditions[1].outcome) == (5, "drift", "failed")
+    assert anew.equal == before.equal == 1, "the figures are of the earlier verdicts"
+    again = agree(better, labels(), judge=judge, version="1", again=True)
+    assert (len(asked), again.exit_code) == (180, 5), "the same day nothing is paid twice"
+    assert agree(better, labels(), judge=judge, version="1").equal == 1
+
+
+def test_a_judge_that_changes_seldom_has_not_drifted(agree):
+    judge, _ = judge_that_changes(range(0, ITEMS, 15))
+    agree(better, labels(), judge=judge, version="1")
+    anew = agree(better, labels(), judge=judge, version="1", again=True)
+    assert anew.anew.lost <= 4
+    assert anew.exit_code == 0
+    assert anew.anew.chance > 0.05
+
+
+def test_the_gap_by_people_stands_beside_the_judges(agree):
+    result = agree(often, labels())
+    assert result.corrected.gap == pytest.approx((20 - 40) / 60)
+    low, high = result.corrected.interval
+    assert low < result.corrected.gap < high
+    assert result.to_dict()["corrected"]["labels"] == 60
+    every = agree(often, labels(), about="items")
+    assert every.corrected.interval == pytest.approx((-1 / 3, -1 / 3), abs=0.02)
