@@ -207,7 +207,7 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
 def test_without_a_width_the_end_of_the_money_is_the_end_and_is_said(drawing):
     done = judgeloop(*drawing, "--budget", "0.03")
     assert done.exit_code == 0
-    assert done.stdout.startswith("mine scores 0.")
+    assert done.stdout.startswith("✓ DECIDED: mine scores 0.")
     assert "ended" in judgeloop(*drawing, "--budget", "0.03", "-q").stdout
     assert "What is left of the budget of $0.030 does not cover" in done.stdout
 
@@ -217,7 +217,7 @@ def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(dr
     for width in ([], ["--half-width", "0.01"]):
         done = judgeloop(*drawing, "--budget", budget, *width)
         assert done.exit_code == 3
-        assert done.stdout.startswith("No estimate yet of mine on these 60 items: the budget does not cover")
+        assert done.stdout.startswith("? OPEN: no estimate yet of mine on these 60 items: the budget does not cover")
         assert "% interval" not in done.stdout
         assert width or "Too few items are judged." in done.stdout
 
@@ -426,7 +426,7 @@ def test_too_few_items_like_these_are_said_before_and_after(kind, drawing):
     assert "for items like these, an interval of --half-width 0.03 probably takes" in forecast
     result = judgeloop(*command)
     assert result.exit_code == 3
-    assert re.search(r"about [\d,]+ more items like these would be enough", unwrapped(result.stdout))
+    assert re.search(r"about [\d,]+ more items like these would probably decide", unwrapped(result.stdout))
 
 
 def test_a_limit_that_is_too_low_for_the_width_is_said_before(drawing):

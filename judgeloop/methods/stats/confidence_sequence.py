@@ -77,9 +77,10 @@ class ConfidenceSequence:
                 if not bets.ruled_out and not bets.hopeless:
                     stake[side, before + 1 : last + 1] = their
             self._asked[side] = [
-                bets.after(score[side, 0], less[side, 0], stake=their) for bets, their in zip(own, staked, strict=True)
+                bets.after(score[side, 0], less[side, 0], largest[side, 0], their)
+                for bets, their in zip(own, staked, strict=True)
             ]
-        self._every = self._every.after(score, less, stake=stake)
+        self._every = self._every.after(score, less, largest, stake)
         most_lost = 1 + mean + largest
         gain = np.divide(score - less - mean, most_lost, out=np.zeros(self._out.shape), where=mean > -1)
         self._mixed *= 1 + gain[..., None] * BETS

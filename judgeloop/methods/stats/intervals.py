@@ -14,6 +14,7 @@ use.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from judgeloop.core.records import UNLIMITED
@@ -22,6 +23,8 @@ if TYPE_CHECKING:  # pages count with these intervals, and the help of a command
     from judgeloop.methods.stats.strata import Moments
 
 Z_95 = 1.959964  # the normal distribution's 97.5 % quantile
+Z_90 = 1.644854  # its 95 % quantile
+FEWEST_CHANGES = 10  # of which a mean is given
 Interval = tuple[float, float]
 # Number of scores of 0, and of scores of 1, that an interval allows for unseen. With fewer, runs
 # that end by the width missed up to six times as often as stated, on populations with rare scores.
@@ -125,6 +128,22 @@ def _as_if_drawn(known: int, items: int) -> float:
     It is infinite once all items are known.
     """
     return math.inf if known >= items else known / (1 - known / items)
+
+
+def mean_change(changes: Sequence[float]) -> tuple[float, float, float] | None:
+    """The mean of changes from one judgment of an item to the next, with a 90 % interval; None for few.
+
+    It is approximate: normal, and as if the items had been drawn without regard to their verdicts.
+
+    >>> mean_change([0.0] * 9), mean_change([-1.0, 0.0] * 10)
+    (None, (-0.5, -0.6886736..., -0.3113263...))
+    """
+    number = len(changes)
+    if number < FEWEST_CHANGES:
+        return None
+    mean = math.fsum(changes) / number
+    reach = Z_90 * math.sqrt(math.fsum((one - mean) ** 2 for one in changes) / (number - 1) / number)
+    return mean, mean - reach, mean + reach
 
 
 def p_value(wins: int, losses: int) -> float:

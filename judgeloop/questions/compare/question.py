@@ -51,6 +51,7 @@ from judgeloop.runs.begin import asked_before, conducted, data_notes, known_verd
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
+from judgeloop.runs.measured import measured_by
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
 from judgeloop.runs.proxies import proxy_judge
 from judgeloop.settings.setting import Role, alternatives, declared
@@ -208,7 +209,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if any(one.id == run.run_id and one.note.exit_code is not None for one in runs):
             return None
         items, rule = len(run.places), _rule(run.parts)
-        ties = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
+        seen = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
+        ties = ASSUMED_TIES / 100 if seen is None else seen
+        if not isinstance(rule, Bets) or rule.most >= limit_to_pass(
+            run.config.not_worse, rule.threshold, 1 - ties, rule.items
+        ):
+            return None  # it passes in most runs: nothing is simulated
         return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
@@ -235,7 +241,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if proxy is not None:
             found = buying(config, run.inputs, families_drawn(config, run.inputs, config.selector_row))
             judge = ", ".join(one.identity.name for one in run.judges)
-            ways = ways_of(found, judge, proxy.identity.name, by_hand=run.by_hand)
+            ways = ways_of(found, judge, proxy.identity.name)
         return Left(
             judgments,
             assumed,
@@ -317,7 +323,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return replace(result, asked_before=asked_before(run, ran.runs))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
-        """Note what all verdicts of the ledger on these outputs say, if that is not what the answer does."""
+        """Note how the judge agreed with people, and what all verdicts of the ledger say, if it is not the answer."""
+        if len(ran.runs) > 1 and ran.run.booked and not ran.run.pool.live:
+            said = await ran.run.look(lambda reader: measured_by(reader, ran.run, ran.runs))
+            result = replace(result, measured=said)
         named = result.named or (ran.run.pool.systems[1] if result.stop_reason is StopKind.NOT_WORSE else None)
         if named is None or len(ran.runs) < 2 or not ran.run.booked or ran.run.pool.live:  # noqa: PLR2004 - itself
             return result
@@ -341,7 +350,7 @@ def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -
     items, blocks = len(inputs.pool), cheap.blocks
     draft = Draft(
         items=items,
-        limit=min(config.max_judgments, items if blocks is None else blocks.labels),
+        limit=min(config.max_judgments, items),
         risk=config.risk,
         start=config.min_judgments,
         population=inputs.population,

@@ -15,7 +15,8 @@ from judgeloop.report.words import count, one_in, stopped, visible
 
 def page(result: Estimation) -> Page:
     """What an estimate says."""
-    return Page(tuple(facts(result)), pictures=pictures(result), asks="How good is this system?")
+    asks = "How good is this system?"
+    return Page(tuple(facts(result)), pictures=pictures(result), asks=asks, outcome=result.outcome)
 
 
 def so_far(tally: Ratings, systems: tuple[str, ...], most: int) -> str:
@@ -115,10 +116,10 @@ def _interval(result: Estimation) -> str:
         return "none: the items were not drawn at random; `selector=random` draws them"
     low, high = result.interval
     kind, often = "at most" if setup.guarantee else "about", one_in(setup.risk_threshold)
+    wanted = "" if options.half_width is None else f" (wanted {options.half_width:g})"
     parts = [
-        f"{low:.3f} to {high:.3f}, {options.interval_kind}: it misses the score of all items {kind} {often} times",
-        f"at most {result.reach:.3f} from the score"
-        + ("" if options.half_width is None else f", wanted {options.half_width:g}"),
+        f"{low:.3f} to {high:.3f}, at most {result.reach:.3f} from the score{wanted}",
+        f"{options.interval_kind}: {kind} {often} such intervals miss the score",
         "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
         "widened for rare scores that the sample may have missed" if result.cautious else "",
     ]
