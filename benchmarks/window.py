@@ -23,9 +23,13 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from throughput import make_judge, make_pool
@@ -38,6 +42,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.writer import Writer
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.selectors.random import Random
@@ -46,7 +51,7 @@ from judgeloop.questions.compare.settings import RULES
 ITEMS, LIMIT, TIES, RISK = 805, 200, 0.3, 0.05
 GAPS = (0.0, 0.1, 0.2, 0.4)
 PLACES, LATENCY_S, JITTER = 64, 0.3, 0.1
-REAL_S = 0.001  # to wait for the ledger's thread before the clock goes on
+REAL_S = 0.001  # for what a thread has done to arrive
 
 
 class Ran(NamedTuple):
@@ -86,14 +91,29 @@ async def run(judge: Judge, pool: Pool, *, seed: int, ahead: int | None, places:
 
 
 class VirtualClock(selectors.DefaultSelector):
-    """Lets time pass at once when nothing is left to do before a timer."""
+    """Lets time pass at once when nothing is left to do before a timer: also not in the ledger's thread."""
 
-    now_s = 0.0
+    def __init__(self) -> None:
+        super().__init__()
+        self.now_s, self.booked = 0.0, deque[Any]()
+
+    def noting(self, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """A method that gives the ledger's thread something to do, which the clock waits for."""
+
+        def noted(writer: Any, action: Any) -> Any:
+            self.booked.append(method(writer, action))
+            return self.booked[-1]
+
+        return noted
 
     def select(self, timeout: float | None = None) -> list[Any]:
         """What is ready; else the time of the next timer has come."""
-        found = super().select(min(REAL_S, timeout) if timeout is not None else None)
-        if not found and timeout:
+        while self.booked and self.booked[0].done():
+            self.booked.popleft()
+        if self.booked or timeout is None:
+            return super().select(timeout)
+        found = super().select(min(REAL_S, timeout))
+        if not found:
             self.now_s += timeout
         return found
 
@@ -112,28 +132,26 @@ def on_virtual_clock(gap: float, seed: int, ahead: int | None) -> Ran:
 
     loop = asyncio.SelectorEventLoop(clock)
     loop.time = lambda: clock.now_s  # type: ignore[method-assign]
-    pool = make_pool(ITEMS)
-    try:
-        return loop.run_until_complete(
-            run(Late(script, cost_p=10**8), pool, seed=seed, ahead=ahead, places=PLACES, ledger=":memory:")
-        )
-    finally:
-        loop.close()
+    pool, judge = make_pool(ITEMS), Late(script, cost_p=10**8)
+    booking = {name: clock.noting(getattr(Writer, name)) for name in ("queued", "submit")}
+    with closing(loop), patch.multiple(Writer, **booking):
+        return loop.run_until_complete(run(judge, pool, seed=seed, ahead=ahead, places=PLACES, ledger=":memory:"))
 
 
-def simulate(seeds: int, ways: list[int | None]) -> None:
-    """Print what runs take in the mean, and what the ideal is."""
+def simulate(seeds: int, ways: list[int | None], gaps: list[float]) -> None:
+    """Print what runs take in the mean, with its standard error, and what the ideal is."""
     print(f"{PLACES} in flight, {1000 * LATENCY_S:.0f} ms, {seeds} seeds; risk {RISK:g}, rule {RULES[0]}")
     print("gap   ahead   seconds   ideal   times the ideal   judgments   not needed (at most)")
-    for gap in GAPS:
+    for gap in gaps:
         for ahead in ways:
             found = np.array([on_virtual_clock(gap, seed, ahead) for seed in range(seeds)])
-            seconds, judgments, unneeded = found.mean(axis=0)
+            (seconds, judgments, unneeded), errors = found.mean(axis=0), found.std(axis=0) / math.sqrt(seeds)
             ideal = np.ceil(found[:, 1] / PLACES).mean() * LATENCY_S
             most = max(4, 0.05 * (judgments + unneeded))
+            times = f"{seconds / ideal:.2f} ± {errors[0] / ideal:.2f}"
             print(
-                f"{gap:<6g}{shown(ahead):<8}{seconds:<10.2f}{ideal:<8.2f}{seconds / ideal:<18.2f}"
-                f"{judgments:<12.1f}{unneeded:.1f} ({most:.1f})",
+                f"{gap:<6g}{shown(ahead):<8}{seconds:<10.2f}{ideal:<8.2f}{times:<18}"
+                f"{judgments:<12.1f}{unneeded:.1f} ± {errors[2]:.1f} ({most:.1f})",
                 flush=True,
             )
 
@@ -186,15 +204,31 @@ async def serve() -> None:
 
 
 def answer(table: list[float], request: str) -> dict[str, Any]:
-    """A chat completion whose verdict is that of the item whose first answer the request shows."""
-    number = int(re.findall(r"an answer (\d+)", request)[0])
-    winner = {1.0: "A", 0.0: "B", 0.5: "tie"}[table[number]]
+    """A chat completion with the verdict on the item that the request shows, in either order; right about controls."""
+    (_, prompt), (first, number), (_, other) = re.findall(r"(prompt|an answer|another) (\d+)", request)[:3]
+    if number != other:  # the answer to another question
+        score = float(number == prompt)
+    else:
+        score = table[int(number)] if first == "an answer" else 1 - table[int(number)]
+    winner = {1.0: "A", 0.0: "B", 0.5: "tie"}[score]
     content = json.dumps({"reason": "r", "winner": winner})
     return {
         "id": "x", "object": "chat.completion", "created": 1, "model": "m",
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
-        "usage": {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420},
+        "usage": {"prompt_tokens": len(request) // 4, "completion_tokens": 20, "total_tokens": len(request) // 4 + 20},
     }  # fmt: skip
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of the server, which runs in a process of its own."""
+    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
+    finally:
+        server.kill()
+        server.wait()
 
 
 def told(url: str, path: str, body: Any = None) -> Any:
@@ -206,12 +240,9 @@ def told(url: str, path: str, body: Any = None) -> Any:
 
 def against_server(places: list[int], latencies_ms: list[int], ways: list[int | None], gaps: list[float]) -> None:
     """Print what the server saw of runs."""
-    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    url = f"http://127.0.0.1:{server.stdout.readline().strip()}"
     pool = make_pool(ITEMS)
     print("gap   in flight   ms      ahead   seconds   ideal   mean in flight   idle moments   judgments   not needed")
-    try:
+    with served() as url:
         told(url, "/begin", {"table": verdicts(0.4, 1), "latency_s": 0.0})
         asyncio.run(one_run(url, pool, None, 8))  # imports what a run needs
         for gap, most, latency_ms, ahead in product(gaps, places, latencies_ms, ways):
@@ -227,8 +258,6 @@ def against_server(places: list[int], latencies_ms: list[int], ways: list[int | 
                 f"{busy:<17.1f}{idle:<15}{ran.judgments:<12}{ran.unneeded}",
                 flush=True,
             )
-    finally:
-        server.kill()
 
 
 async def one_run(url: str, pool: Pool, ahead: int | None, places: int) -> Ran:
@@ -252,13 +281,13 @@ def main() -> None:
     parser.add_argument("--server", action="store_true")
     parser.add_argument("--places", nargs="*", type=int, default=[8, 64, 256])
     parser.add_argument("--ms", nargs="*", type=int, default=[10, 300, 2000])
-    parser.add_argument("--gaps", nargs="*", type=float, default=[0.0, 0.2])
+    parser.add_argument("--gaps", nargs="*", type=float, default=list(GAPS))
     arguments = parser.parse_args()
     ways = [None if one == "auto" else int(one) for one in arguments.ahead]
     if arguments.server:
         against_server(arguments.places, arguments.ms, ways, arguments.gaps)
     else:
-        simulate(arguments.seeds, ways)
+        simulate(arguments.seeds, ways, arguments.gaps)
 
 
 if __name__ == "__main__":

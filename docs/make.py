@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from dataclasses import astuple
 from enum import EnumType
@@ -69,7 +70,28 @@ def made() -> dict[Path, str]:
         DOCS.parent / ".env.example": make_environment.example(),
         DOCS / "development" / "files.md": files(),
         DOCS / "pictures" / "demo.svg": demo(),
+        DOCS / "llms.txt": pages_for_machines(),
     }
+
+
+def pages_for_machines() -> str:
+    """The pages of the site with a sentence on each, for machines that read (llmstxt.org)."""
+    project = tomllib.loads((DOCS.parent / "zensical.toml").read_text("utf-8"))["project"]
+    parts = [f"# {project['site_name']}", f"> {project['site_description']}"]
+    for entry in project["nav"]:
+        ((title, pages),) = entry.items()
+        rows = [one for page in pages for one in page.items()] if isinstance(pages, list) else [(title, pages)]
+        listed = "\n".join(f"- [{name}]({path}): {_first_sentence(DOCS / path)}" for name, path in rows)
+        parts.append(f"## {title}\n\n{listed}" if isinstance(pages, list) else listed)
+    return "\n\n".join(parts) + "\n"
+
+
+def _first_sentence(page: Path) -> str:
+    """What a page says first, without its links."""
+    paragraphs = re.sub(r"<!--.*?-->|```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL).split("\n\n")
+    first = next(one for one in map(str.strip, paragraphs) if one and one[0] not in "#!|`<")
+    plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", " ".join(first.split()))
+    return re.split(r"(?<=\.) ", plain)[0].rstrip(":")
 
 
 def file_formats() -> str:

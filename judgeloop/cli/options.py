@@ -47,7 +47,12 @@ class _Switches:
 
     json: bool = fields.report_setting("Print JSON only.", OUTPUT, common=True).field(False)
     quiet: bool = fields.report_setting(
-        "Show no progress, and of a result only decision, cost and warnings.", OUTPUT, short="-q"
+        "Show no progress and no messages but warnings and errors.", OUTPUT, short="-q"
+    ).field(False)
+    details: bool = fields.report_setting(
+        "Print all of a result: what must hold, the groups, the judge, the run. `runs show RUN --details` prints it later.",
+        OUTPUT,
+        common=True,
     ).field(False)
     dry_run: bool = fields.report_setting(
         "Forecast judgments, calls and cost; spend nothing.", fields.MONEY, common=True
@@ -76,7 +81,7 @@ class _RowsFile:
     output: Path = fields.place_setting("File to write, as JSON lines.", may_set=inside, short="-o").field()
 
 
-JSON, QUIET, DRY_RUN, LOG_FORMAT, RESULT_FILES, CONFIG = declared(_Switches).values()
+JSON, QUIET, DETAILS, DRY_RUN, LOG_FORMAT, RESULT_FILES, CONFIG = declared(_Switches).values()
 (ROWS_FILE,) = declared(_RowsFile).values()
 OF_RUNS: Final = (DRY_RUN, JSON, QUIET, LOG_FORMAT, RESULT_FILES)  # of commands that ask judges
 

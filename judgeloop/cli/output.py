@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast, final
 import click
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
+from judgeloop.core.outcomes import Outcome
+from judgeloop.report.terminal import BOLD, WARNED
 from judgeloop.report.words import NAMED, WIDTH, visible
 from judgeloop.settings.setting import COMMAND_LINE, Declared
 
@@ -35,7 +37,19 @@ if TYPE_CHECKING:
 
 NARROWEST, WIDEST = 40, 120  # columns of text
 PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, and have no colours
-BAD = ("FAILED", "BROKEN", "INTERRUPTED", "NOT SHOWN", "UNDECIDED")  # how a decision begins that fails
+# Blue, green, red, yellow, purple, grey; what else is shown so.
+TONES = {
+    Outcome.DECIDED: "1;34",
+    Outcome.PASSED: "1;32",
+    Outcome.FAILED: "1;31",
+    Outcome.NOT_SHOWN: "1;33",
+    Outcome.UNDECIDED: "1;33",
+    Outcome.BROKEN: "1;35",
+    Outcome.INTERRUPTED: "1;90",
+    BOLD: "1",
+    WARNED: "33",
+}
+PLAIN_SIGNS = str.maketrans("\N{CHECK MARK}\N{BALLOT X}▁▂▃▄▅▆▇█", "+x12345678")  # where a terminal or a file lacks them
 # Where a context says in which form a log is, what was typed, which settings its command has, by name, and which all
 # commands have (`commands.py`).
 LOG, TYPED, SETTINGS, EVERY = "judgeloop.log", "judgeloop.typed", "judgeloop.settings", "judgeloop.every"
@@ -102,14 +116,13 @@ def columns(stream: TextIO | None = None) -> int:
     return min(WIDEST, max(NARROWEST, width)) if width else WIDTH
 
 
-def paint(text: str, warning: bool) -> str:  # noqa: FBT001 - as `Paint` of a page
-    """The decision or a warning in colour, where standard output has colours and they are wanted."""
+def paint(text: str, tone: str) -> str:
+    """A text in the colour of an outcome, bold, or as a warning, where standard output has colours that are wanted."""
     if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
     if os.environ.get("TERM") in PLAIN_TERMINALS:
         return text
-    style = "33" if warning else "1;31" if text.startswith(BAD) else "1"
-    return "\n".join(f"\x1b[{style}m{line}\x1b[0m" for line in text.split("\n"))
+    return "\n".join(f"\x1b[{TONES[tone]}m{line}\x1b[0m" for line in text.split("\n"))
 
 
 class UnwrittenError(Exception):
@@ -131,6 +144,16 @@ def show(text: str) -> None:
         raise UnwrittenError(OSError(errno.EPIPE, "closed"))
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def _encodable(text: str, encoding: str | None) -> str:
+    """A text with plain signs where an encoding, as of a pipe on Windows, lacks those of outcomes."""
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        plain = text.translate(PLAIN_SIGNS)
+        return plain.encode(encoding or "utf-8", "backslashreplace").decode(encoding or "utf-8")
+    return text
 
 
 @contextmanager
@@ -199,7 +222,7 @@ class Guarded:
 
     def write(self, text: str) -> int:
         """Write `text`, at once if what cannot be written is dropped; return its length."""
-        self._try(self._stream.write, keyless(text))
+        self._try(self._stream.write, _encodable(keyless(text), getattr(self._stream, "encoding", None)))
         if self._drops:
             self.flush()
         return len(text)

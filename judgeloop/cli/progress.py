@@ -120,12 +120,17 @@ def counting(
 
 
 @contextmanager
-def computing(stream: TextIO | None = None, now: Clock = time.monotonic, *, quiet: bool = False) -> Iterator[None]:
-    """Show how far computations before the first judgment are, what they found, and the seconds; nothing if `quiet`."""
+def computing(
+    stream: TextIO | None = None, now: Clock = time.monotonic, *, quiet: bool = False, told_from_s: float = 0.0
+) -> Iterator[None]:
+    """Show how far computations before the first judgment are, what they found, and the seconds; nothing if `quiet`.
+
+    Of those that took less than `told_from_s`, nothing is said at the end.
+    """
     if quiet:
         yield
         return
-    shown = _Computing(stream, now)
+    shown = _Computing(stream, now, told_from_s)
     with listening(shown), closing(shown):
         yield
 
@@ -134,8 +139,8 @@ def computing(stream: TextIO | None = None, now: Clock = time.monotonic, *, quie
 class _Computing:
     """Shows one kind of work after another."""
 
-    def __init__(self, stream: TextIO | None, now: Clock) -> None:
-        self._stream, self._now = stream, now
+    def __init__(self, stream: TextIO | None, now: Clock, told_from_s: float) -> None:
+        self._stream, self._now, self._told_from_s = stream, now, told_from_s
         self._what, self._said = "", ""
         self._began = self._told = 0.0
         self._shown: _Bar | _Lines | None = None
@@ -157,7 +162,8 @@ class _Computing:
         """End the work that is shown, and say how long it took."""
         if self._shown is not None:
             self._shown.close()
-            say(f"{self._said}, {self._told - self._began:,.1f} s")
+            if self._told - self._began >= self._told_from_s:
+                say(f"{self._said}, {self._told - self._began:,.1f} s")
         self._what, self._shown = "", None
 
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from judgeloop.cli.options import OF_RUNS, settings_command
+from judgeloop.cli.options import DETAILS, OF_RUNS, settings_command
 from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
-from judgeloop.report.page import COST, Fact, Section, costs
+from judgeloop.report.page import BADGES, COST, Fact, Section, costs
 from judgeloop.report.terminal import render
 from judgeloop.report.words import count, shortened, visible
 from judgeloop.settings.setting import COMMAND_LINE
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Shown = TypeVar("Shown", bound="RunResult")
+ID = 8  # digits of a run's id that name it
 FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
@@ -51,7 +52,9 @@ def command_of(question: QuestionRow[Any, Any]) -> click.Command:
     example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
     exits = EXITS.format(gates=f"5 a gate failed ({question.gates}), " if question.gates else "")
     text = "\n\n".join([question.help, *([example] if question.example else []), exits])
-    return settings_command(question.name, Asking(question).invoked, question.settings(), switches=OF_RUNS, text=text)
+    return settings_command(
+        question.name, Asking(question).invoked, question.settings(), switches=(*OF_RUNS, DETAILS), text=text
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,9 @@ class Asking(Generic[R]):
                 typed = f"{name}={shlex.quote(shown)} {typed}"
         return ready.with_texts(repeatable(ready, result, masked(typed, read.environment)))
 
-    def invoked(self, *, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
+    def invoked(
+        self, *, dry_run: bool, json: bool, quiet: bool, details: bool, output: tuple[Path, ...], **given: Any
+    ) -> None:
         """Check the settings, then run the question or forecast it.
 
         Raises:
@@ -136,7 +141,11 @@ class Asking(Generic[R]):
                 result = self.whole(begun, self._run(begun, watched=watched), read)
                 if begun.booked and not (json or quiet) and (anew := asyncio.run(said_anew(begun))):
                     say(visible(anew))
-                text = render_json(result, read.files) if json else _text(result, output, short=quiet)
+                text = (
+                    render_json(result, read.files)
+                    if json
+                    else _text(begun, result, read, output, quiet=quiet, details=details)
+                )
                 self._show(begun, result, "" if result.answer.broke_off and not json else text, output)
             raise click.exceptions.Exit(result.exit_code)
 
@@ -180,8 +189,10 @@ class Asking(Generic[R]):
 
     def _forecast(self, ready: Prepared[Any], read: Read, *, as_json: bool) -> None:
         from judgeloop.cli.files import json_text
+        from judgeloop.cli.progress import WARM_UP_S, computing
 
-        found = self.foreseen(ready, read, read.sentence or "")
+        with computing(quiet=as_json, told_from_s=WARM_UP_S):
+            found = self.foreseen(ready, read, read.sentence or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:
@@ -195,7 +206,7 @@ class Asking(Generic[R]):
 
         if result.answer.broke_off:
             page = result.page
-            say(visible(as_flags(f"no result: {result.stop_sentence}")))
+            say(visible(as_flags(f"{BADGES[result.answer].word}, no result: {result.stop_sentence}")))
             judged = f"{result.judged:,} of {of_items(result)}{result.also_judged}"
             say(f"judged, in the order asked: {judged}; {costs(page.text(COST))} ({page.text('calls')})")
             for note in result.advice:
@@ -209,10 +220,22 @@ class Asking(Generic[R]):
             write_outputs(output, result)
 
 
-def _text(result: RunResult, files: Sequence[Path], *, short: bool) -> str:
-    """A result as it is printed: whole, or decision, cost and warnings; `files` are those of `-o`."""
-    named = None if short else ", ".join(map(str, files)) or None
-    return f"{render(result.page, named, columns(), paint, short=short)}\n"
+def _text(
+    ready: Prepared[Any], result: RunResult, read: Read, files: Sequence[Path], *, quiet: bool, details: bool
+) -> str:
+    """A result as it is printed: what is seen first and where the rest is, or all; `files` are those of `-o`."""
+    named = ", ".join(map(str, files))
+    if details:
+        return f"{render(result.page, named or None, columns(), paint)}\n"
+    where = f"Report: {named}. " if named else ""
+    if ready.booked:
+        typed = read.origins.get("ledger") == COMMAND_LINE
+        ledger = f" --ledger {shlex.quote(str(ready.config.ledger))}" if typed else ""
+        page = "" if named else ", as a page -o report.html"
+        more = f"{where}All of it: judgeloop runs show {ready.run_id[:ID]}{ledger} --details{page}"
+    else:
+        more = f"{where}All of it: --details"
+    return f"{render(result.page, None, columns(), paint, short=True, more='' if quiet else visible(more))}\n"
 
 
 def _advised(reason: str) -> str:

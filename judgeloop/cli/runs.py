@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 from annotated_types import Gt, Lt
 
-from judgeloop.cli.options import CONTEXT, JSON, QUIET, RESULT_FILES, DefaultGroup, PanelArgument, settings_command
+from judgeloop.cli.options import (
+    CONTEXT,
+    DETAILS,
+    JSON,
+    QUIET,
+    RESULT_FILES,
+    DefaultGroup,
+    PanelArgument,
+    settings_command,
+)
 from judgeloop.cli.output import as_flags, columns
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Shown
@@ -58,10 +67,6 @@ class ShowSettings(LedgerSettings):
         fields.OUTPUT,
         example=0.1,
     ).field(None)
-    details: bool = fields.report_setting(
-        "Also print which items turned since the run before of the same systems, those with another output first.",
-        fields.OUTPUT,
-    ).field(False)
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,9 @@ def runs() -> click.Command:
         "runs",
         commands=[
             settings_command("runs list", _list, RunsSettings, switches=(JSON,)),
-            settings_command("runs show", _show, ShowSettings, switches=(JSON, QUIET, RESULT_FILES), arguments=(run,)),
+            settings_command(
+                "runs show", _show, ShowSettings, switches=(JSON, QUIET, DETAILS, RESULT_FILES), arguments=(run,)
+            ),
             settings_command("runs trend", _trend, LedgerSettings, switches=(picture,), arguments=(pair,)),
         ],
         help="List the runs of a ledger, show one again, or follow a pair over its runs.",
@@ -132,8 +139,11 @@ def _list(*, json: bool, **given: Any) -> None:
     print("\n".join(lines(found) or [nothing]))
 
 
-def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
-    """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
+def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tuple[Path, ...], **given: Any) -> None:
+    """Print the result of a run again, or write it to files with -o: the ledger has all of it.
+
+    With --details, also which items turned since the run before of the same systems, those with another output first.
+    """
     from judgeloop.cli.files import check_outputs, json_text, write_outputs
     from judgeloop.diagnostics.past_runs import before, with_result
     from judgeloop.questions.compare.page import reading
@@ -151,13 +161,11 @@ def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...],
             raise InputError(f"--not-worse: the run {shown.id} is no comparison of two systems")
         print(wrapped(reading(found, config.not_worse), columns()))
         click.get_current_context().exit(found.not_worse_by(config.not_worse).exit_code)
-    if not (json or quiet or output or config.details):
-        print(visible_lines(kept.text), end="")
-        return
+    del quiet  # nothing is computed that takes long
     result = result_of(kept, shown=config.report_texts)
     values = result.to_json(as_flags) if json else {}
-    text = f"{render(result.page, width=columns(), short=True)}\n" if quiet else kept.text
-    if config.details:
+    text = kept.text if details else f"{render(result.page, width=columns(), short=True)}\n"
+    if details:
         earlier, page = before(config.ledger, shown), Page((decided(f"no run before {shown.id} judged these systems"),))
         then = result_of(stored(config.ledger, earlier.id)) if earlier else None
         if earlier and then and then.job == result.job:

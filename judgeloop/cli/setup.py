@@ -164,7 +164,7 @@ def demo(*, keep: Path | None) -> None:
     )
     parts = [
         _fitted(INTRODUCTION.format(items=result.items)),
-        f"{render(result.page.said(as_flags), width=columns(), paint=paint)}\n",
+        f"{render(result.page.said(as_flags), width=columns(), paint=paint, short=True)}\n",
         _fitted(explanation),
         _fitted(FORGOTTEN if keep is None else KEPT.format(folder=keep)),
         _fitted(NEXT),

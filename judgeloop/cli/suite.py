@@ -16,6 +16,7 @@ from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
+from judgeloop.report.lost import LOST
 from judgeloop.report.page import Fact, Page, PageTable, Section, costs, decided, named
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import per_cent, visible
@@ -84,7 +85,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
         results: dict[str, RunResult] = {}
         quiet_log = quiet or (json and not logs_json())
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
-        lines = tuple(map(_line, ends))
+        lines = tuple(replace(_line(one), lost=_lost(results.get(one.pair.name))) for one in ends)
         unread = [f"{one.pair.name} {dict(one.pair.values)}" for one in ends if one.ready is None]
         last_night, lines, gone = compared(config.ledger, night, lines, unread)
         found = Summary(
@@ -262,7 +263,7 @@ def _run(
     from judgeloop.questions.kept import keep
     from judgeloop.suite.night import alone, run_suite
 
-    told: dict[str, str] = {}  # the first pair with each error
+    told: dict[str, str] = {}  # the first pair that ended for each cause
     outages = Outages()
 
     def tell(end: Ended) -> None:
@@ -273,7 +274,7 @@ def _run(
                 keep(end.ran, result)
             results[end.pair.name] = result
         if line.exit_code or not quiet:  # a quiet night that passed has an empty log
-            first = told.setdefault(line.headline, line.name) if end.error else line.name
+            first = told.setdefault(line.why, line.name) if line.why else line.name
             said = line.headline if first == line.name else f"as {first}"
             cost = f" ({costs(show_usd(line.charged_p))})" if line.run else ""
             when = f"{config.night}, " if quiet else ""  # a log that nights are appended to
@@ -296,6 +297,11 @@ def _run(
             return driven(ask, nullcontext(unobserved))
     finally:
         ledger.close()
+
+
+def _lost(result: RunResult | None) -> tuple[str, ...]:
+    """The first items that a failed gate lost, as its own page names them."""
+    return tuple(one.text for one in result.page.facts if one.label == LOST) if result else ()
 
 
 def _line(end: Ended) -> Line:

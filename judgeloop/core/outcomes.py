@@ -509,7 +509,7 @@ class StopReason:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold: a name, how it stands, what is known of it in a sentence, and the figures behind that.
+    """What must hold: a name, how it stands, what was found in a sentence, the figures behind that, what is required.
 
     The answer itself is the first condition of every result; its sentence is empty where nothing is required of it.
     """
@@ -518,6 +518,7 @@ class Condition:
     outcome: Outcome
     sentence: str
     figures: str = ""
+    requires: str = ""
 
     @property
     def said(self) -> str:

@@ -87,7 +87,8 @@ class Item:
     `messages` holds the turns of a prompt that is a conversation, each a role and a text; a system
     that answers live gets these. `prompt` is the same as one text, for judges. `columns` holds what
     else such a system may be told, by the names of the file's columns: JSON values. Items of one `family` are no
-    independent draws, such as the segments of a document (`Pool.families`).
+    independent draws, such as the segments of a document (`Pool.families`). `place` is where an item without an id of
+    its own stands in its file.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Item:
     messages: tuple[tuple[str, str], ...] = ()
     columns: Mapping[str, object] = field(default_factory=dict, hash=False)
     family: str | None = None
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

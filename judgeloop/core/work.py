@@ -3,10 +3,12 @@
 Who computes tells it, and knows nothing of who listens. Without a listener nothing is shown.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, final
+from typing import Protocol, TypeVar, final
+
+T = TypeVar("T")
 
 
 class Listener(Protocol):
@@ -38,6 +40,15 @@ def found(sentence: str) -> None:
     """Tell what was found."""
     if (listener := _LISTENER.get()) is not None:
         listener.found(sentence)
+
+
+def counted(what: str, things: Sequence[T]) -> Iterator[T]:
+    """Yield things, and tell how many of them are done."""
+    work = Work(what, len(things))
+    work.done(0)
+    for thing in things:
+        yield thing
+        work.done(1)
 
 
 @final

@@ -157,7 +157,8 @@ class KnownItems:
         name = f"{entry.id or id_of(prompt)}{sample.mark}"
         while sample.mark and name in self.by_id:
             name += SAMPLE
-        return Item(name, prompt, entry.reference, entry.group, family=entry.family)
+        place = "" if entry.id else f"{entry.unit} {entry.line}"
+        return Item(name, prompt, entry.reference, entry.group, family=entry.family, place=place)
 
     def _remedy(self, path: Place) -> str:
         """What mends rows without a prompt: the file of prompts, or the column that holds it."""

@@ -60,7 +60,7 @@ def kept_of(result: RunResult) -> KeptResult:
     decided, tied = result.decided_and_tied
     return KeptResult(
         result.page.headline,
-        f"{result}\n",
+        f"{result.to_text()}\n",
         document,
         texts,
         exit_code=result.exit_code,
@@ -94,10 +94,22 @@ def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None)
     return replace(result, texts=Texts(pool, Shown(shown or result.texts.shown)))
 
 
+def figure_kept(kept: KeptResult, key: str, column: str) -> str:
+    """A figure behind a fact of a kept result, without reading the rest; empty without it."""
+    facts = json.loads(kept.document)["result"]["page"]["facts"]
+    return next(((one.get("value") or {}).get(column, "") for one in facts if one.get("key") == key), "")
+
+
 def _with_texts(pool: Pool, other: Callable[[str], str]) -> Pool:
     """A pool with another text in the place of each prompt, reference and output."""
     items = (
-        Item(item.id, other(item.prompt), None if item.reference is None else other(item.reference), item.group)
+        Item(
+            item.id,
+            other(item.prompt),
+            None if item.reference is None else other(item.reference),
+            item.group,
+            place=item.place,
+        )
         for item in pool.items
     )
     return replace(pool, items=tuple(items), outputs=tuple(tuple(map(other, texts)) for texts in pool.outputs))

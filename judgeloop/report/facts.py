@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated,
 from judgeloop.core.records import NO_TOKENS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
-from judgeloop.report.page import COST, Fact, Section, costs, told
+from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
 from judgeloop.report.records import said_ends
 from judgeloop.report.result import TOO_OFTEN, RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
@@ -22,6 +22,7 @@ PAIR = 2  # systems: one judgment an item
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
+BESIDE_THE_ANSWER = "{}, not accepted"  # what begins a headline where the answer is fine, and a condition is not
 GROUP = "group "  # how the names of conditions on single groups begin
 ONE_WAY = {"random", "fixed"}  # orders of presentation in which no flip is seen
 FLIPS_RISK = 0.05  # of failing a judge with as many flips as may be
@@ -74,10 +75,11 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
         *([costs(_cost(result))] if paid else []),
-        Fact("asked", Section.RISK, "asked before", _asked(result), first=True),
+        Fact("asked", Section.RISK, "before", _asked(result), first=True),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
-        *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), one.said) for one in gate),
+        Fact("holds", Section.GATE, "holds", "; ".join(one.sentence for one in gate if holds(one, result)), first=True),
+        *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), _required(one)) for one in gate),
         Fact("ended", Section.EVIDENCE, "ended", _why_ended(result), first=early),
         *_of_judge(result, paid=paid),
         *([Fact("calls", Section.COST, "calls", _calls(result))] if paid else []),
@@ -122,8 +124,25 @@ def _asked(result: RunResult) -> str:
 
 
 def state(outcome: Outcome) -> str:
-    """How something stands that must hold, in a word; what failed is seen."""
-    return outcome.said.upper() if outcome is Outcome.FAILED else outcome.said
+    """How something stands that must hold: a sign and a word; what does not hold is seen.
+
+    >>> state(Outcome.PASSED), state(Outcome.FAILED)
+    ('✓ passed', '✗ FAILED')
+    """
+    word, sign, _ = BADGES[outcome]
+    return f"{sign} {word if outcome.exit_code else word.lower()}"
+
+
+def holds(condition: Condition, result: RunResult) -> bool:
+    """Whether a condition beside the answer holds, and says something: money has a row of its own."""
+    known = condition.name != "flips" or bool(result.counts.both_in_all)
+    beside = condition is not result.conditions[0] and condition.name != COST
+    return not condition.outcome.exit_code and known and beside
+
+
+def _required(condition: Condition) -> str:
+    """What is required, then what was found."""
+    return ": ".join(filter(None, (condition.requires, condition.said)))
 
 
 def on_items(about: Population, items: int, but: int = 0, families: int | None = None) -> str:
@@ -191,22 +210,24 @@ def _why_ended(result: RunResult) -> str:
 
 def headline(result: RunResult, decision: str) -> str:
     """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
-    required, first = visible(result.setup.required_winner or ""), result.outcome.said.upper()
+    required, word = visible(result.setup.required_winner or ""), BADGES[result.outcome].word
     if result.stop_reason is StopKind.CONTROLS:
         decision = f"no result {on_items(result.about, result.items, families=result.data.families)}: {stopped(visible(result.stop_sentence))}"
     elif required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     elif required and result.answer is Outcome.NOT_SHOWN:
-        decision = f"that {required} is better was required. {decision}"
+        decision = f"it is required, and not shown, that {required} is better. {decision}"
     if result.outcome is result.answer:
-        return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{first}: {decision}"
+        return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{word}: {decision}"
     if result.outcome is Outcome.PASSED:
-        return f"{first}: {decision}"
+        return f"{word}: {decision}"
     failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
     failing = [one for one in failing if not one.name.startswith(GROUP)]
     why = next(one for one in failing if one.outcome is result.outcome).sentence
     others = f" and {len(failing) - 1} more" if failing[1:] else ""
-    return f"{first}: {stopped(f'{visible(why)}{others}')} {decision}"
+    if not result.answer.exit_code:
+        word = BESIDE_THE_ANSWER.format(BADGES[Outcome.PASSED if result.requirement else result.answer].word)
+    return f"{word}: {stopped(f'{visible(why)}{others}')} {decision}"
 
 
 def judged_by(result: RunResult) -> str:
@@ -226,27 +247,29 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         if tally is None or (tally.end is None and result.answer is Outcome.BROKEN):
             continue  # no model, or cut off by what the answer names
         if result.setup.controlled:
-            yield Condition(f"controls of {judge}", OF_CONTROLS[tally.end], of_controls(judge, tally))
+            requires = f"{judge} can {TELL}"
+            right = f"{judge} has {tally.right:,} of {count(tally.asked, 'control')} right"
+            found = right if tally.end is Control.PASSED else of_controls(judge, tally)
+            yield Condition(f"controls of {judge}", OF_CONTROLS[tally.end], found, requires=requires)
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged:
-        one_way = result.setup.order in ONE_WAY
-        why = (
-            "unknown, as each pair is shown in one order"
-            if one_way
-            else "any share of verdicts may change with the order"
-        )
-        yield Condition("flips", Outcome.PASSED, why)
-    most = per_cent(result.setup.max_abstentions)
-    without = f"{_silent(result)} without a verdict, and at most {most} may be"
+        counts, one_way = result.counts, result.setup.order in ONE_WAY
+        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} changed with the order"
+        found = "each pair was shown in one order" if one_way else changed
+        yield Condition("flips", Outcome.PASSED, found, requires="any share of verdicts may change with the order")
+    requires = f"at most {per_cent(result.setup.max_abstentions)} of items may be without a verdict"
+    without = f"{_silent(result)} without a verdict"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
     if too_many or result.answer is not Outcome.BROKEN:
-        yield Condition("abstentions", Outcome.BROKEN if too_many else Outcome.PASSED, without)
+        yield Condition("abstentions", Outcome.BROKEN if too_many else Outcome.PASSED, without, requires=requires)
     used_up = result.stop_reason is StopKind.BUDGET
-    why = f": {ended(result)}" if used_up else ""
-    yield Condition(COST, Outcome.UNDECIDED if used_up else Outcome.PASSED, f"it {COST} {money(result)}{why}")
+    found = f"it {COST} {money(result)}{f', and {ended(result)}' if used_up else ''}"
+    yield Condition(
+        COST, Outcome.UNDECIDED if used_up else Outcome.PASSED, found, requires="the budget must cover the run"
+    )
 
 
 def _flips(result: RunResult, most: float) -> Condition:
@@ -256,21 +279,19 @@ def _flips(result: RunResult, most: float) -> Condition:
     also those for groups. A judge with as many flips as may be fails with at most about `FLIPS_RISK`: the
     test is exact for a fixed number of verdicts, and flips have little part in when a run ends (tests/statistical).
     """
-    counts = result.counts
+    counts, requires = result.counts, f"at most {100 * most:.3g} % of verdicts may change with the order"
     if result.setup.order in ONE_WAY:
-        return Condition("flips", Outcome.UNDECIDED, "no verdict was asked in both orders")
+        return Condition("flips", Outcome.UNDECIDED, "no verdict was asked in both orders", requires=requires)
     flips, both = counts.flips_in_all, counts.both_in_all
     if not both:
-        return Condition("flips", Outcome.PASSED, "no verdict could change with the order")
+        return Condition("flips", Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = (
-        f"{flips:,} of {count(both, 'verdict')} changed with the order; it is {'' if shown else 'not '}shown that "
-        f"more than {100 * most:.3g} % do"
-    )
+    said = f"{flips:,} of {count(both, 'verdict')} changed with the order"
+    said += f", which is more than {100 * most:.3g} %" if shown else ""
     low, high = wilson_interval(flips, both)
-    figures = f"p = {chance:.2g}, and {FLIPS_RISK:g} or less fails; 95 % interval {per_cent(low)} to {per_cent(high)}"
-    return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures)
+    figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
+    return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
 
 
 def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
@@ -288,6 +309,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         *found,
         Fact("again", Section.JUDGE, "asked again", _again(result)),
         Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
+        Fact("measured", Section.JUDGE, "beside people", result.measured),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
         Fact("silent", Section.JUDGE, "no verdict", _silent(result) if counts.asked else ""),

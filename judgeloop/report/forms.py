@@ -10,9 +10,9 @@ from xml.etree import ElementTree as ET
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.core.outcomes import Condition
 from judgeloop.report.notes import Note
-from judgeloop.report.page import TITLES, Fact, Page, PageTable, Section
+from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.terminal import WARNING, render
-from judgeloop.report.words import visible
+from judgeloop.report.words import stopped, visible
 
 # Text that begins a link, a mention or a reference to an issue ("#1", "GH-1"). An empty comment
 # behind it prevents the link, which GitHub makes of the text as it is shown.
@@ -31,7 +31,8 @@ ESCAPED = {
     "\N{MINUS SIGN}": r"$-$",
     "\N{PLUS-MINUS SIGN}": r"$\pm$",
 }
-IN_CAPTION = ("decision", "judged", "risk")  # facts that a caption has, beside the warnings
+IN_NOTES = ("judged", "risk")  # facts that stand below a table
+NEEDS = r"Needs \usepackage{booktabs}."
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 MARK = f'{HEAD}<testsuite name="judgeloop"'  # how a suite of judgeloop's begins, and no other file
 NOT_FINISHED = "judgeloop did not finish"
@@ -42,7 +43,8 @@ BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 def render_markdown(page: Page) -> str:
     """The decision as a heading, what is shown first as a list, and a heading for each section of the rest."""
     first = [one for one in page.facts if one.first and one.key != "decision"]
-    parts = [f"### {escape(page.headline)}", _list(first)]
+    mark = "" if page.outcome is None else f"{BADGES[page.outcome].mark} "
+    parts = [f"### {mark}{escape(page.head)}", _list(first)]
     for section, facts, tables in page.parts():
         if section is not Section.AGAIN:
             titled = not tables or not tables[0].heading
@@ -79,10 +81,10 @@ def escape(text: str) -> str:
 
 
 def render_latex(page: Page) -> str:
-    """A `table` for each, or the figures in a row; the first caption has decision, risk and warnings.
+    """A `table` for each, or the figures in a row: a caption of one sentence, a label, and notes below.
 
-    The evidence, such as judge, rule and price, stands before them as a comment, and does not show. The text needs no
-    package.
+    The decision is the first caption; what was judged and at which risk are its notes. The evidence, such as judge,
+    rule and price, and the warnings stand before them as comments, and do not show. The text needs `booktabs`.
     """
     figures: dict[str, str] = {}
     for one in page.facts:
@@ -90,32 +92,38 @@ def render_latex(page: Page) -> str:
     row = PageTable("", tuple(figures), (tuple(figures.values()),) if figures else ())
     standing = [one for one in page.tables if one.section is Section.EVIDENCE]
     first, *others = [*(standing or [row]), *(one for one in page.tables if one not in standing)]
-    warnings = [f"{WARNING} {one.text}" for one in page.facts if one.section is Section.WARNING]
     title = f"{first.heading}." if first.heading else ""
-    caption = " ".join([*_sentences(page), *warnings, title, first.note])
-    named = [(first, caption), *((one, f"{one.heading}. {one.note}") for one in others)]
-    comments = (
-        one for one in page.facts if one.label and one.key not in IN_CAPTION and one.section is not Section.AGAIN
-    )
-    said = "".join(f"{' '.join(f'% {one.label}: {one.text}'.split())}\n" for one in comments)
-    return said + "\n".join(_latex_table(*one) for one in named)
+    tables = [(first, page.parted[1], " ".join(filter(None, [*_notes(page), title, first.note])))]
+    tables += [(one, f"{one.heading}.", one.note) for one in others]
+    said = [f"{WARNING} {one.text}" for one in page.facts if one.section is Section.WARNING]
+    said += [
+        f"{one.label}: {one.text}"
+        for one in page.facts
+        if one.label and one.key not in IN_NOTES and one.section is not Section.AGAIN
+    ]
+    comments = "".join(f"% {' '.join(one.split())}\n" for one in (NEEDS, *said))
+    label = re.sub(r"[^0-9a-z]", "", page.text("run")) or "result"
+    names = (f"tab:{label}{f'-{at}' if at else ''}" for at in range(len(tables)))
+    return comments + "\n".join(_latex_table(*one, name) for one, name in zip(tables, names, strict=True))
 
 
-def _sentences(page: Page) -> Iterable[str]:
-    """Yield the facts of a caption, each as a sentence."""
+def _notes(page: Page) -> Iterable[str]:
+    """Yield the facts that stand below a table, each as a sentence."""
     for one in page.facts:
-        if one.key in IN_CAPTION:
-            text = f"{one.label.capitalize()}: {one.text}" if one.label else one.text
-            yield text if text.endswith((".", "!", "?")) else f"{text}."
+        if one.key in IN_NOTES:
+            yield stopped(f"{one.label.capitalize()}: {one.text}")
 
 
-def _latex_table(table: PageTable, caption: str) -> str:
+def _latex_table(table: PageTable, caption: str, notes: str, label: str) -> str:
     form = "".join("r" if figure else "l" for figure in table.figures)
     lines = (f"{' & '.join(map(escaped, cells))} \\\\" for cells in table.rows)
     head = f"{' & '.join(map(escaped, table.columns))} \\\\"
-    inside = "\n".join([r"\hline", head, r"\hline", *lines, r"\hline"])
-    whole = f"\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}"
-    return f"\\begin{{table}}\n\\caption{{{escaped(' '.join(caption.split()))}}}\n{whole}\n\\end{{table}}\n"
+    inside = "\n".join([r"\toprule", head, r"\midrule", *lines, r"\bottomrule"])
+    below = f"\n\\par\\smallskip\n{{\\footnotesize {escaped(' '.join(notes.split()))}\\par}}" if notes else ""
+    return (
+        f"\\begin{{table}}\n\\centering\n\\caption{{{escaped(' '.join(caption.split()))}}}\n\\label{{{label}}}\n"
+        f"\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}{below}\n\\end{{table}}\n"
+    )
 
 
 def escaped(text: str) -> str:
@@ -158,13 +166,19 @@ def render_junit(result: Tested) -> str:
     return _suite(result.job, _ended(*own), *(_ended(one.name, one.outcome.exit_code, one.said) for one in conditions))
 
 
-def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]], skipped: Mapping[str, str]) -> str:
-    """A test suite with a test for each end: a name, an exit code, a sentence and warnings.
+def render_ends(
+    question: str, ends: Iterable[tuple[str, int, str, Iterable[str], Iterable[str]]], skipped: Mapping[str, str]
+) -> str:
+    """A test suite with a test for each end: a name, an exit code, a sentence, warnings, and the items lost.
 
     Tests that are `skipped` say what else is to be known, by name, as far as they have a text.
     """
     more = [Case(name, "skipped", said, "", {}) for name, said in skipped.items() if said]
-    return _suite(question, *(_ended(name, code, text, warnings=said) for name, code, text, said in ends), *more)
+    cases = (
+        _ended(name, code, said, "\n".join([visible(said), *(f"lost  {one}" for one in lost)]), warnings)
+        for name, code, said, warnings, lost in ends
+    )
+    return _suite(question, *cases, *more)
 
 
 def render_unfinished(question: str, message: str, exit_code: int) -> str:

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from judgeloop.core.records import IDENTICAL, Shown
 from judgeloop.report.labels import LabelRow, Texts
-from judgeloop.report.page import TITLES, Fact, Page, PageTable, Section
+from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.pictures import Bar, Picture
 from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
@@ -74,8 +74,9 @@ def render_html(result: Shows, written: str = "") -> str:
         style=style,
         script=script,
         asks=escape(" · ".join(filter(None, (page.asks, written or page.written)))),
-        title=escape(page.headline),
-        headline=_words(page.headline),
+        title=escape(page.head),
+        badge=_badge_of(page),
+        headline=_words(page.parted[1]),
         first=_first(page),
         required=cards.pop(Section.GATE, ""),
         pictures="\n".join(_pictures(page.pictures)),
@@ -98,6 +99,13 @@ def _web(name: str) -> str:
 def _hash(text: str) -> str:
     """What a policy names a script or a style sheet by."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _badge_of(page: Page) -> str:
+    """The sign and the word of the outcome, in its colour."""
+    if page.outcome is None:
+        return ""
+    return f'<p class="badge {page.outcome}">{BADGES[page.outcome].sign} {escape(page.parted[0])}</p>'
 
 
 def _first(page: Page) -> str:
@@ -232,7 +240,7 @@ def _verdict(label: LabelRow, result: Shows) -> str:
 
 def _about_items(result: Shows, items: list[str]) -> str:
     """What is to be known of the list of items."""
-    texts, said = result.texts, [f"{count(len(items), 'judged item')}, in the order asked."]
+    texts, said = result.texts, [f"{count(len(items), 'judged item')}, those that decided first, in the order asked."]
     opened = sum(item.startswith("<details") for item in items)
     if opened:
         said.append("An item opens to show its prompt and outputs.")
@@ -247,7 +255,7 @@ def _about_items(result: Shows, items: list[str]) -> str:
 def _items(result: Shows) -> Iterable[str]:
     """Yield the judged items, which open to their texts while there is room."""
     left = MOST_TEXT
-    for label in result.labels:
+    for label in sorted(result.labels, key=lambda one: not one.in_decision):
         inside, peek = "", ""
         hidden = result.texts is not None and not result.shows(label)
         if result.texts is not None and not hidden and left > 0:
@@ -268,7 +276,7 @@ def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
     aside = "" if label.in_decision else " aside"
     mark = f" <small>{ASIDE}</small>" if aside else ""
     cells = (
-        f"<span>{escape(visible(label.item_id))}{mark}</span>"
+        f"<span>{escape(visible(result.texts.name(label) if result.texts else label.item_id))}{mark}</span>"
         f'<span class="chip {kind}">{escape(visible(_verdict(label, result)))}</span>'
         f'<span class="peek" dir="auto">{escape(f"{group}: {peek}" if group else peek)}</span>'
     )
@@ -362,4 +370,5 @@ def render_notebook(page: Page) -> str:
         if section is not Section.AGAIN:
             parts += [f"<h5>{escape(table.heading)}</h5>{_table(table)}" for table in tables]
             parts += [f"<h5>{escape(TITLES[section])}</h5>{_list(facts)}"] if facts else []
-    return f"<div><h4>{_coded(page.headline)}</h4>{''.join(parts)}</div>"
+    sign = "" if page.outcome is None else f"{BADGES[page.outcome].sign} "
+    return f"<div><h4>{sign}{_coded(page.head)}</h4>{''.join(parts)}</div>"

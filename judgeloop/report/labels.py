@@ -123,6 +123,10 @@ class Texts:
     def _positions(self) -> dict[str, int]:
         return {item.id: position for position, item in enumerate(self.pool.items)}
 
+    def name(self, label: LabelRow) -> str:
+        """What an item is found by: its id, or its place in the file."""
+        return self.pool.items[self._positions[label.item_id]].place or label.item_id
+
     def of_item(self, label: LabelRow) -> list[tuple[str, str]]:
         """The prompt and the reference, if there is one, each with its name."""
         item = self.pool.items[self._positions[label.item_id]]

@@ -135,37 +135,31 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
-    NoteCode.ITEMS_WANTED: "If it goes on like this, about {items:more item} like these would be enough.",
-    NoteCode.MORE_ITEMS: "With about {even:more item} the chance of a decision is even; with {likely:,}, "
-    "four in five. That is a second test.",
-    NoteCode.MANY_MORE_ITEMS: "With about {even:more item} the chance of a decision is even. No number "
-    "of items makes it four in five. That is a second test.",
-    NoteCode.NO_MORE_ITEMS: "No number of items promises a decision.",
+    NoteCode.ITEMS_WANTED: "About {items:more item} like these would probably decide.",
+    NoteCode.MORE_ITEMS: "About {even:more item} decide with an even chance, {likely:,} with four in five: a second test.",
+    NoteCode.MANY_MORE_ITEMS: "About {even:more item} decide with an even chance: a second test.",
+    NoteCode.NO_MORE_ITEMS: "No number of items is likely to decide.",
     NoteCode.OTHER_FAMILIES: "Items of other families are meant: more of the same families change nothing.",
-    NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
-    NoteCode.OUT_OF_REACH: "If it goes on like this, judging all {items:item} would not decide. It may go otherwise.",
-    NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
-    NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:expected} would be enough.",
+    NoteCode.LEVEL: "The systems are level: how many judgments would decide is not known.",
+    NoteCode.OUT_OF_REACH: "Judging all {items:item} would probably not decide.",
+    NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
+    NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} would probably decide.",
     NoteCode.USUAL_JUDGMENTS: "A search among as many systems usually takes about {judgments:more judgment}{usd:about}.",
-    NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: if it goes on like this, about "
-    "{judgments:more judgment}{usd:expected} would be enough.",
-    NoteCode.SAME_TEST: "To go on is no second test.",
-    NoteCode.SECOND_TEST: "That is a second test, with a risk of its own.",
-    NoteCode.MORE_FOR_BETTER: "To show that {system} is better would take about "
-    "{judgments:more judgment}{usd:about}, if it goes on like this: ask without `min_gap`, which is a second test.",
-    NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about {limit:judgment}.",
-    NoteCode.BETWEEN: "An equal system passes in 80 % of the runs with a limit of about {limit:judgment}, and this run "
-    "had more: the system may be a little worse, which takes far more judgments to tell.",
-    NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, with a risk of its own.",
-    NoteCode.LEVEL_NAMED: "One of two level systems is named in 80 % of the runs with a limit of about "
-    "{limit:judgment}.",
-    NoteCode.MORE_ITEMS_ANEW: "More items make another run, with a risk of its own.",
+    NoteCode.MORE_JUDGMENTS_EARLY: "About {judgments:more judgment}{usd:expected} would probably decide, as far as few verdicts say.",
+    NoteCode.SAME_TEST: "That is the same test.",
+    NoteCode.SECOND_TEST: "That is a second test.",
+    NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: ask without "
+    "`min_gap`, which is a second test.",
+    NoteCode.EQUAL_PASSES: "An equal system passes in 4 of 5 runs of at most {limit:judgment}.",
+    NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}, and this run had more: this one "
+    "may be a little worse.",
+    NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make a second test.",
+    NoteCode.LEVEL_NAMED: "One of two level systems is named in 4 of 5 runs of at most {limit:judgment}.",
+    NoteCode.MORE_ITEMS_ANEW: "More items make a second test.",
     NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, which is one.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} in the worst case, which is reserved; "
-    "most cost far less.",
-    NoteCode.RAISE_NIGHT: "To go on in the night {night}, raise the budget that its pairs share, in the file of the suite or "
-    "by `judgeloop suite --budget`, and this pair's own if it has one: {usd:dollars} more covers "
-    "{judgments:more judgment} at the maximum cost.",
+    NoteCode.RAISE_BUDGET: "Go on with `budget={budget:.10g}`, the maximum cost of {judgments:more judgment}: most cost far less.",
+    NoteCode.RAISE_NIGHT: "To go on in the night {night}, raise the budget that its pairs share (`judgeloop suite --budget`, or the "
+    "suite's file), and this pair's own if it has one: {usd:dollars} more covers {judgments:more judgment} at the maximum cost.",
 }
 
 

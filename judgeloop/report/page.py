@@ -10,8 +10,10 @@ import enum
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from judgeloop.core.jsonable import Say
+from judgeloop.core.outcomes import Outcome
 from judgeloop.report.pictures import Picture
 from judgeloop.report.words import visible
 
@@ -47,6 +49,28 @@ TITLES = {
     Section.DATA: "The data and the run",
     Section.AGAIN: "How to do it again",
 }
+
+
+class Badge(NamedTuple):
+    """How an outcome is seen: a word, a sign beside it, and the sign in a comment, which has a colour."""
+
+    word: str
+    sign: str
+    mark: str
+
+
+_OPEN = Badge("OPEN", "?", "\N{LARGE YELLOW CIRCLE}")
+BADGES = {
+    Outcome.DECIDED: Badge("DECIDED", "\N{CHECK MARK}", "\N{LARGE BLUE CIRCLE}"),
+    Outcome.PASSED: Badge("PASSED", "\N{CHECK MARK}", "\N{WHITE HEAVY CHECK MARK}"),
+    Outcome.FAILED: Badge("FAILED", "\N{BALLOT X}", "\N{CROSS MARK}"),
+    Outcome.NOT_SHOWN: _OPEN,
+    Outcome.UNDECIDED: _OPEN,
+    Outcome.BROKEN: Badge("BROKEN", "!", "\N{LARGE PURPLE CIRCLE}"),
+    Outcome.INTERRUPTED: Badge("INTERRUPTED", "-", "\N{MEDIUM WHITE CIRCLE}"),
+}
+OPENINGS = {"Choose", "No", "There"}  # words of ours that begin a headline
+_BEGINS = re.compile(rf"({'|'.join(one.word for one in BADGES.values())})[:,]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +120,7 @@ class Page:
     - `facts`, `tables`: each has its section
     - `pictures`: the evidence, the most important first; those that stand together are one tuple
     - `asks`: the question in words; `written`: when the result was decided
+    - `outcome`: how it stands to what was asked; None of a page that answers nothing
     """
 
     facts: tuple[Fact, ...]
@@ -103,11 +128,29 @@ class Page:
     pictures: tuple[tuple[Picture, ...], ...] = ()
     asks: str = ""
     written: str = ""
+    outcome: Outcome | None = None
 
     @property
     def headline(self) -> str:
         """The decision, in a sentence."""
         return self.text("decision")
+
+    @property
+    def head(self) -> str:
+        """The headline, which begins with the word of the outcome."""
+        said = self.headline
+        if self.outcome is None or _BEGINS.match(said):
+            return said
+        said = said[:1].lower() + said[1:] if said.partition(" ")[0] in OPENINGS else said
+        return f"{BADGES[self.outcome].word}: {said}"
+
+    @property
+    def parted(self) -> tuple[str, str]:
+        """The word of the outcome, empty without one, and what the headline says beside it."""
+        if self.outcome is None:
+            return "", self.headline
+        word, _, said = self.head.partition(": ")
+        return word, said if _BEGINS.match(self.headline) else self.headline
 
     def text(self, key: str) -> str:
         """The text of a fact; empty without it."""

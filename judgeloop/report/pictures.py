@@ -29,7 +29,8 @@ class Chart:
 
     `said` tells in words what is to be seen. `above` and `below` say what the sides of zero mean. `band` is
     the area between two lines. `stop` marks where the run ended. `view` are the lowest and the highest value
-    shown; None shows all.
+    shown; None shows all. `order` has names of lines in the order in which they stand; without it, they stand where
+    their lines end.
     """
 
     title: str
@@ -43,6 +44,7 @@ class Chart:
     stop: Point | None = None
     unit: str = ""
     view: tuple[float, float] | None = None
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

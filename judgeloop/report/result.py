@@ -23,7 +23,7 @@ from judgeloop.report.pictures import Curve
 from judgeloop.report.records import AskedBefore, Counts, DataNotes, Setup, changes
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
-from judgeloop.report.words import as_python, moves, visible
+from judgeloop.report.words import as_python, count, moves, visible
 
 SCHEMA_VERSION = 1
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
@@ -60,6 +60,7 @@ class RunResult(Part):
       with its own outcome
     - `asked_before`: how often these outputs met before on these items by these judges, whatever was asked, at which
       risks, and what the ledger holds beyond this run where it points the other way
+    - `measured`: how well the judge agreed with people on these items, by an earlier run of `agree`; empty without one
     - `risk_in_all`: the sum of these risks and of this run's: the most that the chance of any wrong answer is, if no
       setting was chosen by a look at the verdicts; null where nothing was asked before
     - `outcome`: how the run stands to all that was asked: the worst of the conditions
@@ -100,6 +101,7 @@ class RunResult(Part):
     texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
     course: tuple[Curve, ...] = field(default=(), kw_only=True, compare=False, repr=False)
     asked_before: AskedBefore = field(default_factory=AskedBefore, kw_only=True)
+    measured: Sentence = field(default="", kw_only=True)
     halt: StopReason = field(init=False, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False)
     outcome: Outcome = field(init=False)
@@ -113,12 +115,11 @@ class RunResult(Part):
         if answer.outcome is Outcome.BROKEN:  # then nothing passes
             beside = [one for one in beside if one.outcome.exit_code]
         if self.setup.fail_on_warning and not answer.outcome.exit_code:
-            warned = f"there {'are warnings' if len(self.warnings) > 1 else 'is a warning'}, and warnings fail here"
-            beside.append(
-                Condition("warnings", Outcome.FAILED, warned)
-                if self.warnings
-                else Condition("warnings", Outcome.PASSED, "there is no warning")
-            )
+            stands = Outcome.FAILED if self.warnings else Outcome.PASSED
+            verb = "are" if len(self.warnings) > 1 else "is"
+            warned = f"there {verb} {count(len(self.warnings), 'warning')}, and warnings fail here"
+            found = warned if self.warnings else "there is no warning"
+            beside.append(Condition("warnings", stands, found, requires="there must be no warning"))
         object.__setattr__(self, "conditions", (answer, *beside))
         object.__setattr__(self, "outcome", Outcome.worst(one.outcome for one in self.conditions))
 
@@ -223,6 +224,11 @@ class RunResult(Part):
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.stop_reason is StopKind.ALL_JUDGED
 
+    @property
+    def failed_groups(self) -> tuple[str, ...]:
+        """The groups that must not be lost, and are."""
+        return ()
+
     def favoured(self, label: LabelRow) -> str:
         """The system from whose side a verdict is a win or a loss."""
         return label.system
@@ -235,6 +241,10 @@ class RunResult(Part):
         """Whether a report may show the texts of a judged item."""
         shown = self.texts.shown if self.texts else Shown.NONE
         return shown is Shown.ALL or (shown is Shown.LOST and self.lost(label))
+
+    def usd_for(self, judgments: int) -> float | None:
+        """What so many judgments cost, at this run's mean cost; None if that is not known."""
+        return self._cost_of(judgments)
 
     def _cost_of(self, judgments: int) -> float | None:
         spend = self.spend
@@ -423,7 +433,11 @@ class RunResult(Part):
         return {name: value for name, value in found.items() if name not in self.LEFT_OUT}
 
     def __str__(self) -> str:
-        """The text that the command line prints."""
+        """The decision with what belongs to it, as the command line prints it; `to_text()` has all."""
+        return render(self.page, short=True)
+
+    def to_text(self) -> str:
+        """All that the result says, as the command line prints it with `--details`."""
         return render(self.page)
 
     def __repr__(self) -> str:

@@ -55,6 +55,20 @@ class Drawing:
             f'<svg x="0" y="{TITLE}" width="{WIDE}" height="{inner}">\n{parts}\n</svg>\n{below}</svg>'
         )
 
+    def for_paper(self, inches: float = 5.5) -> str:
+        """The SVG at a width in inches, without title and note, which a paper says in its caption.
+
+        Texts are 9.5 points high at 5.5 inches, and as much smaller as the picture is narrower.
+        """
+        wide, height = WIDE + 2 * AROUND, _height(self.picture)
+        parts = "\n".join(_parts(self.picture))
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="jl" width="{inches:g}in" '
+            f'height="{inches * height / wide:.3f}in" viewBox="-{AROUND} 0 {wide} {height}" {_named(self.picture)}>'
+            f"<style>{_plain_styles()}</style>\n"
+            f'<svg x="0" y="0" width="{WIDE}" height="{height}">\n{parts}\n</svg></svg>'
+        )
+
     def _repr_svg_(self) -> str:
         """The SVG; notebooks call this."""
         return str(self)
@@ -187,7 +201,7 @@ def _chart(chart: Chart) -> Iterator[str]:
         yield _text(placed((number, 0))[0], HEIGHT - BOTTOM + 16, f"{number:,}", anchor="middle")
     yield _text((LEFT + right) / 2, HEIGHT - 6, chart.across, anchor="middle")
     yield from _within(right, _lines(chart, placed))
-    yield from _ends(chart.lines, placed, right)
+    yield from _ends(chart, placed, right)
     if chart.stop:
         x, y = placed(chart.stop)
         yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="6" class="jl-stop jl-lead"/>'
@@ -216,16 +230,20 @@ def _lines(chart: Chart, placed: Callable[[Point], Point]) -> Iterator[str]:
         yield f'<path d="{path(map(placed, line.points))}" class="jl-line jl-{line.role}"/>'
 
 
-def _ends(lines: Sequence[Curve], placed: Callable[[Point], Point], right: float) -> Iterator[str]:
+def _ends(chart: Chart, placed: Callable[[Point], Point], right: float) -> Iterator[str]:
     """Yield the names of lines beside the chart, none over another, each led to the end of its line.
 
-    Of lines that end at about one height the lead is the first, then those that end the farthest to the right.
+    Without an order, of lines that end at about one height the lead is the first, then those that end the farthest to
+    the right.
     """
-    ends = [(line, *placed(line.points[-1])) for line in lines if line.name]
-    named = sorted(
-        (one for one in ends if TOP <= one[2] <= HEIGHT - BOTTOM),
-        key=lambda one: (round(one[2] / FEWEST_APART), one[0].role != "lead", -one[1]),
-    )
+    ends = [(line, *placed(line.points[-1])) for line in chart.lines if line.name]
+
+    def rank(one: tuple[Curve, float, float]) -> tuple[float, bool, float]:
+        line, x, y = one
+        at = chart.order.index(line.name) if line.name in chart.order else len(chart.order) + y / FEWEST_APART
+        return round(at), line.role != "lead", -x
+
+    named = sorted((one for one in ends if TOP <= one[2] <= HEIGHT - BOTTOM), key=rank)
     tops = accumulate((y for _, _, y in named), max)
     heights = spread([*tops], FEWEST_APART, HEIGHT - BOTTOM)
     for (line, x, end), y in zip(named, heights, strict=True):

@@ -4,41 +4,78 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 
-from judgeloop.report.page import TITLES, Fact, Page, PageTable, Section
+from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.words import WIDTH, shortened
 
 INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
 NARROW = 3  # a column of names takes at most this part of the width
+MOST_LINES = 12  # of what is shown first, as far as warnings can give way
 WARNING = "Warning:"  # how a line begins that warns
-Paint = Callable[[str, bool], str]  # colours a text, which is a warning or a decision
+Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these
+BOLD, WARNED = "bold", "warning"
 
 
-def _plain(text: str, _: bool) -> str:  # noqa: FBT001 - as `Paint`
+def _plain(text: str, _: str) -> str:
     return text
 
 
 def render(
-    page: Page, files: str | None = None, width: int = WIDTH, paint: Paint = _plain, *, short: bool = False
+    page: Page,
+    files: str | None = None,
+    width: int = WIDTH,
+    paint: Paint = _plain,
+    *,
+    short: bool = False,
+    more: str = "",
 ) -> str:
     """The text, wrapped at words to `width` columns; if `short`, only what is shown first.
 
-    `files` are the folder of the result's files, and files of its own. `paint` colours the decision and the warnings.
+    `files` are the folder of the result's files, and files of its own. `more` says where the rest is, of which it
+    may have some warnings.
     """
     if files is not None:
         page = page.with_facts(Fact("files", Section.DATA, "files", files))
-    first = [one for one in page.facts if one.first]
-    head = [paint(wrapped(page.headline, width), False)] if page.headline else []
+    first = sorted((one for one in page.facts if one.first), key=lambda one: one.section is Section.NEXT)
+    head = [_headed(page, width, paint)] if page.headline else []
     head += [wrapped(one.text, width) for one in first if not one.label and one.section is Section.DECISION][1:]
     rows = list(columns([one for one in first if one.label], width))
-    warned = [f"{WARNING} {one.text}" for one in first if one.section is Section.WARNING]
-    said = [paint(wrapped(line, width), True) for line in warned]
-    parts = ["\n".join(head), "\n".join(rows), "\n".join(said)]
+    said = [wrapped(f"{WARNING} {one.text}", width) for one in first if one.section is Section.WARNING]
+    if more:
+        taken = "\n".join([*head, *rows, more]).count("\n") + 1
+        said = _as_fit(said, MOST_LINES - taken)
+    warned = "\n".join([*(paint(line, WARNED) for line in said), *([wrapped(more, width)] if more else [])])
+    parts = ["\n".join(head), "\n".join(rows), warned]
     for section, facts, tables in () if short else page.parts():
         if section is not Section.AGAIN:
             parts += [_table(table, width) for table in tables]
             parts.append("\n".join([*filter(None, [TITLES[section]] * bool(facts)), *columns(facts, width)]))
     return "\n\n".join(filter(None, parts))
+
+
+def _headed(page: Page, width: int, paint: Paint) -> str:
+    """The headline: the sign and the word of the outcome in its colour, the rest bold."""
+    if page.outcome is None:
+        return "\n".join(paint(line, BOLD) for line in wrapped(page.headline, width).split("\n"))
+    first, *others = wrapped(f"{BADGES[page.outcome].sign} {page.head}", width).split("\n")
+    word, colon, rest = first.partition(":")
+    lines = [
+        paint(word + colon, page.outcome) + (paint(rest, BOLD) if rest else ""),
+        *(paint(one, BOLD) for one in others),
+    ]
+    return "\n".join(lines)
+
+
+def _as_fit(warnings: list[str], lines: int) -> list[str]:
+    """The first warnings, which fit in so many lines, at least one; of the others how many they are."""
+    kept, taken = list[str](), 0
+    for at, one in enumerate(warnings):
+        left = len(warnings) - at
+        taken += one.count("\n") + 1
+        if kept and taken + (left > 1) > lines:
+            return [*kept, f"{WARNING} {left} more"]
+        kept.append(one)
+    return kept
 
 
 def columns(facts: Iterable[Fact], width: int) -> Iterable[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from judgeloop.methods.stats.intervals import mean_change
 from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.page import Page, PageTable, decided
 from judgeloop.report.result import RunResult
@@ -34,10 +35,14 @@ class Turned(NamedTuple):
 
 
 class Since(NamedTuple):
-    """The items that turned since an earlier result, those with another output first, and how many both judged."""
+    """The items that turned since an earlier result, those with another output first, and how many both judged.
+
+    `moved` is by how much the gap for the second system, or the score, changed on these, with an interval, if known.
+    """
 
     turned: tuple[Turned, ...]
     both: int
+    moved: tuple[float, float, float] | None = None
 
     @property
     def line(self) -> str:
@@ -78,7 +83,9 @@ def turned_since(x: RunResult, y: RunResult) -> Since:
         if _side(old) != _side(new) or abs(_rating(old) - _rating(new)) >= MOVED:
             changed = None if differ is None else tuple(name for name, items in differ.items() if place[0] in items)
             turned.append(Turned(place[0], _verdict(old), _verdict(new), changed))
-    return Since(tuple(sorted(turned, key=lambda one: not one.changed)), len(both))
+    values = [(_value(before[place]), _value(after[place])) for place in both]
+    moved = mean_change([new - old for old, new in values if old is not None and new is not None])
+    return Since(tuple(sorted(turned, key=lambda one: not one.changed)), len(both), moved)
 
 
 def _by_place(result: RunResult, names: Sequence[str]) -> dict[Place, LabelRow]:
@@ -103,6 +110,13 @@ def _side(label: LabelRow) -> object:
     if label.score is None:
         return "no verdict"
     return None if label.winner is None else label.winner == label.system
+
+
+def _value(label: LabelRow) -> float | None:
+    """What a verdict adds to the gap for the second system; a rating; None without a verdict."""
+    if label.score is None or label.against is None:
+        return label.score
+    return 0.0 if label.winner is None else 1.0 if label.winner == label.against else -1.0
 
 
 def _rating(label: LabelRow) -> float:

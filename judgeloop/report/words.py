@@ -8,6 +8,7 @@ or with a value, as in `selector=random`: here is the form for Python, in `cli/o
 import json
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from judgeloop.core.money import PICO_PER_DOLLAR, show_usd
 
@@ -15,6 +16,7 @@ WIDTH = 100  # columns, where no terminal has another width
 WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
 HALF_A_PER_CENT = 0.005  # shown with a digit more, so that it is not taken for none
 MOST_PLACES = 6  # of decimals of a gap
+HEIGHTS, LEAST_REACH = "▁▂▃▄▅▆▇█", 0.2  # of a small line, and the least gap that fills its height
 # Control, format (bidi, zero width), surrogate, private use, unassigned, and the separators of
 # lines and paragraphs.
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -181,6 +183,30 @@ def signed(gap: float, margin: float | None = None) -> str:
     """
     number = places(gap, margin)
     return f"{round(gap, number) + 0.0:+.{number}f}"
+
+
+def in_points(text: str) -> str:
+    """A text with gaps in points, which are hundredths.
+
+    >>> in_points("-0.62 to below 0"), in_points("above -0.098 to +0.30")
+    ('-62 to below 0', 'above -9.8 to +30')
+    """
+
+    def hundredfold(match: re.Match[str]) -> str:
+        return f"{match[1]}{100 * float(match[2]):.{max(0, len(match[2].partition('.')[2]) - 2)}f}"
+
+    return re.sub(r"([-+]?)(\d\.\d+)", hundredfold, text)
+
+
+def drawn(values: Sequence[float]) -> str:
+    """A small line of gaps, each as high as it is, about a middle of 0; empty for less than two.
+
+    >>> drawn([0.2, 0.2, 0.0, -0.2])
+    '███▅▁'
+    """
+    reach = max(LEAST_REACH, *map(abs, values)) if values else LEAST_REACH
+    levels = (round((value + reach) / (2 * reach) * (len(HEIGHTS) - 1)) for value in values)
+    return "".join(HEIGHTS[one] for one in levels) if len(values) > 1 else ""
 
 
 def about(usd: float | None) -> str:

@@ -18,6 +18,7 @@ from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote
+from judgeloop.core.work import counted
 from judgeloop.engine.answering import AnsweringModel, of_one_model
 from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
@@ -444,7 +445,7 @@ async def forecast(
     again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
     again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
-    judging = [_judging(sources, each, judges) for each in plans]
+    judging = [_judging(sources, each, judges) for each in counted("queries priced", plans)]
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     quotes = [[*one, *other] for one, other in zip(quotes, blocks, strict=True)] if blocks else quotes
     calls, cost_p = _cases(judgments, quotes, beside, perhaps)
@@ -570,7 +571,7 @@ async def _not_known(
     ledger = run.open_ledger
     await sources.look_up(queries, ledger)
     sources.forget_failures()
-    plans = [sources.plan(query) for query in queries]
+    plans = [sources.plan(query) for query in counted("queries planned", queries)]
     first = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
     plans = [of_one_model(each, first, answering) for each in plans]
     others = [ask.key for each in plans[:LOOKED_UP] for ask in each.asks if ask.ingredients.again_of]

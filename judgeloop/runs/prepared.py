@@ -29,6 +29,7 @@ from judgeloop.ledger.reader import LedgerReader
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.methods.selectors.families import Members, members_of
 from judgeloop.report.labels import Texts
+from judgeloop.report.lost import lost_first
 from judgeloop.report.result import RunResult
 from judgeloop.runs.earlier import met_by, noted_questions
 from judgeloop.runs.inputs import Inputs, check_families, identities, since_of
@@ -132,9 +133,10 @@ class Prepared(Generic[C]):
         return 0 if depends or (most is None and not idle) else most
 
     def with_texts(self, result: R) -> R:
-        """A result with the texts of its items, and which of them a report shows."""
-        texts = result.texts or Texts(self.pool)
-        return replace(result, texts=replace(texts, shown=Shown(self.config.report_texts)))
+        """A result with the texts of its items, and which of them a report shows; first those that a gate lost."""
+        texts = replace(result.texts or Texts(self.pool), shown=Shown(self.config.report_texts))
+        result = replace(result, texts=texts)
+        return replace(result, page=result.page.with_facts(*lost_first(result)))
 
     @property
     def judges(self) -> tuple[Judge, ...]:

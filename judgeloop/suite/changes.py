@@ -12,12 +12,13 @@ from judgeloop.core.errors import some
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.records import RunNote
-from judgeloop.questions.kept import result_of, stored
+from judgeloop.questions.kept import figure_kept, result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
 from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of, state_of
 
+NIGHTS = 6  # before this one, of which a line is drawn
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
 Systems = tuple[str, ...]
 
@@ -62,8 +63,25 @@ def compared(
     runs = {one.id: one for one in every}
     then = ((line, _then(line, before, unread)) for line in lines)
     beside = (line if old is None else _beside(ledger, line, runs, _ended(ledger, old)) for line, old in then)
+    gaps = _gaps(ledger, night, every)
+    beside = (replace(line, nights=(*gaps.get(line.systems, ()), *line.nights)) for line in beside)
     found = (_warned(_unchanged(line, runs, asked), runs) for line in beside)
     return last[:DATE], tuple(found), sorted(absent)
+
+
+def _gaps(ledger: Address, night: str, every: Sequence[PastRun]) -> dict[Systems, list[float]]:
+    """The gaps of each pair in the last nights of this suite before `night`, the oldest first."""
+    name, found = night[DATE:], dict[Systems, list[float]]()
+    by_night = {
+        (one.recorded.note.systems, one.recorded.note.night): one
+        for one in reversed(every)
+        if one.decision is not None and one.recorded.note.night[DATE:] == name and one.recorded.note.night < night
+    }
+    for (systems, _), one in sorted(by_night.items(), key=lambda item: item[0][1], reverse=True):
+        gaps = found.setdefault(systems, [])
+        if len(gaps) < NIGHTS and (gap := figure_kept(stored(ledger, one.id), "gap", "gap")):
+            gaps.insert(0, float(gap))
+    return found
 
 
 def _named(system: str, said: str) -> bool:

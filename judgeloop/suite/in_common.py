@@ -31,7 +31,7 @@ def grouped(said: Iterable[PairText], pairs: int) -> Rows:
     groups: dict[str, list[PairText]] = {}
     for one in said:
         groups.setdefault(one.common, []).append(one)
-    most = max(groups.values(), key=len, default=[])
+    most = max(reversed(groups.values()), key=len, default=[])  # of equals the last, as trouble comes first
     names = [one.name for group in groups.values() for one in group]
     whole, rows = len(names) == len(set(names)) == pairs, list[tuple[str, str]]()
     for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):

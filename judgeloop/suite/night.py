@@ -19,6 +19,7 @@ from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
+from judgeloop.report.words import in_points
 from judgeloop.runs.inputs import WITHOUT_LIMIT
 from judgeloop.runs.prepared import Prepared
 from judgeloop.suite.settings import Pair, SuiteSettings
@@ -138,6 +139,7 @@ class Ended:
             question=self.pair.question.name,
             exit_code=EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR,
             headline=f"{known}{error}".removesuffix(WITHOUT_LIMIT),  # a suite has a budget
+            why="" if error is None else f"{known}{error}".removesuffix(WITHOUT_LIMIT),
             systems=self.ready.pool.systems if self.ready else (),
             charged_p=self.charged_p,
             unconfirmed_p=self.unconfirmed_p,
@@ -153,6 +155,9 @@ class Ended:
             headline=result.page.headline,
             winner=result.named,
             gap=result.page.value("gap", "bounds"),
+            nights=tuple(float(one) for one in (result.page.value("gap", "gap"),) if one),
+            shown=_in_points(result),
+            why=result.stop_sentence if result.answer.broke_off else "",
             judged=result.judged + result.counts.further,
             judged_by=_judged_by(result),
             risk=_risk(result),
@@ -167,6 +172,12 @@ class Ended:
             used_up=result.halt.kind is StopKind.BUDGET,
             doubtful=is_doubtful(result),
         )
+
+
+def _in_points(result: RunResult) -> str:
+    """The gap of a comparison and its bounds, in points; a score."""
+    gap, bounds = result.page.value("gap", "gap"), result.page.value("gap", "bounds")
+    return in_points(gap) + f" ({in_points(bounds)})" * bool(bounds) if gap else result.page.value("score", "score")
 
 
 def _goes_on(result: RunResult) -> bool:

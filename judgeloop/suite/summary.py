@@ -5,6 +5,7 @@ Pure: the ends of the pairs in, values and texts out.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,10 +17,10 @@ from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
 from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.page import COST, Page, PageTable, Section, costs, decided, named
+from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, costs, decided, named
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
-from judgeloop.report.words import count, per_cent, visible
+from judgeloop.report.words import count, drawn, per_cent, shortened, visible
 from judgeloop.suite.in_common import EACH, FIRST, PairText, Rows, grouped
 
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a
@@ -31,7 +32,12 @@ EXITS = (EXIT_INTERRUPTED, EXIT_USAGE, EXIT_ERROR, *(one.exit_code for one in Ou
 STATES = ("interrupted", *ERRORS.values(), *(one.said for one in Outcome if one is not Outcome.INTERRUPTED))
 KINDS = (*STATES, *DOUBTFUL.values())
 TIES = {one.said for one in (Outcome.NOT_SHOWN, Outcome.UNDECIDED, Outcome.DECIDED)} | {*DOUBTFUL.values()}
-TONES = {state: "won" if state == Outcome.PASSED else "tie" if state in TIES else "lost" for state in KINDS}
+# How a state is shown: its sign and its word; what has no outcome is broken.
+WORDS = {one.said: BADGES[one].word.lower() for one in Outcome}
+SIGNS = {one.said: BADGES[one].sign for one in Outcome} | dict.fromkeys(DOUBTFUL.values(), "?")
+SHOWN = {state: f"{SIGNS.get(state, BADGES[Outcome.BROKEN].sign)} {WORDS.get(state, state)}" for state in KINDS}
+_TONES = {Outcome.PASSED: "good", Outcome.DECIDED: "won", Outcome.FAILED: "bad"} | dict.fromkeys(TIES, "open")
+TONES = {SHOWN[state]: _TONES.get(state, "broken") for state in KINDS} | {SHOWN[Outcome.DECIDED]: "won"}
 DOUBTED = {
     NoteCode.ALL_IDENTICAL,
     NoteCode.ALL_TIES,
@@ -44,10 +50,18 @@ DOUBTED = {
 PAIR = 2  # systems
 Models = tuple[tuple[str, tuple[AnsweredBy, ...]], ...]  # that answered, by judge
 DATE = 10  # characters of a night's name that are its date
-GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
+GAP = "Gaps are in points: the share of items that the second system of a pair wins, less the share that it loses."
+SINCE = "since last night"  # a column
+MOVED = (
+    " Since last night: by how much the gap moved since {} on the items judged in both, with an approximate 90 % interval;"
+    " beside it the state of that night, and whether outputs are new since. Nights: the gap of the last nights."
+)
 KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
 FURTHER = "asked further: the same question about the same outputs was asked in the night {}, too"
 COLUMNS = ("pair", "state", "winner", "gap", "judged", COST)
+# What comes first where a pair has it: another model, a failed gate, no result, doubt, no answer.
+TROUBLE = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_SHOWN, Outcome.UNDECIDED)
+LONGEST_WHY = 200  # characters of a cause that pairs share
 # Of a spreadsheet.
 FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
 
@@ -61,6 +75,9 @@ class Line:
     - `outcome`: how it stands to what was asked; None without a result
     - `winner`: the system that is named; None without one
     - `gap`: of a comparison, bounds of the share of items that the second system wins less the share that it loses
+    - `shown`: the gap and its bounds in points, or a score; `nights`: the gap in the last nights, this one last
+    - `why`: why there is no result, without names; empty with one
+    - `lost`: of a failed gate, the first items that the candidate lost
     - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars;
       `unconfirmed_p`: the part of it for attempts that failed and may have been billed
     - `run`: the run's id; empty if none began
@@ -92,6 +109,10 @@ class Line:
     systems: tuple[str, ...] = ()
     winner: str | None = None
     gap: str = ""
+    shown: str = ""
+    nights: tuple[float, ...] = ()
+    why: str = ""
+    lost: tuple[str, ...] = ()
     judged: int = 0
     charged_p: int = 0
     unconfirmed_p: int = 0
@@ -125,7 +146,28 @@ class Line:
     def cells(self) -> tuple[str, ...]:
         """The line in a table."""
         figures = (f"{self.judged:,}", show_usd(self.charged_p))
-        return visible(self.name), self.state, visible(self.winner or ""), self.gap, *figures
+        return visible(self.name), SHOWN.get(self.state, self.state), visible(self.winner or ""), self.shown, *figures
+
+    @property
+    def moved(self) -> str:
+        """By how much the gap changed since the last night, with its interval, in points; empty if it is not known."""
+        if self.since.moved is None:
+            return ""
+        mean, low, high = (f"{round(100 * one) + 0:+.0f}" for one in self.since.moved)
+        return f"{mean} ({low} to {high})"
+
+    @property
+    def rank(self) -> tuple[bool, float, float]:
+        """Where the pair stands among others: trouble first, then what moved most."""
+        models, before = (
+            {one.model for _, of in known for one in of} for known in (self.answered_by, self.answered_before)
+        )
+        changed = len(models) > 1 or bool(before and models - before)
+        kinds = [one for one, at in enumerate(TROUBLE) if at is self.outcome]
+        severity: float = 1 if self.outcome in {None, Outcome.INTERRUPTED} else kinds[0] if kinds else len(TROUBLE)
+        if self.doubtful and severity > 1:
+            severity = 1.5
+        return not changed, severity, -abs(self.since.moved[0] if self.since.moved else 0.0)
 
     @property
     def whose(self) -> str:
@@ -154,8 +196,12 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """The line as JSON values."""
         values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
-        del values["since"], values["answered_before"]
-        values |= {"turned": [one._asdict() for one in self.since.turned], "judged_in_both": self.since.both}
+        del values["since"], values["answered_before"], values["shown"]
+        values |= {
+            "moved": self.since.moved,
+            "turned": [one._asdict() for one in self.since.turned],
+            "judged_in_both": self.since.both,
+        }
         for name in ("charged", "unconfirmed", "again"):
             values[f"{name}_usd"] = float(to_usd(values.pop(f"{name}_p")))
         return values
@@ -229,10 +275,20 @@ class Summary:
     @property
     def headline(self) -> str:
         """How many pairs ended how; before that, that another model answers."""
-        states = [one.state for one in self.lines]
-        kinds = (f"{states.count(state)} {state}" for state in KINDS if state in states)
+        states = Counter(WORDS.get(one.state, one.state) for one in self.lines)
+        words = dict.fromkeys(WORDS.get(state, state) for state in KINDS)
+        kinds = (f"{states[word]} {word}" for word in words if states[word])
         night = f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}."
         return visible(f"{self.changed} {night}".strip())
+
+    @property
+    def cause(self) -> str:
+        """Why most of the pairs without a result have none, and how many share that; empty where none do."""
+        causes = Counter(one.why for one in self.lines if one.why)
+        shared = (
+            f"{pairs:,} pairs: {shortened(why, LONGEST_WHY)}" for why, pairs in causes.most_common(1) if pairs > 1
+        )
+        return next(shared, "")
 
     @property
     def wrong(self) -> Rows:
@@ -286,23 +342,34 @@ class Summary:
         by = [PairText(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
-        turned = [PairText(name, text, text) for name, text in since]
-        first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
+        lost = ((one.name, f"lost: {'; '.join(one.lost)}") for one in self.lines if one.lost)
+        turned = [PairText(name, text, text) for name, text in (*lost, *since)]
+        first = sorted(self.lines, key=lambda one: one.rank)
         said = [one.said(one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
         columns: tuple[str, ...] = COLUMNS
-        rows = [one.cells for one in self.lines]
+        rows = [one.cells for one in first]
         if any(one.before for one in self.lines):
-            columns = (*COLUMNS, self.last_night, "outputs")
+            columns = (*COLUMNS, SINCE, self.last_night, "outputs", "nights")
             new = {one.name: "not asked" for one in self.lines if one.systems}
-            rows = [(*one.cells, one.before or new.get(one.name, ""), one.whose) for one in self.lines]
-            note += f" The last two columns: the state in the last night, {self.last_night}, and whether outputs are new since."
+            rows = [
+                (
+                    *one.cells,
+                    one.moved,
+                    SHOWN.get(one.before, one.before) or new.get(one.name, ""),
+                    one.whose,
+                    drawn(one.nights),
+                )
+                for one in first
+            ]
+            note += MOVED.format(self.last_night)
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again
         absent = [("absent", self.missed)] if self.absent else []
         return Page(
             (
                 decided(self.headline),
+                *([Fact("cause", Section.DECISION, "", self.cause, first=True)] if self.cause else []),
                 costs(cost),
                 *named(Section.DECISION, grouped(said, len(self.lines))),
                 *named(Section.EVIDENCE, grouped(turned, len(self.lines))),
@@ -339,7 +406,7 @@ class Summary:
 
         Tests that are skipped say that another model answers, and name absent systems.
         """
-        ends = ((one.name, one.exit_code, one.headline, one.warnings) for one in self.lines)
+        ends = ((one.name, one.exit_code, one.headline, one.warnings, one.lost) for one in self.lines)
         return render_ends("suite", ends, {"judge changed": self.changed, "absent": self.missed})
 
     def to_html(self, links: Mapping[str, str]) -> str:

@@ -141,7 +141,9 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
     assert unwrapped(result.stdout).startswith(
         "No winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
     )
-    assert re.search(r"about \d+ more judgments \(expected cost \$0\.\d+\) would be enough\.", unwrapped(result.stdout))
+    assert re.search(
+        r"about \d+ more judgments \(expected cost \$0\.\d+\) would probably decide", unwrapped(result.stdout)
+    )
     assert "The limit of 6 judgments is reached." in result.stdout
     outcome = json.loads(judgeloop(*limited, "--json").stdout)
     assert (outcome["winner"], outcome["stop_reason"]) == (None, "judgment_limit")

@@ -188,7 +188,7 @@ def test_a_judge_that_contradicts_itself_passes_no_gate(judge):
     gate = ("--not-worse", "20%", "-o", "verdict.xml", "-o", "verdict.json")
     done = compare(server, *gate)
     assert done.exit_code == 4, done.output
-    assert "shown that more than 50 % do" in unwrapped(done.stdout)
+    assert "which is more than 50 %" in unwrapped(done.stdout)
     assert "prefers the output shown first" in unwrapped(done.stdout)
     found = json.loads(Path("verdict.json").read_text())
     assert found["flips"] == found["both_orders"] == found["leanings"]["first"]

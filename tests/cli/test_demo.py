@@ -150,7 +150,7 @@ def test_the_commands_for_a_model_work_on_files_of_that_shape(empty, chat_server
     for line in shown:
         done = CliRunner().invoke(app, shlex.split(line)[1:])
         assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("a is better than b")
+    assert done.stdout.startswith("✓ DECIDED: a is better than b")
 
 
 def test_the_command_without_a_key_works_on_files_of_that_shape(empty, said):
@@ -158,4 +158,4 @@ def test_the_command_without_a_key_works_on_files_of_that_shape(empty, said):
     last = commands(said)[-1]
     done = CliRunner().invoke(app, shlex.split(last)[1:])
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("a is better than b")
+    assert done.stdout.startswith("✓ DECIDED: a is better than b")

@@ -47,7 +47,7 @@ def test_lenient_replies_decide_and_are_no_verdicts_of_a_strict_run(files, chat_
     replying(chat_server, form)
     lenient = judgeloop("compare", *files, *at(chat_server), "--lenient-replies")
     assert lenient.exit_code == 0, lenient.output
-    assert lenient.stdout.startswith("a is better than b")
+    assert lenient.stdout.startswith("✓ DECIDED: a is better than b")
     calls = len(chat_server.requests)
     assert judgeloop("compare", *files, *at(chat_server), "--lenient-replies").exit_code == 0
     assert len(chat_server.requests) == calls

@@ -245,23 +245,23 @@ def test_computations_before_the_first_judgment_are_shown_with_their_seconds(cap
 
 
 @pytest.mark.parametrize(
-    ("text", "warning", "shown"),
+    ("text", "tone", "shown"),
     [
-        ("a is best\nof all.", False, "\x1b[1ma is best\x1b[0m\n\x1b[1mof all.\x1b[0m"),
-        ("FAILED: b", False, "\x1b[1;31mFAILED: b\x1b[0m"),
-        ("Warning: few", True, "\x1b[33mWarning: few\x1b[0m"),
+        ("a is best\nof all.", "bold", "\x1b[1ma is best\x1b[0m\n\x1b[1mof all.\x1b[0m"),
+        ("FAILED: b", "failed", "\x1b[1;31mFAILED: b\x1b[0m"),
+        ("Warning: few", "warning", "\x1b[33mWarning: few\x1b[0m"),
     ],
 )
-def test_decision_and_warnings_have_colours_where_they_are_wanted(monkeypatch, text, warning, shown):
+def test_decision_and_warnings_have_colours_where_they_are_wanted(monkeypatch, text, tone, shown):
     for name, value, colours in (("TERM", "xterm", True), ("TERM", "dumb", False), ("NO_COLOR", "1", False)):
         with monkeypatch.context() as patch:
             patch.setattr("sys.stdout", Terminal())
             patch.delenv("NO_COLOR", raising=False)
             patch.setenv("TERM", "xterm")
             patch.setenv(name, value)
-            assert paint(text, warning) == (shown if colours else text)
+            assert paint(text, tone) == (shown if colours else text)
     monkeypatch.setattr("sys.stdout", io.StringIO())
-    assert paint(text, warning) == text, "a pipe gets plain text"
+    assert paint(text, tone) == text, "a pipe gets plain text"
 
 
 def test_a_log_says_once_that_no_call_is_answered_and_when_one_is_again(capsys):
@@ -280,3 +280,13 @@ def test_a_log_says_once_that_no_call_is_answered_and_when_one_is_again(capsys):
     assert not seen(120, "nothing answers")
     assert "answered again, after 0:59" in seen(160)
     assert not seen(161)
+
+
+def test_what_takes_a_moment_is_shown_and_not_told_of(capsys):
+    times = iter([0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 9.0, 9.0])
+    with computing(now=lambda: next(times), told_from_s=2.0):
+        assert list(work.counted("quick things", [1])) == [1]
+        assert list(work.counted("slow things", [1])) == [1]
+    said = capsys.readouterr().err
+    assert "quick" not in said
+    assert "1 of 1 slow things" in said

@@ -154,7 +154,7 @@ def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_se
     result = judgeloop(*command, "--max-judgments", "70")
     assert result.exit_code == 3
     first, _, *rest = result.stdout.splitlines()
-    assert first.startswith("No winner yet among 5 systems, each compared with base, on these 40 items:")
+    assert first.startswith("? OPEN: no winner yet among 5 systems, each compared with base, on these 40 items:")
     said = " ".join(rest)
     assert re.search(r"best: no system is more than \d+[\d.]* points better, at a risk of 0\.02", said)
     assert "near best  best" in said
@@ -168,7 +168,7 @@ def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_se
 def test_a_required_winner_that_did_not_win_exits_5(systems, chat_server):
     result = judgeloop(*live(chat_server, systems, "--require-winner", "able"))
     assert result.exit_code == 5
-    assert result.stdout.startswith("FAILED: able was required, and best is the best")
+    assert result.stdout.startswith("✗ FAILED: able was required, and best is the best")
 
 
 def test_abstentions_are_shown_and_count_for_nobody(systems, chat_server):
@@ -378,7 +378,9 @@ def test_when_the_items_are_used_up_the_leader_has_its_gap(systems, chat_server)
     strict = [*command, "--risk", "0.0001"]
     result = judgeloop(*strict)
     assert result.exit_code == 3
-    assert result.stdout.startswith("No winner yet among 5 systems, each compared with base, on items like these 40:")
+    assert result.stdout.startswith(
+        "? OPEN: no winner yet among 5 systems, each compared with base, on items like these 40:"
+    )
     assert re.search(r"best: no system is more than [\d.]+ points better, at", result.stdout)
     outcome = outcome_of(judgeloop(*strict, "--json"))
     assert outcome["stop_reason"] == "pool_exhausted"
@@ -417,4 +419,4 @@ def test_before_the_first_call_many_systems_are_warned_that_they_may_stay_open(
     warned = gap != ["--min-gap", "0.05"]
     cut = judgeloop(*command, "--max-judgments", "40")
     assert (said in unwrapped(cut.stderr)) == warned
-    assert not warned or "would be enough" not in cut.stdout
+    assert not warned or "would probably decide" not in cut.stdout

@@ -57,13 +57,26 @@ def test_a_figure_with_a_link_to_the_results_stands_there(page, figure, target):
     assert figure in re.findall(r"[\d,]*\d(?:\.\d+)?", target.read_text(encoding="utf-8"))
 
 
-def test_the_readmes_table_of_the_race_has_the_figures_of_the_results():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) \| [\d,]+ \| ([\d,]+(?: \| [\d,]+){3}) \|$", readme, re.MULTILINE)
+def test_the_table_of_the_race_has_the_figures_of_the_results():
+    page = (ROOT / "docs" / "how-to" / "select.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| [\d,]+ \| ([\d,]+(?: \| [\d,]+){3}) \|$", page, re.MULTILINE)
     assert len(rows) == 3
     for systems, calls in rows:
         cells = r"[^|]*\| ".join(calls.split(" | "))
         assert re.search(rf"\| GPT-4 \| 400 \| 0\.1 \| {systems} \| \d+ \| {cells}", PAGE), systems
+
+
+def test_the_readmes_easy_and_hard_set_have_the_figures_of_what_each_question_costs():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "questions.md").read_text(encoding="utf-8")
+    easy = page.partition("| AlpacaEval, GPT-4 (73 % ties) |")[2]
+    hard = page.partition("| people's scores |")[2]
+    of = {"which is better?": " winner ", "not worse by 10 points?": " `--not-worse` "}
+    rows = re.findall(r"\| (which is better\?|not worse by 10 points\?) \| (\d+) \| (\S+ %) \| (\S+ %) \|", readme)
+    assert len(rows) == 4
+    for at, (question, judgments, wrong, none) in enumerate(rows):
+        cells = (easy, hard)[at // 2].partition(f"{of[question]}|")[2].split(" | ")
+        assert [one.strip() for one in cells[:3]] == [judgments, none, wrong]
 
 
 def only(row):

@@ -48,10 +48,10 @@ def test_the_groups_add_up_to_the_whole_decision():
 
 def test_every_form_shows_the_table_and_says_that_it_claims_nothing():
     result = grouped("chat", "code")
-    for text in (str(result), result.to_html(), result.to_markdown(), result._repr_html_()):
+    for text in (result.to_text(), result.to_html(), result.to_markdown(), result._repr_html_()):
         assert "By group, for large: counts, without a claim" in text
     assert result.to_html().count(">By group") == 1
-    assert "  chat       6       5    3     2     0  +0.60" in str(result)
+    assert "  chat       6       5    3     2     0  +0.60" in result.to_text()
     rows = list(csv.DictReader(io.StringIO(render_csv(result.labels))))
     assert [row["group"] for row in rows] == ["chat", "code"] * 5 + ["chat"]
 
@@ -64,7 +64,7 @@ def test_items_of_one_group_or_none_have_no_table(groups):
 def test_items_without_a_group_are_a_row_of_their_own():
     result = grouped("code", None)
     assert [row.group for row in result.groups] == ["code", None]
-    assert "(no group)" in str(result)
+    assert "(no group)" in result.to_text()
 
 
 def test_of_many_groups_the_largest_are_shown_and_the_rest_counted():
@@ -72,7 +72,7 @@ def test_of_many_groups_the_largest_are_shown_and_the_rest_counted():
     names = [f"g{n:02}" for n in range(20)]
     result = make_result(tally=Tally(items=210, wins=(0, 205)), labels=labels, groups=(*names, "g00"))
     assert [row.group for row in result.groups] == names
-    text = str(result)
+    text = result.to_text()
     shown = [line.split()[:3] for line in text.splitlines() if line[:4] in {"  g0", "  g1"}]
     assert shown[0] == ["g00", "20", "19"]
     assert [name for name, *_ in shown] == names[:MOST_SHOWN]
@@ -82,7 +82,7 @@ def test_of_many_groups_the_largest_are_shown_and_the_rest_counted():
 def test_a_group_with_fewer_verdicts_than_five_is_only_counted():
     result = grouped("chat", "code", "code")
     (chat,) = [row for row in result.groups if row.name == "chat"]
-    (line,) = [line.split() for line in str(result).splitlines() if line.startswith("  chat ")]
+    (line,) = [line.split() for line in result.to_text().splitlines() if line.startswith("  chat ")]
     counts = (chat.items, chat.judged, chat.wins, chat.ties, chat.losses)
     assert line == ["chat", *map(str, counts)], "and no gap"
 
@@ -91,7 +91,7 @@ def test_a_strangers_group_is_shown_safely_and_kept_whole_in_the_json():
     name = "a\x1b[31m|<b>\n" + "x" * 500
     result = grouped(name, "other")
     assert {row["group"] for row in json.loads(render_json(result))["groups"]} == {name, "other"}
-    for text in (str(result), result.to_html(), result.to_markdown()):
+    for text in (result.to_text(), result.to_html(), result.to_markdown()):
         assert "\x1b" not in text
         assert "x" * 100 not in text
     assert "<b>" not in result.to_html()

@@ -10,19 +10,19 @@ from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 STANDINGS = PageTable("Standings", ("system", "win rate"), (("gpt_4 & co", "0.61 ± 0.04"),))
 
 
-def test_standings_are_a_table_whose_caption_has_decision_judge_and_risk():
-    assert render_latex(
-        Page(
-            (
-                decided("a is best\nof 3."),
-                Fact("judged", Section.EVIDENCE, "judged", "9, by m"),
-                Fact("risk", Section.RISK, "risk", "0.1"),
-            ),
-            (STANDINGS,),
-        )
-    ) == (
-        "\\begin{table}\n\\caption{a is best of 3. Judged: 9, by m. Risk: 0.1. Standings.}\n\\begin{tabular}{lr}\n\\hline\nsystem & win rate \\\\\n\\hline\n"
-        "gpt\\_4 \\& co & 0.61 $\\pm$ 0.04 \\\\\n\\hline\n\\end{tabular}\n\\end{table}\n"
+def test_standings_are_a_table_with_the_decision_as_caption_and_notes_below():
+    facts = (
+        decided("a is best\nof 3."),
+        Fact("judged", Section.EVIDENCE, "judged", "9, by m"),
+        Fact("risk", Section.RISK, "risk", "0.1"),
+        Fact("warning.x", Section.WARNING, "", "The set is small."),
+        Fact("run", Section.AGAIN, "run", "0af3"),
+    )
+    assert render_latex(Page(facts, (STANDINGS,))) == (
+        "% Needs \\usepackage{booktabs}.\n% Warning: The set is small.\n"
+        "\\begin{table}\n\\centering\n\\caption{a is best of 3.}\n\\label{tab:0af3}\n\\begin{tabular}{lr}\n\\toprule\n"
+        "system & win rate \\\\\n\\midrule\ngpt\\_4 \\& co & 0.61 $\\pm$ 0.04 \\\\\n\\bottomrule\n\\end{tabular}\n"
+        "\\par\\smallskip\n{\\footnotesize Judged: 9, by m. Risk: 0.1. Standings.\\par}\n\\end{table}\n"
     )
 
 
@@ -30,13 +30,15 @@ def test_groups_are_a_table_of_their_own_below_the_evidence():
     groups = PageTable("By group", ("group", "won"), (("maths", "3"),), "Counts only.", Section.GROUPS)
     text = render_latex(Page((decided("x"),), (groups, STANDINGS)))
     assert text.count(r"\begin{table}") == 2
-    assert "\\caption{By group. Counts only.}" in text.split(r"\end{table}")[1]
+    second = text.split(r"\end{table}")[1]
+    assert "\\caption{By group.}\n\\label{tab:result-1}" in second
+    assert "{\\footnotesize Counts only.\\par}" in second
 
 
 def test_a_comparison_is_a_row_of_figures_and_its_evidence_is_a_comment():
     text = render_latex(make_result(guarantee="proved").page)
     evidence, table = text.split(r"\begin{table}")
-    assert evidence.startswith("% votes: 1 for small, 8 for large, 1 tie\n")
+    assert "\n% votes: 1 for small, 8 for large, 1 tie\n" in evidence
     assert all(line.startswith("% ") for line in evidence.splitlines())
     assert r"system & against & judged & won & ties & lost & gap & bounds \\" in table
     assert r"large & small & 10 & 8 & 1 & 1 & +0.70 & +0.03 to +0.97 \\" in table
@@ -49,4 +51,4 @@ def test_evidence_gives_no_command_to_latex():
     text = render_latex(
         Page((decided("x"), Fact("judge", Section.JUDGE, "judge", "m\n\\input{/etc/passwd}")), (STANDINGS,))
     )
-    assert text.startswith("% judge: m \\input{/etc/passwd}\n\\begin{table}")
+    assert "\n% judge: m \\input{/etc/passwd}\n\\begin{table}" in text

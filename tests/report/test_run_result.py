@@ -112,12 +112,13 @@ def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
 
 
 def test_a_result_prints_as_the_command_line_does(result):
-    text = str(result)
-    first = [one for one in result.page.facts if one.first]
-    summary = " ".join(f"{one.label} {one.text}" for one in first if one.section.value != "warning")
-    assert unwrapped(text).startswith(unwrapped(summary))
-    assert max(map(len, text.split("\n"))) <= 100
-    assert all(table.heading in text for table in result.page.tables)
+    first = [one for one in result.page.facts if one.first and one.label]
+    summary = " ".join([f"\N{CHECK MARK} {result.page.head}", *(f"{one.label} {one.text}" for one in first)])
+    for text in (str(result), result.to_text()):
+        assert unwrapped(text).startswith(unwrapped(summary))
+        assert max(map(len, text.split("\n"))) <= 100
+    assert len(list(filter(None, str(result).split("\n")))) <= 12
+    assert all(table.heading in result.to_text() for table in result.page.tables)
 
 
 def test_a_dictionary_holds_json_values_and_the_judged_items(result):

@@ -120,3 +120,13 @@ def test_names_at_the_ends_of_lines_are_apart(places):
     assert all(one <= 200 for one in found)
     ranks = sorted(range(len(places)), key=places.__getitem__)
     assert [found[one] for one in ranks] == ordered
+
+
+def test_a_picture_for_a_paper_has_a_width_in_inches_and_no_title():
+    drawn = Drawing(CHART)
+    paper = ET.fromstring(drawn.for_paper(3.4))
+    assert paper.get("width") == "3.4in"
+    *_, wide, height = map(float, paper.get("viewBox").split())
+    assert float(paper.get("height").removesuffix("in")) == pytest.approx(3.4 * height / wide, abs=1e-3)
+    assert CHART.title in str(drawn)
+    assert f">{CHART.title}<" not in drawn.for_paper()

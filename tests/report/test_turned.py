@@ -66,6 +66,6 @@ def test_the_same_pair_in_swapped_places_is_matched_by_name():
     before = judged(1.0, 0.3, None)
     after = judged(0.0, 0.7, None, outputs=("b", "a"), systems=("large", "small"))
     assert before.setup.systems == ("small", "large")
-    assert turned_since(before, after) == ((), 3)
+    assert turned_since(before, after) == ((), 3, None)
     (turned, *_) = turned_since(before, judged(1.0, systems=("large", "small"))).turned
     assert (turned.before, turned.after) == ("small", "large")

@@ -27,9 +27,9 @@ def nights(tmp_path, monkeypatch):
 def test_names_replace_those_in_the_files(nights):
     done = command("compare", *nights, "--names", "last night,tonight", "--judge", "metric:exact")
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("last night is better than tonight")
+    assert done.stdout.startswith("✓ DECIDED: last night is better than tonight")
     unnamed = command("compare", *nights, "--judge", "metric:exact")
-    assert unnamed.stdout.startswith("22/outputs.jsonl is better than 23/outputs.jsonl")
+    assert unnamed.stdout.startswith("✓ DECIDED: 22/outputs.jsonl is better than 23/outputs.jsonl")
 
 
 def test_the_baseline_and_the_required_winner_go_by_these_names(nights):

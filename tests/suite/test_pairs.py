@@ -236,7 +236,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
     assert may == {
         # conditions, which are added
         "require_winner", "not_worse", "by_group", "max_flips", "require_score", "fail_on_warning", "controls",
-        "require_agreement", "require_kappa", "not_worse_than_a_person",
+        "require_agreement", "require_kappa", "not_worse_than_a_person", "again",
         # what is asked, of whom
         "items", "map", "epoch", "strip_thoughts", "family_members", "judge", "judge_max_tokens", "judge_effort", "verdict", "lenient_replies",
         "prompt", "rubric", "proxy", "confidence", "truth",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from judgeloop.core.outcomes import Outcome
+import re
+
+from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.report.terminal import render
+from judgeloop.report.turned import Since
 from judgeloop.suite.summary import Line, Summary
 
 USD = 10**12
@@ -69,7 +72,7 @@ def test_pairs_with_first_systems_of_their_own_share_a_text_after_those_that_fai
 def test_outputs_that_are_those_of_an_earlier_night_again_are_said_to_be():
     again = line("a", 0, "a won.", before="failed", outputs="new", same_as="2025-12-30")
     shown = render(Summary(night="n", budget_p=0, lines=(again,), last_night="2026-01-01").page)
-    assert "failed      as in 2025-12-30\n" in shown
+    assert re.search(r"✗ failed +as in 2025-12-30\n", shown)
 
 
 def test_a_name_within_another_word_or_of_a_lone_pair_stays():
@@ -88,7 +91,7 @@ def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tes
     found = render(ends.page)
     assert "\nWarnings\n" in found
     assert f"  2 pairs  {same} (all a, all b)" in found
-    assert "  2 pairs  Each of a, b gives the same output for 9 items. (all a, all b)\n" in found
+    assert "  2 pairs  Each of a, b gives the same output for 9 items. (all a, all b)" in found
     assert same in ends.to_html({})
     assert ends.to_junit().count(f"<system-err>Warning: {same}\nWarning: ") == 2
     assert ends.warned(passed=False) == (("all b", same), ("all b", few.format("b")))
@@ -108,4 +111,41 @@ def test_a_cost_that_is_a_maximum_is_named_with_the_command_that_settles_it():
 def test_a_pair_that_the_last_night_had_not_was_not_asked_then():
     found = text(line("a", 0, "a.", before="failed"), line("b", 0, "b."))
     ends = [row.split()[-2:] for row in found.splitlines() if row.startswith("  all ")][:2]
-    assert ends == [["$0.00", "failed"], ["not", "asked"]]
+    assert ends == [["✗", "failed"], ["not", "asked"]]
+
+
+def test_trouble_stands_first_then_what_moved_most():
+    def answered(model):
+        return (("openai/m", (AnsweredBy(model, 9, "2026-01-02", "2026-01-02"),)),)
+
+    found = night(
+        line("still", 0, "passed.", since=Since((), 40, (0.01, -0.02, 0.04))),
+        line("fell", 0, "passed.", since=Since((), 40, (-0.13, -0.3, 0.04)), nights=(0.18, 0.05)),
+        line("open", 3, "open."),
+        line("odd", 0, "passed.", doubtful=True),
+        line("broken", 4, "broken."),
+        line("lost", 5, "failed.", lost=("i1 “Why?”: it invents a rule",)),
+        line("other", 0, "passed.", answered_by=answered("m2"), answered_before=answered("m1")),
+    )
+    (table,) = found.page.tables
+    assert [row[0] for row in table.rows] == [
+        f"all {name}" for name in ["other", "lost", "broken", "odd", "open", "fell", "still"]
+    ]
+    assert [row[1] for row in table.rows[1:5]] == ["✗ failed", "! broken", "? doubtful pass", "? open"]
+    assert "lost: i1 “Why?”: it invents a rule" in render(found.page)
+    assert "lost  i1" in found.to_junit()
+
+
+def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
+    fell = line("fell", 0, "passed.", before="passed", since=Since((), 40, (-0.13, -0.3, 0.04)), nights=(0.18, 0.05))
+    (table,) = Summary(night="n", budget_p=0, lines=(fell,), last_night="2026-01-01").page.tables
+    shown = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (shown["since last night"], shown["nights"], shown["2026-01-01"]) == ("-13 (-30 to +4)", "█▅", "✓ passed")
+
+
+def test_a_cause_that_pairs_share_is_said_once_above_all_else():
+    refused = "openai/m refused the key (401)"
+    lines = [line(f"n{n}", 4, f"BROKEN: No winner yet between old and n{n}: {refused}", why=refused) for n in range(12)]
+    page = night(*lines).page
+    assert f"12 pairs: {refused}" in render(page, short=True).splitlines()
+    assert not night(lines[0]).page.text("cause")

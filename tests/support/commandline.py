@@ -13,13 +13,20 @@ from judgeloop.cli.app import app
 from judgeloop.cli.commands import FIELDS
 from judgeloop.cli.output import EVERY
 
+QUESTIONS, SHORT = ("compare", "select", "estimate", "agree"), {"-q", "--quiet", "--json", "--dry-run"}
+
 
 def judgeloop(*arguments: object, **variables: str) -> Result:
-    """Run `judgeloop ARGUMENTS`; an argument JUDGELOOP_NAME=value sets a variable, as in a shell."""
+    """Run `judgeloop ARGUMENTS`; an argument JUDGELOOP_NAME=value sets a variable, as in a shell.
+
+    A question prints all of its result, unless JUDGELOOP_DETAILS=false is among them.
+    """
     given = [str(argument) for argument in arguments]
     named = [one for one in given if re.match(r"JUDGELOOP_[A-Z_]+=", one)]
     environment = variables | dict(one.split("=", 1) for one in named)
     rest = [one for one in given if one not in named]
+    if {*QUESTIONS} & {*rest[:1]} and not SHORT & {*rest}:
+        environment = {"JUDGELOOP_DETAILS": "true"} | environment
     return CliRunner().invoke(app, rest, env=environment, prog_name="judgeloop")
 
 

@@ -69,6 +69,11 @@ class Slope:
             self.square + cheap * cheap,
         )
 
+    def of(self, runs: NDArray[np.bool_]) -> Slope:
+        """Those of some of many runs."""
+        parts = (np.asarray(one)[runs] for one in (self.dear, self.cheap, self.product, self.square))
+        return Slope(self.labels, *parts)
+
 
 class Aside(NamedTuple):
     """What is known beside a label: the item's `cheap` score, and the `mean` that it was drawn from.

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Self
 
@@ -368,3 +368,9 @@ class HedgedBets:
             self.fourth + square * square,
             self.ruled_out | sure | (wealth >= (1 - SLACK) / self.risk),
         )
+
+    def of(self, runs: NDArray[np.bool_]) -> Self:
+        """The bets of some of the runs, the first dimension of the figures."""
+        figures = (self.wealth, self.total, self.square, self.fourth, self.ruled_out)
+        wealth, total, square, fourth, ruled_out = (np.asarray(one)[runs] for one in figures)
+        return replace(self, wealth=wealth, total=total, square=square, fourth=fourth, ruled_out=ruled_out)

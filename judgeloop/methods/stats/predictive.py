@@ -19,6 +19,7 @@ LIKELY = 0.8  # "four in five"
 FEWEST_KNOWN = 20  # verdicts that say shares; of fewer, the others are taken as assumed
 DIGITS = 2  # of a number of items that is shown
 PRIOR, PRIOR_DECISIVE = 10, 7  # verdicts that `chance_to_reach` adds to those seen
+NORMAL_IN_THREE = ((1 / 6, -math.sqrt(3)), (2 / 3, 0.0), (1 / 6, math.sqrt(3)))  # weights and places (Gauss, Hermite)
 
 
 class ItemsToDecide(NamedTuple):
@@ -66,27 +67,29 @@ def _rounded_up(number: float) -> int:
     return math.ceil(number / unit) * unit
 
 
-def chance_to_reach(wins: int, losses: int, judged: int, further: int, least_lead: float) -> float:
-    """The probability that |wins - losses| reaches `least_lead` at some of `further` verdicts, roughly.
+def chance_to_reach(  # noqa: PLR0917 - the figures of a walk
+    wins: int, losses: int, judged: int, further: int, more: float, each: float = 0.0
+) -> float:
+    """The probability that the lead, wins - losses, grows by so much `more` at some of `further` verdicts, roughly.
 
-    The lead is taken for a Brownian motion that begins at wins - losses. Its drift is the gap seen, and its variance
-    the share of decisive verdicts, both as if `PRIOR` more verdicts had been seen, level, of which `PRIOR_DECISIVE`
-    decisive. Its first passage is inverse Gaussian (Schrödinger 1915).
+    The lead also grows by `each` at every verdict. It is taken for a Brownian motion, whose first passage is inverse
+    Gaussian (Schrödinger 1915). Its variance is the share of decisive verdicts, as if `PRIOR` more verdicts had been
+    seen, level, of which `PRIOR_DECISIVE` decisive. Its drift is the gap of all these, give or take what so many
+    verdicts leave open.
 
-    >>> [round(chance_to_reach(6, 3, 10, n, 9), 3) for n in (5, 10, 50)]
-    [0.008, 0.094, 0.753]
+    >>> [round(chance_to_reach(6, 3, 10, n, 6), 3) for n in (5, 10, 50)]
+    [0.015, 0.138, 0.674]
     """
-    seen, lead = judged + PRIOR, wins - losses
+    seen, found = judged + PRIOR, 0.0
     variance = (wins + losses + PRIOR_DECISIVE) / seen
-    spread, total = math.sqrt(variance * further), 0.0
-    for side in (1, -1):
-        drift, distance = side * lead / seen, max(0.0, least_lead - side * lead)
-        past = _normal((drift * further - distance) / spread)
-        mirrored = _normal(-(drift * further + distance) / spread)
+    spread, open_ = math.sqrt(variance * further), math.sqrt(variance / seen)
+    for weight, away in NORMAL_IN_THREE:
+        drift = each + (wins - losses) / seen + away * open_
+        past, mirrored = _normal((drift * further - more) / spread), _normal(-(drift * further + more) / spread)
         if mirrored > 0:
-            past += math.exp(2 * drift * distance / variance + math.log(mirrored))
-        total += past
-    return min(1.0, total)
+            past += math.exp(2 * drift * more / variance + math.log(mirrored))
+        found += weight * min(1.0, past)
+    return found
 
 
 def _normal(score: float) -> float:

@@ -7,11 +7,10 @@ interval hold at its risk is the theorem of `methods/stats/confidence_sequence.p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import chain
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,9 +68,10 @@ class Bets(Rule):
       is worse by less than M both answers are true, and either may be given.
     - `near_tie` m, beside a winner: -m, for both. If both fall, the gap is within m of zero.
 
-    An abstention scores -1 for both systems. `items` is the number of items of the population,
-    `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They are fixed
-    before each draw, and the risk does not depend on them, so it holds at every look.
+    With `read_once` the bounds are read at the end alone: then the bets for one system go on where those for the other
+    have shown what they were for. An abstention scores -1 for both systems. `items` is the number of items of the
+    population, `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They
+    are fixed before each draw, and the risk does not depend on them, so it holds at every look.
     """
 
     items: int
@@ -79,6 +79,7 @@ class Bets(Rule):
     min_gap: float | None = None
     not_worse: float | None = None
     near_tie: float | None = None
+    read_once: bool = False
     name: str = "bets"
     needs_draws: bool = True
 
@@ -128,7 +129,15 @@ class Bets(Rule):
             near = [((-self.near_tie, -self.near_tie), self.near_tie / 2)] if self.near_tie else []
             asked_for = [*near, ((0.0, 0.0), 0.0)]
         return tuple(
-            HedgedBets(self.threshold, np.array(nulls), self.most, self._items, zone=zone) for nulls, zone in asked_for
+            HedgedBets(
+                self.threshold,
+                np.array(nulls),
+                self.most,
+                self._items,
+                zone=0.0 if self.read_once else zone,
+                of_grid=self.read_once and any(nulls),
+            )
+            for nulls, zone in asked_for
         )
 
     @property
@@ -167,24 +176,19 @@ class Bets(Rule):
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: nothing is better for an answer than wins of its side, or for "nearly equal" ties."""
         following = self._followed_by(tally)
-        ends = (after for winner in (1, -1) for after in following.ahead(winner, unknown))
-        if any(_shown(after)[-1].any() for after in chain([following.bets], ends)):
+        if any(_shown(following.bets)[-1]) or any(following.shown_by_wins(side, unknown) for side in (0, 1)):
             return True
         return self.near_tie is not None and self.no_difference(levelled(tally, unknown))
 
     def chance(self, tally: Tally, more: int) -> float:
-        """As `Rule.chance`: that a lead grows to what wins alone would take; about a gap, ties help, too."""
-        if self.gap_asked is not None or self.near_tie is not None:
+        """As `Rule.chance`: that the lead over a null grows to what wins alone would take."""
+        if self.near_tie is not None:  # both nulls may fall, too
             return super().chance(tally, more)
-        following, lead, found = self._followed_by(tally), tally.wins[0] - tally.wins[1], 0.0
-        for side, winner in enumerate((1, -1)):
-            wins = next(
-                (n for n, after in enumerate(following.ahead(winner, more), 1) if _shown(after)[-1, side]), None
-            )
-            if wins is not None:
-                found += chance_to_reach(
-                    tally.wins[side], tally.wins[1 - side], tally.judged, more, winner * lead + wins
-                )
+        following, found = self._followed_by(tally), 0.0
+        for side, null in enumerate(np.broadcast_to(self.begin[-1].null, 2).tolist()):
+            if wins := following.shown_by_wins(side, more):
+                counts = tally.wins[side], tally.wins[1 - side], tally.judged
+                found += chance_to_reach(*counts, more, wins * (1 - null), -null)
         return min(1.0, found)
 
     def chance_at_the_end(self, tally: Tally, within: int) -> float:
@@ -225,7 +229,7 @@ class Bets(Rule):
         for number, due in enumerate(given, start=1):
             score = int(np.argmax(due - taken))
             taken[score] += 1
-            bets = _after(bets, 1 - score)
+            bets = _after(bets, scores_of(1 - score))
             if _shown(bets)[-1].any() or (len(bets) > 1 and _shown(bets)[0].all()):
                 return number
         gap = abs(float(scaled[0] - scaled[2]))
@@ -289,50 +293,47 @@ class Bets(Rule):
 
 @dataclass(slots=True)
 class _Following:
-    """Bets after some draws, and how they would go on if one system won every further item."""
+    """Bets after some draws, and how they would go on if each system won every further item."""
 
     bets: tuple[HedgedBets, ...]
     slope: Slope | None = None  # of the dear verdicts by the cheap ones; None without any
     most: float = 0.0  # that a cheap verdict may take off a score
-    _ahead: dict[int, list[tuple[HedgedBets, ...]]] = field(default_factory=dict)
+    _further: tuple[HedgedBets, ...] = ()  # in which each system has won the most items that were looked at
+    _looked: int = 0  # so many
+    _shown_by: list[int] = field(default_factory=lambda: [0, 0])  # by how many of them the system is shown; 0: by none
 
     def follow(self, observed: Observed) -> None:
         """Go on by one draw."""
         if isinstance(observed, Controlled):
-            self._follow_controlled(observed)
-            return
-        known = self._ahead.get(observed, []) if isinstance(observed, int) else []
-        self.bets = known[0] if known else _after(self.bets, observed)
-        self._ahead = {observed: known[1:]} if known and isinstance(observed, int) else {}
+            aside, slope = Aside(*observed.beside), self.slope or Slope()
+            control, most = float(aside.control(slope.value)), np.array(aside.most(slope.value))
+            self.bets = _after(self.bets, scores_of(observed), np.array([control, -control]), most)
+            self.slope = slope if observed.observed is None else slope.after(observed.observed, aside.cheap)
+            self.most = 2 * min(1.0, float(self.slope.value) + GROWS)
+        else:
+            self.bets = _after(self.bets, scores_of(observed))
+        self._further, self._looked, self._shown_by = self.bets, 0, [0, 0]
 
-    def _follow_controlled(self, observed: Controlled) -> None:
-        aside, slope = Aside(*observed.beside), self.slope or Slope()
-        control, most = float(aside.control(slope.value)), np.array(aside.most(slope.value))
-        self.bets, self._ahead = _after(self.bets, observed, control, most), {}
-        self.slope = slope if observed.observed is None else slope.after(observed.observed, aside.cheap)
-        self.most = 2 * min(1.0, float(self.slope.value) + GROWS)
-
-    def ahead(self, winner: int, most: int) -> Iterator[tuple[HedgedBets, ...]]:
-        """Yield the bets after 1, 2, … `most` further wins of the same system, which nobody foresaw."""
-        known, control = self._ahead.setdefault(winner, []), -winner * self.most
-        for number in range(most):
-            if number == len(known):
-                known.append(_after(known[-1] if known else self.bets, winner, control, self.most))
-            yield known[number]
+    def shown_by_wins(self, side: int, most: int) -> int:
+        """How many wins in a row, which no cheap verdict foresaw, show what is asked for this side; 0: over `most`."""
+        self._further = self._further or self.bets
+        while self._looked < most and not self._shown_by[side]:
+            self._further, self._looked = _after(self._further, (1, 1), -self.most, self.most), self._looked + 1
+            for one in np.flatnonzero(_shown(self._further)[-1]):
+                self._shown_by[one] = self._shown_by[one] or self._looked
+        return self._shown_by[side] if self._shown_by[side] <= most else 0
 
 
 def _after(
-    bets: Sequence[HedgedBets], observed: Observed, control: float = 0.0, most: Numbers = 0.0
+    bets: Sequence[HedgedBets], scores: Sequence[float] | NDArray[Any], controls: Numbers = 0.0, most: Numbers = 0.0
 ) -> tuple[HedgedBets, ...]:
-    scores = np.array(scores_of(observed), dtype=np.float64)
-    controls = np.array([control, -control])
-    return tuple(one.after(scores, controls, most) for one in bets)
+    return tuple(one.after(np.array(scores, dtype=np.float64), controls, most) for one in bets)
 
 
 def _shown(bets: Sequence[HedgedBets]) -> NDArray[np.bool_]:
     """Which nulls are ruled out with all before them, shape (nulls, …, systems)."""
-    shape = np.asarray(bets[-1].wealth + np.zeros(2)).shape
-    return np.logical_and.accumulate([np.broadcast_to(one.ruled_out, shape) for one in bets], axis=0)
+    of_both = np.zeros(2, dtype=np.bool_)
+    return np.logical_and.accumulate([one.ruled_out | of_both for one in bets], axis=0)
 
 
 @lru_cache(maxsize=64)
@@ -357,21 +358,27 @@ def answers(
     until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
     """
     runs, most = draws.shape
-    when, which = np.full(runs, most), np.full(runs, -1)
+    when, which, going = np.full(runs, most), np.full(runs, -1), np.arange(runs)
     bets, slope = tuple(begin), Slope()
-    controls, largest = np.zeros((runs, 2)), np.zeros((runs, 2))
+    controls, largest = np.zeros(2), np.zeros(2)
     for t in range(most):
-        scores = np.stack([draws[:, t], -draws[:, t]], axis=-1).astype(np.float64)
+        if t and 2 * np.count_nonzero(which[going] < 0) <= len(going):  # those that have their answer are left out
+            goes_on = which[going] < 0
+            going, bets = going[goes_on], tuple(one.of(goes_on) for one in bets)
+            slope = slope if beside is None else slope.of(goes_on)
+        if not len(going):
+            break
+        scores = np.stack([draws[going, t], -draws[going, t]], axis=-1)
         if beside is not None:
-            aside = Aside(np.asarray(beside.cheap)[:, t], np.asarray(beside.mean)[:, t], beside.block)
+            aside = Aside(np.asarray(beside.cheap)[going, t], np.asarray(beside.mean)[going, t], beside.block)
             control = aside.control(slope.value)
             controls, largest = np.stack([control, -control], axis=-1), np.stack(aside.most(slope.value), axis=-1)
-            slope = slope.after(scores[:, 0], aside.cheap)
-        bets = tuple(one.after(scores, controls, largest) for one in bets)
+            slope = slope.after(draws[going, t], aside.cheap)
+        bets = _after(bets, scores, controls, largest)
         shown = _shown(bets)
-        near = shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(runs, dtype=np.bool_)
-        new = (which < 0) & (near | shown[-1].any(axis=-1))
-        when[new], which[new] = t + 1, np.where(near, NEAR, shown[-1].argmax(axis=-1))[new]
-        if (which >= 0).all():
-            break
+        near = (
+            shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(len(going), dtype=np.bool_)
+        )
+        new = (which[going] < 0) & (near | shown[-1].any(axis=-1))
+        when[going[new]], which[going[new]] = t + 1, np.where(near, NEAR, shown[-1].argmax(axis=-1))[new]
     return when, which

@@ -16,11 +16,20 @@ from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import group_table
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
-from judgeloop.report.words import count, ends, one_in, per_cent, places, sentence, shortened, signed, stopped, visible
+from judgeloop.report.words import count, ends, in_points, one_in, per_cent, places, shortened, signed, stopped, visible
 
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
+SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chosen
 SEARCHED = ", unless an earlier search of these items chose the two"
+EARLIER_MEANS = (
+    "Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
+    "that is expected, if no candidate was chosen or made by verdicts on these items."
+)
+GAP_MEANS = (
+    "The gap is the share of judged items won less the share lost, in points: hundredths. A run that stops at a lead shows "
+    "a gap that is too large, on average."
+)
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
     "a random sample. It is not the probability that the decision is wrong."
@@ -35,6 +44,7 @@ def page(result: Comparison) -> Page:
         (*_criteria(result), *_groups(result)),
         pictures(result),
         "Is the second system not worse than the first?" if gates else "Which of two systems is better?",
+        outcome=result.outcome,
     )
 
 
@@ -90,8 +100,10 @@ def facts(result: Comparison) -> list[Fact]:
         *_corrected(result),
         Fact("risk", Section.RISK, "risk", risk(result), first=True),
         Fact("earlier", Section.RISK, "earlier", _earlier(result), first=True),
+        Fact("gap.means", Section.EVIDENCE, "gap", _gap_means(result)),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
+        Fact("earlier.means", Section.RISK, "earlier", EARLIER_MEANS if _earlier(result) else ""),
         Fact("criteria", Section.GROUPS, "criteria", _criteria_mean(result)),
         *([Fact("groups", Section.GROUPS, "groups", _groups_mean(result))] if result.options.by_group else []),
     ]
@@ -154,20 +166,10 @@ def _no_winner(result: Comparison, where: str) -> str:
         lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
-        return f"No winner yet {where}: {_ahead(result)}, which is too little to tell{_shown(result)}."
+        return f"No winner yet {where}: {_ahead(result)}, which is too little to tell."
     level = result.leader is None and result.stop_reason is StopKind.POOL_EXHAUSTED
     why = f"{'they are level, and ' if level else ''}{said.ended(result)}"
-    return stopped(f"No winner yet between {first} and {second} {where}: {why}{_shown(result)}")
-
-
-def _shown(result: Comparison) -> str:
-    """What the bounds say where the question is open; empty where they say nothing."""
-    bounds = result.of_second[1]
-    if bounds is None or result.setup.guarantee is None or max(-bounds[0], bounds[1]) >= 1:
-        return ""
-    first, second = map(visible, result.setup.systems)
-    behind, ahead = (points(round(end, 2)) for end in (-bounds[0], bounds[1]))
-    return f". {second} is at most {behind} behind {first}, and at most {ahead} ahead"
+    return stopped(f"No winner yet between {first} and {second} {where}: {why}")
 
 
 def _ahead(result: Comparison) -> str:
@@ -188,13 +190,8 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
         return f"{second} is worse than {first} {where}, perhaps by less than {points(margin)}."
-    if result.answer.broke_off or not result.judged:
-        return stopped(f"No answer yet whether {second} is worse than {first} {where}: {said.ended(result)}")
-    why = f"{_ahead(result)}." if result.used_up else sentence(said.ended(result))
-    return (
-        f"No answer yet: it is not shown that {second} is worse than {first} {where}, nor that it is not "
-        f"worse {by}{_shown(result)}. {why}"
-    )
+    why = f"{_ahead(result)}, which is too little to tell" if result.used_up else said.ended(result)
+    return stopped(f"No answer yet whether {second} is worse than {first} {by}, or at all, {where}: {why}")
 
 
 def reading(result: Comparison, margin: float) -> str:
@@ -226,23 +223,28 @@ def _votes(result: Comparison) -> str:
 
 
 def _gap(result: Comparison) -> str:
+    """The gap in points, and between what it lies; whom it favours."""
     if result.gap is None:
         return ""
     if result.gap_weighted:
         return _estimated(result.gap, result)
-    towards = f" for {visible(result.leader)}" if result.leader else ""
+    found = f"{_points(result.gap)}{f' for {visible(result.leader)}' if result.leader else ''}"
     if result.gap_biased:
-        return (
-            f"{result.gap:.2f}{towards} among the judged items; these were not drawn at random, so "
-            "it is no estimate for all items"
-        )
-    found = f"{result.gap:.2f}{towards}, share of judged items won less share lost{_among_decisive(result)}{_by_items(result)}"
+        return f"{found} among the judged items, which were not drawn at random: no estimate for all items"
+    found += _by_items(result)
     if result.bounds is None or result.bounds[0] == result.bounds[1]:
         return found
-    where = "on items like these" if result.setup.sampled else "over all items"
-    looks = ", whenever one looks, and so is wider than the test's" if result.recorded else ""
-    misses = f"each bound is wrong with probability at most {result.setup.risk_threshold:g}{looks}"
-    return f"{found}; {where} {_between(result)} ({misses})"
+    return f"{found}; on {'items like these' if result.setup.sampled else 'all items'} {_between(result)}"
+
+
+def _gap_means(result: Comparison) -> str:
+    """What the gap is, how often its bounds are wrong, and what a gap that was asked for is among decisive items."""
+    if result.gap is None or result.gap_weighted or result.gap_biased:
+        return ""
+    looks = ", whenever one looks, so that they are wider than the test's" if result.recorded else ""
+    bounds = f" Each bound is wrong with a chance of at most {result.setup.risk_threshold:g}{looks}."
+    exact = result.bounds is None or result.bounds[0] == result.bounds[1]
+    return f"{GAP_MEANS}{'' if exact else bounds}{_among_decisive(result)}"
 
 
 def _by_items(result: Comparison) -> str:
@@ -267,11 +269,11 @@ def _among_decisive(result: Comparison) -> str:
     if asked is None or not result.ties or not decisive:
         return ""
     share = decisive / result.judged
-    ties = f"with {per_cent(1 - share)} ties"
+    ties = f" With {per_cent(1 - share)} ties"
     if asked >= share:
-        return f"; {ties}, the two cannot differ by {points(asked)}"
+        return f"{ties}, the two cannot differ by {points(asked)}."
     more = 50 * (1 + asked / share)
-    return f"; {ties}, {points(asked)} are {more:.0f} to {100 - more:.0f} among the decisive items"
+    return f"{ties}, a gap of {points(asked)} is {more:.0f} wins to {100 - more:.0f} among the decisive items."
 
 
 def _estimated(gap: float, result: Comparison) -> str:
@@ -284,25 +286,34 @@ def _estimated(gap: float, result: Comparison) -> str:
     interval = ", with no interval, as too few are judged"
     if result.gap_interval is not None:
         low, high = result.gap_interval if favoured == leader else [-end for end in result.gap_interval[::-1]]
-        interval = f" ({100 * (1 - MISSES):g} % interval {_unsigned(low)} to {_unsigned(high)}, approximate)"
-    return f"{abs(gap):.2f} for {visible(favoured)}, estimated from draws that prefer some items{interval}{against}"
+        interval = f" ({100 * (1 - MISSES):g} % interval {_number(low)} to {_number(high)}, approximate)"
+    found = f"{_points(abs(gap))} for {visible(favoured)}, estimated from draws that prefer some items"
+    return f"{found}{interval}{against}"
 
 
 def _between(result: Comparison) -> str:
-    """The bounds in words; of an end that the answer rules out, that it is not reached."""
-    bounds, out = result.gap_interval or (-1.0, 1.0), result.ruled_out
-    low, high = (_unsigned(end, result.options.gap_asked) for end in bounds)
-    if out is not None and bounds[0] == out:
-        return f"above {low}, at most {high}"
-    if out is not None and bounds[1] == out:
-        return f"at least {low}, below {high}"
-    return f"{low} to {high}"
+    """The bounds in words, from the view of the leader; of an end that the answer rules out, that it is not reached."""
+    (low, high), out, margin = result.gap_interval or (-1.0, 1.0), result.ruled_out, result.options.gap_asked
+    if high <= 0:  # a gap of 0 between level systems
+        return f"{_number(-high, margin)} to {_number(-low, margin)} behind"
+    least, most = _number(abs(low), margin), _number(high, margin)
+    if low < 0:
+        behind = f"{'less than' if out == low else 'at most'} {least} behind" if float(least) else "less than 1 behind"
+        return f"{behind}, at most {most} ahead"
+    if out == low:
+        return f"more than {least}, at most {most}" if low else f"above 0, at most {most}"
+    return f"at least {least}, less than {most}" if out == high else f"between {least} and {most}"
 
 
-def _unsigned(gap: float, margin: float | None = None) -> str:
-    """Format a gap, without a sign on zero; it looks like the margin only if it is."""
+def _points(gap: float) -> str:
+    """A gap in points, as sentences round it."""
+    return f"{_number(gap)} point{'' if _number(gap) == '1' else 's'}"
+
+
+def _number(gap: float, margin: float | None = None) -> str:
+    """A gap in points, without its unit and without a sign on zero; it looks like the margin only if it is."""
     number = places(gap, margin)
-    return f"{round(gap, number) + 0.0:.{number}f}"
+    return f"{100 * round(gap, number) + 0.0:.{number - 2}f}"
 
 
 def _rule(result: Comparison) -> str:
@@ -341,9 +352,8 @@ def _earlier(result: Comparison) -> str:
         before = f"{before} or searches" if result.comparison > 2 else "1 search"  # noqa: PLR2004 - itself
     whose = "this judge" if len(result.setup.judges) == 1 else "one of these judges"
     return (
-        f"{before} with {visible(result.baseline)} on these items or some of them by {whose}, each with a risk of its "
-        f"own. With this one, expect at most {result.wrong_expected:.4g} wrong wins or passes of a candidate in all, if "
-        "none was chosen or made by verdicts on these items"
+        f"{before} with {visible(result.baseline)} on these items by {whose}; with this one, expect at most "
+        f"{result.wrong_expected:.4g} wrong in all"
     )
 
 
@@ -363,27 +373,18 @@ def risk(result: Comparison) -> str:
     """How likely the answer is wrong: the figure, then what it means, for what was asked for; "" if unknown."""
     if result.risk is None:
         return NO_RISK if result.answer.answered else ""
-    often, shown = one_in(result.setup.risk_threshold), show_risk(result.risk)
+    chosen, often = result.setup.risk_threshold, one_in(result.setup.risk_threshold)
+    shown = f"{chosen:g}" if abs(result.risk - chosen) < SAME_RISK else show_risk(result.risk)
     if result.recorded is not None:
-        if result.winner is None:
-            return f"p-value {shown}; at most {result.setup.risk_threshold:g} decides"
-        return f"p-value {shown}: if both were equally good, chance alone would name one in at most {often} such tests"
+        named = f": between equals, chance alone names one in at most {often} such tests"
+        return f"p-value {shown}{named if result.winner else f'; at most {chosen:g} decides'}"
     if result.whole:
         return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
     if not result.answer.answered:
         return _risk_now(result, shown)
-    kind = "guaranteed" if result.setup.guarantee else "heuristic"
-    near, level = result.options.near_tie, result.stop_reason is StopKind.NO_DIFFERENCE
-    if result.options.gap_asked is not None and not result.better:
-        answer, where = _wrongly(result)
-        chance = f"the chance of {answer} where {where} is at most {often}"
-    elif not result.setup.guarantee:
-        chance = f"the aim is that at most {often} such names is wrong, but that is not proved"
-    else:
-        what = f"they differ by more than {points(near or 0.0)}" if level else "the other one is better"
-        chance = f"the chance that this is wrong, and {what}, is at most {often}"
-    shown = f"{result.setup.risk_threshold:g}" if level else shown
-    return f"{shown}, {kind}: {chance}{_unless(result)}"
+    if not result.setup.guarantee:
+        return f"{shown}, without a proof: the aim is that at most {often} such answers is wrong{_unless(result)}"
+    return f"{shown}, guaranteed: at most {often} such runs {_wrongly(result)}{_unless(result)}"
 
 
 def _risk_now(result: Comparison, shown: str) -> str:
@@ -393,16 +394,18 @@ def _risk_now(result: Comparison, shown: str) -> str:
     return f"{shown} if {visible(result.leader)} were named now"
 
 
-def _wrongly(result: Comparison) -> tuple[str, str]:
-    """What an answer about a gap does, given or given now, and where that is wrong."""
-    first, second = map(visible, result.setup.systems)
-    gap = points(result.options.gap_asked or 0.0)
-    if result.options.not_worse is None:
-        loser = second if result.leader == result.setup.systems[0] else first
-        return f"naming {visible(result.leader or '')}", f"{loser} is better by {gap} or more"
+def _wrongly(result: Comparison) -> str:
+    """What a run does whose answer is wrong."""
+    second, options = visible(result.setup.systems[1]), result.options
+    if result.stop_reason is StopKind.NO_DIFFERENCE:
+        return f"calls two level that differ by more than {points(options.near_tie or 0.0)}"
+    if options.gap_asked is None or result.better:
+        return "names the worse one"
+    if options.not_worse is None:
+        return f"names one that is behind by {points(options.gap_asked)} or more"
     if result.winner is not None:
-        return f"failing {second}", "it is not worse"
-    return f"passing {second}", f"it is worse by {gap} or more"
+        return f"fails {second} though it is not worse"
+    return f"passes {second} though it is worse by {points(options.not_worse)} or more"
 
 
 def _unless(result: Comparison) -> str:
@@ -421,7 +424,7 @@ def _means(result: Comparison) -> str:
         )
         says = DRAWN_WHOLE if result.whole else heuristic
         return f"{says} {said.about_the_judge(result)}"
-    read = "; whatever else is read off the bounds of the gap is wrong with the same chance"
+    read = "; every other answer that is read off the bounds of the gap has the same risk"
     return said.promise(result, f"{setup.guarantee}{read}{_unless(result)}")
 
 
@@ -535,19 +538,19 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
         return ()
     low, high = result.gap_interval or (result.gap, result.gap)
     name = visible(result.leader or result.setup.systems[0])
-    said = f"Gap for {name}: {result.gap:.2f}, between {low:.2f} and {high:.2f}"
+    said = f"Gap for {name}: {_number(result.gap)} points, between {_number(low)} and {_number(high)}"
     note = (
         f"The gap: the share of items that {name} wins less the share that it loses. "
         "A run that stops at a lead shows a gap that is too large, on average."
     )
     shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
-    figures = f"{result.gap:+.2f} ({' to '.join(shown)})".replace("-", MINUS)
+    figures = in_points(f"{result.gap:+.2f} ({' to '.join(shown)})").replace("-", MINUS)
     row = IntervalRow(name, figures, result.gap, result.gap_interval)
     margin = result.options.not_worse
     asked = 0.0 if margin is None else -margin if name == visible(result.setup.systems[1]) else margin
     marks = ((asked, "level" if margin is None else f"margin {_signed(asked)}"), (-1.0, _signed(-1)), (1.0, _signed(1)))
-    return (Scale("Gap", said, -1, 1, (row,), marks, note=note),)
+    return (Scale("Gap, in points", said, -1, 1, (row,), marks, note=note),)
 
 
 def _signed(gap: float) -> str:
-    return f"{gap:+.2f}".replace("-", MINUS)
+    return f"{100 * gap:+.4g}".replace("-", MINUS)

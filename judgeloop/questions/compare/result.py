@@ -64,7 +64,7 @@ class CompareOptions(Part):
     - `by_criterion`: true if each criterion of the rubric is tested by itself
     - `max_flips`: the share of verdicts that may change with the order; null where any may, or pairs are shown in one
     - `give_up`: the probability of a decision below which the run stops undecided
-    - `max_judgments`: the setting, of which `limit` is the part that the items allow; null with recorded scores
+    - `max_judgments`: the setting, of which `limit` is the part that the items allow; null where all are there already
     - `proxy`: the cheap judge that was given beside the others; null without one
     """
 
@@ -387,7 +387,15 @@ class Comparison(RunResult):
         where = f"group{'s' * (len(worse) > 1)} {some(worse)}" if worse else "no group"
         cut = f"; {self._cut}" if self._cut_groups else ""
         sentence = f"{self.setup.systems[1]} is worse in {where}{cut}"
-        return Condition("groups", Outcome.worst(found), sentence, f"open: {some(left)}" if left and not cut else "")
+        figures = f"open: {some(left)}" if left and not cut else ""
+        requires = f"{self.setup.systems[1]} must be worse in no group"
+        return Condition("groups", Outcome.worst(found), sentence, figures, requires)
+
+    @property
+    def failed_groups(self) -> tuple[str, ...]:
+        """The groups that must not be lost, and are."""
+        required = self.options.by_group == Groups.REQUIRE
+        return tuple(one.name for one in self.groups if required and one.claim == "worse")
 
     @property
     def _cut_groups(self) -> list[GroupRow]:

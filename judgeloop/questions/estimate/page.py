@@ -5,7 +5,6 @@ Takes an `Estimation`.
 
 from judgeloop.catalogue import selector_row
 from judgeloop.methods.estimators.mean_score import Ratings
-from judgeloop.methods.rows import INTERVALS
 from judgeloop.questions.estimate.result import Estimation
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE
@@ -16,7 +15,8 @@ from judgeloop.report.words import count, one_in, stopped, visible
 
 def page(result: Estimation) -> Page:
     """What an estimate says."""
-    return Page(tuple(facts(result)), pictures=pictures(result), asks="How good is this system?")
+    asks = "How good is this system?"
+    return Page(tuple(facts(result)), pictures=pictures(result), asks=asks, outcome=result.outcome)
 
 
 def so_far(tally: Ratings, systems: tuple[str, ...], most: int) -> str:
@@ -116,10 +116,10 @@ def _interval(result: Estimation) -> str:
         return "none: the items were not drawn at random; `selector=random` draws them"
     low, high = result.interval
     kind, often = "at most" if setup.guarantee else "about", one_in(setup.risk_threshold)
+    wanted = "" if options.half_width is None else f" (wanted {options.half_width:g})"
     parts = [
-        f"{low:.3f} to {high:.3f}, {options.interval_kind}: it misses the score of all items {kind} {often} times",
-        f"at most {result.reach:.3f} from the score"
-        + ("" if options.half_width is None else f", wanted {options.half_width:g}"),
+        f"{low:.3f} to {high:.3f}, at most {result.reach:.3f} from the score{wanted}",
+        f"{options.interval_kind}: {kind} {often} such intervals miss the score",
         "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
         "widened for rare scores that the sample may have missed" if result.cautious else "",
     ]
@@ -133,9 +133,8 @@ def _means(result: Estimation) -> str:
     if result.setup.guarantee:
         return said.promise(result, result.setup.guarantee)
     often = 100 * (1 - result.setup.risk_threshold)
-    every = "items like these" if result.setup.sampled else "all items"
-    looks = "however often you look" if INTERVALS[result.options.interval_kind] else "if you look once"
-    means = f"About {often:g} % of such intervals contain the mean score of {every}, {looks}: measured, not proved."
+    means = f"About {often:g} % of such intervals contain the mean score of all items, if you look once: measured, not"
+    means += " proved."
     return f"{means} {said.about_the_judge(result)}"
 
 

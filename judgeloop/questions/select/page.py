@@ -19,7 +19,7 @@ from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Chart, Curve, IntervalRow, Picture, Point, Role, Scale
-from judgeloop.report.words import count, one_in, shortened, stopped, visible
+from judgeloop.report.words import count, dollars, one_in, shortened, stopped, visible
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
@@ -29,12 +29,14 @@ MARGIN = 2.0  # per cent above and below what is shown
 MOST_BARS, MOST_NAMED = 12, 8
 TWICE, LEAST = 20, 0.05  # the scale of a gap is twice as long as the gap, in tenths
 SMALLEST_BELIEF = 0.001
+WHOLE, MARK = "all judged", " *"  # in the place of a bound of a win rate that is known; beside one that equals it
 DIRECTLY = "To compare two of them directly is another question, best asked on other items."
 
 
 def page(result: Selection) -> Page:
     """What a search says."""
-    return Page(tuple(facts(result)), (standings(result),), pictures(result), "Which of many systems is the best?")
+    asks = "Which of many systems is the best?"
+    return Page(tuple(facts(result)), (standings(result),), pictures(result), asks, outcome=result.outcome)
 
 
 def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
@@ -129,11 +131,8 @@ def _risk(result: Selection) -> str:
         return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
     if result.risk is None or result.setup.guarantee is None:
         return NO_RISK
-    better = "is better by more than that" if result.gap else "is the best"
-    if result.many:
-        better += f" by comparisons with {_baseline(result)}"
-    often = one_in(result.setup.risk_threshold)
-    return f"{result.risk:g}, guaranteed: the chance that this is wrong, and another one {better}, is at most {often}"
+    wrongly = "names one that is behind by more than that" if result.gap else "names one that is not the best"
+    return f"{result.risk:g}, guaranteed: at most {one_in(result.setup.risk_threshold)} such runs {wrongly}"
 
 
 def _leads(result: Selection) -> str:
@@ -257,6 +256,7 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
             band=None if own else (lower.points, upper.points),
             unit=" %",
             view=_view([line for line in lines if line.role != "other"]),
+            order=tuple(visible(row.system) for row in _in_order(result)),
         ),
     )
 
@@ -396,8 +396,8 @@ def _odd(result: Selection) -> Iterator[str]:
     alike = len(set(counts)) < len({(one, bounds[row.system]) for one, row in zip(counts, rows, strict=True)})
     if alike or any(row.win_rate in {row.at_least, row.at_most} - {0.0, 1.0, None} for row in rows):
         yield (
-            "Bounds depend on the order of the verdicts: where earlier ones proved more than the win rate says "
-            "now, the bound is the win rate."
+            f"{MARK.strip()} Bounds depend on the order of the verdicts: where earlier ones proved more than the win rate "
+            "says now, the bound is the win rate."
         )
 
 
@@ -426,21 +426,31 @@ def _in_order(result: Selection) -> list[Standing]:
 def _cells(row: Standing, result: Selection) -> dict[str, str]:
     """The cells of a system by column; the baseline's level is known, and it has no verdicts."""
     base = row.system == result.options.baseline
-    bounds = (None, None) if base or row.known else (row.at_least, row.at_most)
+    low, high = (
+        ("", "") if base else (WHOLE, "") if row.known else (_bound(row, one) for one in (row.at_least, row.at_most))
+    )
     counts = (row.wins, row.ties, row.losses, row.abstentions, row.queries)
     won, tied, lost, silent, asked = ("" if base else f"{number:,}" for number in counts)
     return {
         "system": f"{visible(row.system)}{' (baseline)' if base else ''}",
         "win rate": _share(TIE if base else row.win_rate),
-        "at least": _share(bounds[0]),
-        "at most": _share(bounds[1]),
+        "at least": low,
+        "at most": high,
         "won": won,
         "ties": tied,
         "lost": lost,
         "no verdict": silent if row.abstentions else "",
         "items": asked,
+        "cost, about": "" if base or not row.queries else dollars(result.usd_for(row.queries) or 0.0),
         "belief": "" if row.belief is None else show_belief(row.belief),
     }
+
+
+def _bound(row: Standing, bound: float | None) -> str:
+    """A bound of a win rate; one that equals it is marked, and said below the table to do so."""
+    return (
+        "" if bound is None else f"{_share(bound)}{MARK if bound == row.win_rate and bound not in {0.0, 1.0} else ''}"
+    )
 
 
 def _share(share: float | None) -> str:

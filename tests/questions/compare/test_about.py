@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from support import commandline
@@ -28,23 +29,23 @@ def asked(tmp_path, monkeypatch, first_right, *more):
 def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_others(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 7)
     assert done.exit_code == 3
-    assert done.stdout.startswith("No winner yet on items like these 10: a is ahead on these 10 items,")
+    assert done.stdout.startswith("? OPEN: no winner yet on items like these 10: a is ahead on these 10 items,")
     said = " ".join(done.stdout.split())
-    assert "ahead. " in said, "what the bounds say"
-    assert "the chance of a decision is even" in said
+    assert re.search(r"on items like these at most \d+ behind, at most \d+ ahead", said), "what the bounds say"
+    assert "decide with an even chance" in said
 
 
 def test_a_gate_without_an_answer_says_who_is_ahead_on_all_items(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 6, "--not-worse", "0.1", "--controls", "off")
     assert done.exit_code == 3
-    assert "No answer yet" in done.stdout
+    assert "OPEN: no answer yet" in done.stdout
     assert "a is ahead on these 10 items" in " ".join(done.stdout.split())
 
 
 def test_of_a_fixed_benchmark_the_leader_on_all_items_is_certain(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 6, "--about", "items", "--risk", "0.01")
     assert done.exit_code == 0
-    assert done.stdout.startswith("a is better than b on these 10 items.")
+    assert done.stdout.startswith("✓ DECIDED: a is better than b on these 10 items.")
     assert "risk    0: all items" in done.stdout
 
 
@@ -52,7 +53,7 @@ def test_of_a_fixed_benchmark_the_leader_on_all_items_is_certain(tmp_path, monke
 def test_without_a_proof_a_decision_is_about_these_items(what, tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 9, *what)
     assert done.exit_code == 0
-    assert done.stdout.startswith("a is better than b on these 10 items.")
+    assert done.stdout.startswith("✓ DECIDED: a is better than b on these 10 items.")
     values = json.loads(asked(tmp_path, monkeypatch, 9, *what, "--json").stdout)
     assert values["about"] == "items"
 
@@ -60,7 +61,7 @@ def test_without_a_proof_a_decision_is_about_these_items(what, tmp_path, monkeyp
 def test_a_clear_lead_decides_about_items_like_these(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 10)
     assert done.exit_code == 0
-    assert done.stdout.startswith("a is better than b on items like these 10.")
+    assert done.stdout.startswith("✓ DECIDED: a is better than b on items like these 10.")
 
 
 def test_a_program_reads_the_population_and_how_many_items_would_decide(tmp_path, monkeypatch):
@@ -74,7 +75,7 @@ def test_a_program_reads_the_population_and_how_many_items_would_decide(tmp_path
 def test_level_systems_are_promised_nothing(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 5)
     assert done.exit_code == 3
-    assert "No number of items promises a decision." in done.stdout
+    assert "No number of items is likely to decide." in done.stdout
 
 
 @pytest.mark.parametrize("what", [("--rule", "tie-aware"), ("--selector", "diffuse")])
@@ -114,6 +115,6 @@ def test_where_no_items_are_left_no_higher_limit_is_advised(tmp_path, monkeypatc
     done = asked(tmp_path, monkeypatch, 6, "--min-gap", "0.05")
     assert done.exit_code == 3
     said = " ".join(done.stdout.split())
-    assert "More items make another run, with a risk of its own." in said
-    assert "One of two level systems is named in 80 % of the runs with a limit of about" in said
+    assert "More items make a second test." in said
+    assert "One of two level systems is named in 4 of 5 runs of at most" in said
     assert "A higher --max-judgments" not in said

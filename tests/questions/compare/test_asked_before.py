@@ -71,9 +71,10 @@ def test_more_items_do_not_make_a_first_comparison(asked):
 def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
-    assert "earlier 1 comparison with old on these items or some of them by this judge, each" in said
-    assert "With this one, expect at most 0.15 wrong wins or passes of a candidate in all" in said
-    assert "if none was chosen or made by verdicts on these items" in said
+    assert "earlier 1 comparison with old on these items by this judge;" in said
+    assert "with this one, expect at most 0.15 wrong in all" in said
+    said = unwrapped(asked("new2", "--risk", "0.05", "--details").stdout)
+    assert "if no candidate was chosen or made by verdicts on these items" in said
 
 
 def test_the_baseline_is_the_system_that_is_not_required(asked):
@@ -105,7 +106,7 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     assert (values["comparison"], values["searched"]) == (2, 3)
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
     assert said.startswith("These items were searched for the best of 3 systems before, ")
-    page = unwrapped(commandline.judgeloop("compare", old, two[0], "--judge", "metric:token-f1").stdout)
+    page = unwrapped(commandline.judgeloop("compare", old, two[0], "--judge", "metric:token-f1", "--details").stdout)
     assert page.count("unless an earlier search of these items chose the two") == 2, page
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"
     bare = []

@@ -116,7 +116,7 @@ def test_groups_that_are_open_or_better_pass_the_gate(asked):
     done = asked({**BETTER, "talk": (5, 50, 5)}, "--by-group", "require")
     assert done.exit_code == 0
     assert "(open: talk)" in unwrapped(done.stdout)
-    assert done.stdout.startswith("PASSED: ")
+    assert done.stdout.startswith("✓ PASSED: ")
 
 
 def test_the_overall_decision_is_that_of_the_run_without_groups(asked):
@@ -313,10 +313,7 @@ def test_a_judge_that_is_silent_about_a_group_fails_the_limit_of_abstentions(tmp
     assert len(chat_server.requests) >= seen
     assert found["exit_code"] == done.exit_code == (4 if mode == "require" else 0)
     if mode == "require":
-        assert (
-            f'<error message="{silent:,} of {seen:,} items without a verdict, and at most 5 % may be"'
-            in (tmp_path / "o.xml").read_text()
-        )
+        assert f'<error message="{silent:,} of {seen:,} items without a verdict"' in (tmp_path / "o.xml").read_text()
 
 
 def test_a_budget_of_the_ledger_that_cuts_the_tests_of_groups_off_is_named(gate, chat_server):

@@ -52,7 +52,7 @@ def test_turning_the_files_round_turns_the_result_round(here):
     assert (turned.winner, turned.risk) == ("a", compared().risk)
     for text in map(unwrapped, map(str, (turned, compared()))):
         assert "; a less b +0.758" in text, "as the gap is for a"
-        assert "whenever one looks, and so is wider than the test's)" in text
+        assert "whenever one looks, so that they are wider than the test's" in text
     low, high = compared().recorded.win_share_interval
     assert turned.recorded.win_share_interval == pytest.approx((1 - high, 1 - low))
 
@@ -72,7 +72,9 @@ def test_a_difference_that_chance_explains_leaves_it_undecided(here):
     write(here, "b", [0] * 2 + [1] * 7 + [0.5, 0.5, 0])
     result = compared()
     assert (result.winner, result.leader, result.exit_code) == (None, "a", 3)
-    assert str(result).startswith("No winner between a and b on items like these 12: a leads, but that may be chance.")
+    assert str(result).startswith(
+        "? OPEN: no winner between a and b on items like these 12: a leads, but that may be chance."
+    )
 
 
 def test_level_runs_are_undecided_even_at_a_risk_of_one(here):
@@ -134,11 +136,11 @@ def test_a_file_given_twice_is_refused(here):
 def test_the_command_costs_nothing_and_writes_no_ledger(here):
     done = invoked(*RECORDED, "-o", "page.html", "-o", "junit.xml")
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith("a is better than b on items like these 12.\n")
+    assert done.stdout.startswith("✓ DECIDED: a is better than b on items like these 12.\n")
     assert "  risk    p-value 0.002: " in done.stdout
     assert "cost" not in done.stdout
     assert "Warning: The set has only 12 items." in done.stdout
-    assert "90 % interval" in done.stdout
+    assert "90 % interval" in invoked(*RECORDED, "--details").stdout
     assert "empty" not in done.stdout  # the files hold no outputs, and none are needed
     assert "scores 1 and 0" in (here / "page.html").read_text()
     assert "a is better than b" in (here / "junit.xml").read_text()
@@ -177,7 +179,7 @@ def test_what_was_not_asked_is_not_told(here):
     write(here, "a", [1] * 12, group="g")
     rows = (here / "a.jsonl").read_text().replace('"g"', '"h"', 6)
     (here / "a.jsonl").write_text(rows, encoding="utf-8")
-    said = str(compared(by_group="require", require_winner="a"))
+    said = (compared(by_group="require", require_winner="a")).to_text()
     assert "The groups" in said
     assert "further judgment" not in said
     assert "none for recorded:score, which is no model" in said

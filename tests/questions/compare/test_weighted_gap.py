@@ -37,7 +37,7 @@ def test_it_is_an_estimate_for_the_leader_with_an_interval():
     low, high = estimate.interval
     assert gap(make_result(tally=MOSTLY_SECOND)) == (
         f"{-estimate.value:.2f} for large, estimated from draws that prefer some items "
-        f"(90 % interval {-high:.2f} to {-low:.2f}, approximate)"
+        f"(90 % interval {-100 * high:.0f} to {-100 * low:.0f}, approximate)"
     )
 
 
@@ -57,7 +57,7 @@ def test_an_estimate_against_the_leader_says_so():
     assert result.gap == weighted_gap(AGAINST).value < 0
     assert gap(result) == (
         f"{-result.gap:.2f} for large, estimated from draws that prefer some items "
-        f"(90 % interval {-high:.2f} to {-low:.2f}, approximate); it contradicts the votes, where small leads"
+        f"(90 % interval {-100 * high:.0f} to {-100 * low:.0f}, approximate); it contradicts the votes, where small leads"
     )
 
 
@@ -65,29 +65,29 @@ def test_without_a_leader_it_is_for_whom_it_favours():
     level = tally_of([1, 0, -1, 0], np.array([0.2, 0.1, 0.002, 0.1]))
     result = make_result(tally=level, winner=None)
     assert (result.leader, result.gap) == (None, weighted_gap(level).value)
-    assert gap(result).startswith(f"{-result.gap:.2f} for large, estimated")
+    assert gap(result).startswith(f"{-100 * result.gap:.0f} points for large, estimated")
     assert "beware" not in gap(result)
 
 
 def test_of_one_verdict_it_has_no_interval():
     assert gap(make_result(tally=tally_of([1], np.array([0.1])), winner=None)) == (
-        "1.00 for small, estimated from draws that prefer some items, with no interval, as too few are judged"
+        "100 points for small, estimated from draws that prefer some items, with no interval, as too few are judged"
     )
 
 
 def test_all_ties_favour_nobody_and_are_no_minus_nothing():
     result = make_result(tally=tally_of([0, 0, 0], np.array([0.1, 0.2, 0.05])), winner=None)
-    assert gap(result).startswith("0.00 for small, estimated")
+    assert gap(result).startswith("0 points for small, estimated")
     assert str(result.gap) == "0.0"
 
 
 def test_once_every_item_is_judged_it_is_plain():
     result = make_result(tally=tally_of([1, 1, -1, 1], np.array([0.4, 0.3, 0.2, 0.1]), items=4), winner=0)
-    assert gap(result) == "0.50 for small, share of judged items won less share lost"
+    assert gap(result) == "50 points for small"
     assert (result.gap_weighted, result.gap) == (False, 0.5)
 
 
 def test_of_even_draws_it_is_plain():
     even = Preferences().tally([Label(Choice(n, 1 / (100 - n)), Verdict(1.0)) for n in range(5)], ITEMS)
-    plain = "1.00 for small, share of judged items won less share lost"
+    plain = "100 points for small"
     assert gap(make_result(tally=even, winner=0)).startswith(plain)

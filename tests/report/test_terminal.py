@@ -1,0 +1,67 @@
+"""What a terminal shows first: at most twelve lines, the outcome as a word and a sign, what a failed gate lost."""
+
+from __future__ import annotations
+
+import pytest
+
+import judgeloop
+from judgeloop.core.outcomes import Outcome
+from judgeloop.report.page import BADGES, Fact, Page, Section, decided
+from judgeloop.report.terminal import MOST_LINES, render
+
+ROWS = [{"prompt": f"What is {n}?\nSay why.", "output": "long enough" if n else "short"} for n in range(60)]
+FIGURES = [Fact(f"f{n}", Section.EVIDENCE, f"f{n}", "a figure", first=True) for n in range(5)]
+
+
+def shorter(*, first, second):
+    return "A" if len(first) < len(second) else "B" if len(first) > len(second) else "tie"
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_an_outcome_has_a_word_and_a_sign_in_every_form(outcome):
+    page = Page((decided("No winner yet."),), outcome=outcome)
+    word, sign, mark = BADGES[outcome]
+    assert render(page) == f"{sign} {word}: no winner yet."
+    assert page.parted == (word, "No winner yet.")
+    assert mark not in {sign, ""}
+
+
+def test_a_word_stands_once_before_a_headline():
+    page = Page((decided("PASSED, not accepted: there is 1 warning. New is better."),), outcome=Outcome.FAILED)
+    assert render(page).startswith("✗ PASSED, not accepted: there is")
+    assert page.parted == ("PASSED, not accepted", "there is 1 warning. New is better.")
+
+
+def test_warnings_give_way_where_it_is_said_where_the_rest_is():
+    warnings = [Fact(f"w{n}", Section.WARNING, "", f"warning {n}", first=True) for n in range(9)]
+    page = Page((decided("a is better."), *FIGURES, *warnings), outcome=Outcome.DECIDED)
+    lines = render(page, short=True, more="All of it: --details").split("\n")
+    assert len(list(filter(None, lines))) == MOST_LINES
+    assert lines[-2:] == ["Warning: 5 more", "All of it: --details"]
+    assert render(page, short=True).endswith("warning 8")
+
+
+def test_what_to_do_next_stands_below_the_figures():
+    page = Page((decided("a."), Fact("next", Section.NEXT, "next", "go on", first=True), *FIGURES))
+    assert render(page, short=True).split("\n")[-1] == "  next  go on"
+
+
+@pytest.mark.parametrize(("shown", "named"), [("all", "What is"), ("none", "")])
+def test_a_failed_gate_names_the_first_items_that_the_candidate_lost(shown, named):
+    worse = [one | {"output": "longer than that"} for one in ROWS]
+    result = judgeloop.compare(ROWS, worse, judge=shorter, not_worse=0.1, report_texts=shown)
+    assert result.outcome is Outcome.FAILED
+    lost = [one.text for one in result.page.facts if one.label == "lost"]
+    rows = [int(text.split()[1]) for text in lost]
+    assert len(set(rows)) == 3
+    for row, text in zip(rows, lost, strict=True):
+        assert text == (f"row {row} “What is {row - 1}?”" if named else f"row {row}")
+    for form in (str(result), result.to_markdown(), result.to_html()):
+        assert f"row {rows[0]}" in form
+
+
+def test_a_gate_that_only_warns_names_no_item():
+    result = judgeloop.compare(ROWS, ROWS, judge=shorter, not_worse=0.3, fail_on_warning=True)
+    assert result.exit_code == 5
+    assert result.page.head.startswith("PASSED, not accepted: there ")
+    assert not [one for one in result.page.facts if one.label == "lost"]
