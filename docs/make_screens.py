@@ -43,10 +43,10 @@ ENTER, GIVEN = "\ue007", "abtabbataab"  # keys of a person who judges before the
 def main() -> None:
     """Make the pages, look at them, and write the pictures."""
     with tempfile.TemporaryDirectory() as folder, browser() as one:
-        _run(*BEFORE, "--ledger", str(Path(folder, "ledger.sqlite")))
+        _run(*BEFORE, "--ledger", str(Path(folder, "suite.sqlite")))
         for name, (command, size) in SCREENS.items():
             page = Path(folder, f"{name}.html")
-            _run(*command, "--ledger", str(Path(folder, "ledger.sqlite")), "-o", str(page))
+            _run(*command, "--ledger", str(Path(folder, f"{command[0]}.sqlite")), "-o", str(page))
             _take(one, page, name, size)
         _take(one, Path(folder, "report.html"), "report-phone", PHONE, OPEN)
         _judge(one, Path(folder))

@@ -28,7 +28,7 @@ FORM = "page 1"  # what a key means; part of the judge's identity
 ALONE = ""  # the name of a person who judges alone, without one
 SCORES = {"a": 1.0, "b": 0.0, "t": 0.5, "x": 0.5, "1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0}
 BOTH_BAD = "both bad"
-TICK_S = 1.0
+TICK_S, TELL_S = 1.0, 30.0
 
 
 @final
@@ -120,11 +120,27 @@ class PageJudge(BaseJudge):
         self._say(links.tokens)
 
     async def _tick(self) -> None:
-        """Let what was held for long stand, whether or not a window asks."""
+        """Let what was held for long stand, whether or not a window asks; tell the terminal how far all are."""
         assert self.desk is not None
+        said, said_at = self._progress(), time.monotonic()
         while True:
             await asyncio.sleep(TICK_S)
-            self.desk.tick(time.monotonic())
+            now = time.monotonic()
+            self.desk.tick(now)
+            if now - said_at >= TELL_S and self._progress() != said:
+                said, said_at = self._progress(), now
+                print(said, file=sys.stderr, flush=True)
+
+    def _progress(self) -> str:
+        """How far all are. Who leads is told to nobody before the end, and so no forecast either."""
+        assert self.desk is not None
+        asked, most = (self._standing.asked, self._standing.most) if self._standing else (0, 0)
+        each = [
+            f"{person.name} {person.judged}{f' and {person.skips} skipped' if person.skips else ''}"
+            for person in self.desk.people.values()
+            if person.name
+        ]
+        return f"{asked + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
 
     def _say(self, tokens: dict[str, str]) -> None:
         """Print a link for each person, and how it is reached from another machine."""
@@ -152,14 +168,15 @@ class PageJudge(BaseJudge):
         """Tell all windows that the run is over, and close the server and the journal."""
         if self._opening is None:
             return
+        server, self._server = self._server, None
         if not self._opening.done():
             self._opening.cancel()
         if not self._why:
             self.leave(None)
         if self._ticking is not None:
             self._ticking.cancel()
-        if self._server is not None:
-            await self._server.close()
+        if server is not None:
+            await server.close()
         if self._journal is not None:
             self._journal.close()
 

@@ -138,7 +138,9 @@ class Pages:
         """Whether the call on a person's screen is still theirs: answers once it is not, or after a while."""
         until, person = time.monotonic() + POLL_S, self.desk.people[name]
         while not self.desk.over and self._enters(name, request):
-            if person.hand is None or person.hand.id != request.path_params["id"]:
+            of = request.path_params["id"]
+            theirs = person.hand is not None and person.hand.id == of
+            if not (theirs or self.desk.resume(name, of, time.monotonic())):
                 return JSONResponse({"gone": True})
             if time.monotonic() >= until:
                 return JSONResponse({})

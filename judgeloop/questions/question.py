@@ -133,7 +133,7 @@ class Question(ABC, Generic[S, T, R]):
         if run.people is None:
             return observe
         usual = None
-        if run.config.page and not run.pool.live:
+        if run.config.page and not run.pool.live and run.inputs.proxy is None:  # these would be closed
             low, expected, _ = (await self.forecast(replace(run, command=Command()))).judgments
             usual = (low, expected) if expected else None
         return told(run, observe, partial(self.more, run), SoFar(0, run.most_judgments, usual=usual))

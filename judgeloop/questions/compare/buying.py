@@ -28,6 +28,7 @@ SUPPOSED = 0.3  # R², that of GPT-3.5 with people on PandaLM, and of ChatGPT wi
 AHEAD, TIES = 0.2, 0.3  # the gap, and the share of ties, for which labels are reckoned
 WAGE = Decimal(40)  # dollars an hour, of people whose time has no price
 SAMPLE = 20  # items whose calls are priced
+MOST_EACH = 20  # cheap verdicts a label, which tell 95 % of what any number tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     label_p = Wage(WAGE).cost_p(seconds) if supposed else label_p
     rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
     alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
-    best = math.sqrt(SUPPOSED / (1 - SUPPOSED) * label_p / cheap_p) if cheap_p else items
+    best = min(MOST_EACH, math.sqrt(SUPPOSED / (1 - SUPPOSED) * label_p / cheap_p) if cheap_p else MOST_EACH)
 
     def way(each: int, saved: float, verdicts: float = 0.0) -> Way:
         labels = alone * (1 - saved)

@@ -350,7 +350,7 @@ def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -
     items, blocks = len(inputs.pool), cheap.blocks
     draft = Draft(
         items=items,
-        limit=min(config.max_judgments, items if blocks is None else blocks.labels),
+        limit=min(config.max_judgments, items),
         risk=config.risk,
         start=config.min_judgments,
         population=inputs.population,
