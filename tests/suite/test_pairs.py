@@ -75,7 +75,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ('systems = ["old.jsonl", ".env"]', "hidden"),
         ('systems = ["old.jsonl", "command:sh evil"]', "runs code"),
         ('systems = ["old.jsonl", "python:evil:ask"]', "runs code"),
-        ('question = "contrast"', "expected compare, select or estimate"),
+        ('question = "contrast"', "expected compare, select, estimate or agree"),
         ("riks = 0.2", "did you mean risk"),
         ('first = "old.jsonl"', "[pairs.x] has no key 'first'"),
         ("system_ = 1", "[pairs.x] has no key 'system_' (did you mean system?)"),

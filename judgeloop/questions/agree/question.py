@@ -214,7 +214,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         parts = replace(run.parts, estimator=replace(estimator, judged=judged))
         person = replace(run, inputs=replace(given, judges=(given.truth,), controls=(), controls_of=None))
         second = await conducted(
-            run.session(parts),
+            person.session(parts),
             person,
             replace(terms_of(person), offline=terms.offline),
             judges=(given.truth,),

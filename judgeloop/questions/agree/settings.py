@@ -109,7 +109,6 @@ class AgreeSettings(RunSettings):
         f"Ask the judge anew about {AGAIN} of the labelled items, past the ledger, and test whether it agrees less often "
         "than before. Its earlier verdicts stay.",
         fields.STOPPING,
-        common=True,
         gate=Gate.CONDITION,
     ).field(False)
 
