@@ -94,7 +94,7 @@ async def plain(url: str, folder: Path, places: int) -> None:
             wait=tenacity.wait_random_exponential(min=1, max=60), stop=tenacity.stop_after_attempt(ATTEMPTS)
         )
         async def ask(said: list[dict[str, str]]) -> str:
-            reply = await client.chat.completions.create(model="judge", messages=said)  # type: ignore[arg-type]
+            reply = await client.chat.completions.create(model="judge", messages=said)
             return str(reply.choices[0].message.content)
 
         await script(folder, places, ask)

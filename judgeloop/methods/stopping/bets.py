@@ -277,22 +277,22 @@ class Bets(Rule):
     def _bets(self, tally: Tally) -> tuple[HedgedBets, ...]:
         return self._followed_by(tally).bets
 
-    def _followed_by(self, tally: Tally) -> _Following:
+    def _followed_by(self, tally: Tally) -> _Course:
         """The bets after the verdicts of a tally; of one that grows each verdict is looked at once."""
         if isinstance(tally.preferences, Growing) and in_order(tally):
             return self._following.after(tally.preferences)
-        found = _Following(self.begin)
+        found = _Course(self.begin)
         for observed in verdicts_of(tally):
             found.follow(observed)
         return found
 
     @cached_property
-    def _following(self) -> IncrementalState[Observed, _Following]:
-        return IncrementalState(lambda: _Following(self.begin), _Following.follow)
+    def _following(self) -> IncrementalState[Observed, _Course]:
+        return IncrementalState(lambda: _Course(self.begin), _Course.follow)
 
 
 @dataclass(slots=True)
-class _Following:
+class _Course:
     """Bets after some draws, and how they would go on if each system won every further item."""
 
     bets: tuple[HedgedBets, ...]
