@@ -93,12 +93,12 @@ def people(server, prompt):
     """A person at the desk of a page, who prefers what is good, and rates it well."""
     judge = PageJudge(rubric=None, wage=Wage(Decimal(40)), options=PageOptions(port=0))
     judge.begin("run", tempfile.mkdtemp())
-    begin = judge._open
+    begin, tasks = judge._open, []
 
     async def opened():
         await begin()
         judge.pages.told.add("")  # nobody waits for a window at the end
-        judge.person = asyncio.create_task(judges(judge.desk))
+        tasks.append(asyncio.create_task(judges(judge.desk)))
 
     judge._open = opened
     return judge

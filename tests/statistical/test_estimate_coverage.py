@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import binom, hypergeom
+from scipy.stats import binom, hypergeom, multivariate_hypergeom
 from support.selectors import steps_of
 
 from judgeloop.core.records import UNLIMITED, Choice, Label, Verdict
@@ -172,6 +172,7 @@ def sample_of(scores, looks, seed):
     return sample(Stratified(Strata.single(ITEMS), max(looks), "proportional"), scores, max(looks), seed)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("judged", [20, 50, 100, 200])
 @pytest.mark.parametrize("items", [None, ITEMS])
 def test_each_exact_end_misses_with_at_most_half_of_the_risk_whatever_the_mean_is(items, judged):
@@ -228,3 +229,28 @@ def test_a_useless_proxy_does_no_more_harm_than_noise(in_strata):
         errors[help_ is None], widths[help_ is None] = np.sqrt(np.mean(np.square(found), axis=0))
     assert errors[False] <= 1.05 * errors[True]
     assert widths[False] <= 1.05 * widths[True]
+
+
+@pytest.mark.parametrize(
+    ("judged", "mean", "agrees", "misses"),
+    [(20, 0.5, 0.7, 0.085), (20, 0.9, 0.7, 0.069), (20, 0.9, 0.9, 0.140), (50, 0.975, 0.9, 0.092)],
+)  # fmt: skip
+def test_how_often_the_approximate_interval_with_a_proxy_misses_is_known_exactly(judged, mean, agrees, misses):
+    """Scores and proxy are 0 or 1. It does not hold where both are nearly always right: it promises nothing."""
+    ones = round(ITEMS * mean)
+    both, neither = round(ones * agrees), round((ITEMS - ones) * agrees)
+    cells = np.array([both, ones - both, ITEMS - ones - neither, neither])  # of score and proxy: 11, 10, 01, 00
+    proxy, rule = np.repeat([1.0, 0.0, 1.0, 0.0], cells), Precise(RISK, ITEMS)
+    scores, first = np.repeat([1.0, 1.0, 0.0, 0.0], cells), np.cumsum([0, *cells[:-1]])
+    estimator, missed = MeanScore(Strata.single(ITEMS), proxy), 0.0
+    for some in product(range(judged + 1), repeat=3):
+        counts = np.array([*some, judged - sum(some)])
+        if (counts < 0).any() or (counts > cells).any():
+            continue
+        chance = multivariate_hypergeom.pmf(counts, cells, judged)
+        if chance > 2e-5:
+            drawn = np.concatenate([np.arange(at, at + count) for at, count in zip(first, counts, strict=True)])
+            labels = [Label(Choice(int(at), 0.1, (0,)), Verdict(scores[at])) for at in drawn]
+            low, high = rule.interval(estimator.tally(labels, ITEMS))
+            missed += chance * (not low - 1e-12 <= mean <= high + 1e-12)
+    assert missed == pytest.approx(misses, abs=0.005)
