@@ -21,7 +21,9 @@ def measured_by(reader: LedgerReader, run: Prepared[Any], runs: Sequence[Recorde
     """What the latest such result says; empty without one."""
     names, parameters = zip(*[(one.identity.name, dict(one.identity.parameters)) for one in run.judges], strict=True)
     ids = {item.id: (item.prompt, *texts) for item, *texts in zip(run.pool.items, *run.pool.outputs, strict=True)}
-    like = [one for one in runs if one.note.judges == names and {*one.note.systems} == {*run.pool.systems}]
+    # A contest notes its question, and `agree` none: results of contests, which may be large, are not read.
+    others = [one for one in runs if one.note.judges == names and not one.note.question]
+    like = [one for one in others if {*one.note.systems} == {*run.pool.systems}]
     for one in sorted(like, key=lambda other: other.began_at, reverse=True)[:LOOKED_AT]:
         kept = reader.result(one.id)
         found = json.loads(kept.document) if kept else {}

@@ -66,7 +66,7 @@ class AgreeSettings(RunSettings):
         metavar="LOW,HIGH",
     ).field(None)
     order: Order = fields.run_setting(
-        "Order in which the two outputs are shown: both, random or fixed.", fields.JUDGE, common=True
+        "Order in which the two outputs are shown: both, random or fixed.", fields.JUDGE
     ).field(Order.BOTH)
     about: Annotated[str, one_of(tuple(Population))] = fields.run_setting(
         "What the result is about: like-these (the labelled items are a random sample of them), or items (these alone).",
