@@ -28,7 +28,6 @@ from score_tables import TABLES, score_table
 from what_each_question_costs import RISK, pairs_of
 
 from judgeloop.core.records import UNLIMITED
-from judgeloop.methods.stats.betting import log_wealth_path
 from judgeloop.methods.stopping.bets import Bets
 
 LIMIT = 200
@@ -94,12 +93,13 @@ def of_documents(scores: NDArray[np.float64], tie: float, families: Sequence[str
 
 
 def by_bets(scores: NDArray[np.float64]) -> tuple[int, int]:
-    """Return the side that bets on the mean of draws name, 1, -1 or 0, and after how many draws."""
-    met = [log_wealth_path(sign * scores, UNLIMITED) >= np.log(1 / RISK) for sign in (1, -1)]
-    first = [int(side.argmax()) if side.any() else len(scores) for side in met]
-    if first[0] == first[1]:
-        return 0, len(scores)
-    return (1 if first[0] < first[1] else -1), min(first) + 1
+    """Return the side that the rule's bets on the mean of draws name, 1, -1 or 0, and after how many draws."""
+    bets = Bets(RISK, UNLIMITED, len(scores)).begin[-1]
+    for number, score in enumerate(scores.tolist(), start=1):
+        bets = bets.after(np.array([score, -score]))
+        if bets.ruled_out.any():
+            return (1 if bets.ruled_out[0] else -1), number
+    return 0, len(scores)
 
 
 def show(name: str, size: int, whole: list[NDArray[np.int8]]) -> None:

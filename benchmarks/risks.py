@@ -27,10 +27,10 @@ from scipy.stats import beta, binom
 
 from judgeloop.core.outcomes import Control
 from judgeloop.core.records import UNLIMITED
-from judgeloop.methods.stats.betting import log_wealth_path, risk_by_bets
+from judgeloop.methods.stats.betting import BETS, STAKES, risk_by_bets
 from judgeloop.methods.stats.confidence_sequence import GRID, RESERVE
 from judgeloop.methods.stats.controls import MOST, counted
-from judgeloop.methods.stats.hedged import HedgedBets
+from judgeloop.methods.stats.hedged import SURE, HedgedBets
 from judgeloop.methods.stopping.bets import Bets, answers
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -157,42 +157,49 @@ def graded(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         yield Row("better, graded scores", LIKE, said, RISK, int(following.ruled_out.sum()), runs)
 
 
+def crossed(scores: NDArray[np.float64], items: int | None, mean: float, risk: float) -> NDArray[np.bool_]:
+    """Return in which runs the bets against the null just at or above this `mean` ever say that it is higher.
+
+    Bets as those of the grid: with a reserve in a mixture of constant ones.
+    """
+    null = float(GRID[np.searchsorted(GRID, mean - 1e-9)])
+    following = HedgedBets(risk * (1 - RESERVE) * 0.999, null, LIMIT, items or np.inf, of_grid=True)
+    mixed, out = np.ones((len(scores), len(BETS))), np.zeros(len(scores), dtype=bool)
+    for score in scores[:, :LIMIT].T.astype(float):
+        mean = np.minimum(following.remaining, 1.0)
+        gain = np.divide(score - mean, 1 + mean, out=np.zeros(len(scores)), where=mean > -1 + SURE)
+        following = following.after(score)
+        mixed *= 1 + gain[:, None] * BETS
+        wealth = (1 - RESERVE) * following.wealth + RESERVE * (mixed @ STAKES)
+        out |= following.ruled_out | (wealth >= 1 / risk)
+        mixed[out] = 1.0
+    return out
+
+
 def read_off(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """A bound of the gap, and so any sentence that is read off it, is ever wrong: the worse of the two."""
     for items in (None, 200):
         for won, lost in MIXES:
-            preferences, wrong = drawn(rng, runs, (won, lost), items), []
-            for sign in (1, -1):
-                null = float(GRID[np.searchsorted(GRID, sign * (won - lost) - 1e-9)])
-                following = HedgedBets(RISK * (1 - RESERVE) * 0.999, null, LIMIT, items or np.inf, of_grid=True)
-                # A last item that is just as the null says leaves no room for rounding.
-                aside = np.array([log_wealth_path(sign * one, items or UNLIMITED, null + 1e-9) for one in preferences])
-                out = np.zeros(runs, dtype=bool)
-                for score, reserve in zip((sign * preferences[:, :LIMIT]).T.astype(float), aside.T, strict=False):
-                    following = following.after(score)
-                    with np.errstate(over="ignore"):
-                        wealth = (1 - RESERVE) * following.wealth + RESERVE * np.exp(reserve)
-                    out |= following.ruled_out | (wealth >= 1 / RISK)
-                wrong.append(int(out.sum()))
+            preferences = drawn(rng, runs, (won, lost), items)
+            wrong = [int(crossed(sign * preferences, items, sign * (won - lost), RISK).sum()) for sign in (1, -1)]
             said = f"{won:.0%} won, {lost:.0%} lost" + (f", {items} items" if items else "")
             yield Row("a bound of the gap", THESE if items else LIKE, said, RISK, max(wrong), runs)
 
 
-def ever(preferences: Draws, items: int, mean: float = 0.0, risk: float = RISK) -> int:
-    """Return in how many runs bets that the mean is above `mean` ever reach 1/risk."""
-    return sum(risk_by_bets(one, items, mean) <= risk for one in preferences)
-
-
 def scores(runs: int, rng: np.random.Generator) -> Iterator[Row]:
-    """The interval of `estimate` ever misses the mean score."""
-    for about, items in ((LIKE, None), (THESE, 200)):
-        for mean in (0.5, 0.9):
-            preferences = drawn(rng, runs, (mean, 1 - mean), items)
-            found = sum(
-                ever(sign * preferences, each(about, items), sign * (2 * mean - 1) + 1e-9, RISK / 2) for sign in (1, -1)
-            )  # both bounds of one run are wrong in hardly any
+    """The interval of `estimate` for every look is ever wrong: of scores of 0 and 1, and of graded ones."""
+    for items in (None, 200):
+        for mean in (0.5, 0.9, 0.98):
+            votes = drawn(rng, runs, (mean, 1 - mean), items)
+            wrong = crossed(votes, items, 2 * mean - 1, RISK / 2) | crossed(-votes, items, 1 - 2 * mean, RISK / 2)
             said = f"scores of 0 and 1, mean {mean:g}"
-            yield Row("`estimate --interval anytime`", about, said, RISK, found, runs)
+            yield Row("`estimate --interval anytime`", THESE if items else LIKE, said, RISK, int(wrong.sum()), runs)
+    for first, second in ((6, 3), (0.6, 19.4)):
+        graded = 2 * rng.beta(first, second, (runs, LIMIT)) - 1
+        mean = 2 * first / (first + second) - 1
+        wrong = crossed(graded, None, mean, RISK / 2) | crossed(-graded, None, -mean, RISK / 2)
+        said = f"graded scores, mean {(1 + mean) / 2:.2f}"
+        yield Row("`estimate --interval anytime`", LIKE, said, RISK, int(wrong.sum()), runs)
 
 
 def groups(runs: int, rng: np.random.Generator) -> Iterator[Row]:

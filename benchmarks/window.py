@@ -24,8 +24,8 @@ import tempfile
 import time
 import urllib.request
 from collections import deque
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -204,15 +204,31 @@ async def serve() -> None:
 
 
 def answer(table: list[float], request: str) -> dict[str, Any]:
-    """A chat completion whose verdict is that of the item whose first answer the request shows."""
-    number = int(re.findall(r"an answer (\d+)", request)[0])
-    winner = {1.0: "A", 0.0: "B", 0.5: "tie"}[table[number]]
+    """A chat completion with the verdict on the item that the request shows, in either order; right about controls."""
+    (_, prompt), (first, number), (_, other) = re.findall(r"(prompt|an answer|another) (\d+)", request)[:3]
+    if number != other:  # the answer to another question
+        score = float(number == prompt)
+    else:
+        score = table[int(number)] if first == "an answer" else 1 - table[int(number)]
+    winner = {1.0: "A", 0.0: "B", 0.5: "tie"}[score]
     content = json.dumps({"reason": "r", "winner": winner})
     return {
         "id": "x", "object": "chat.completion", "created": 1, "model": "m",
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
-        "usage": {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420},
+        "usage": {"prompt_tokens": len(request) // 4, "completion_tokens": 20, "total_tokens": len(request) // 4 + 20},
     }  # fmt: skip
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of the server, which runs in a process of its own."""
+    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
+    finally:
+        server.kill()
+        server.wait()
 
 
 def told(url: str, path: str, body: Any = None) -> Any:
@@ -224,12 +240,9 @@ def told(url: str, path: str, body: Any = None) -> Any:
 
 def against_server(places: list[int], latencies_ms: list[int], ways: list[int | None], gaps: list[float]) -> None:
     """Print what the server saw of runs."""
-    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    url = f"http://127.0.0.1:{server.stdout.readline().strip()}"
     pool = make_pool(ITEMS)
     print("gap   in flight   ms      ahead   seconds   ideal   mean in flight   idle moments   judgments   not needed")
-    try:
+    with served() as url:
         told(url, "/begin", {"table": verdicts(0.4, 1), "latency_s": 0.0})
         asyncio.run(one_run(url, pool, None, 8))  # imports what a run needs
         for gap, most, latency_ms, ahead in product(gaps, places, latencies_ms, ways):
@@ -245,8 +258,6 @@ def against_server(places: list[int], latencies_ms: list[int], ways: list[int | 
                 f"{busy:<17.1f}{idle:<15}{ran.judgments:<12}{ran.unneeded}",
                 flush=True,
             )
-    finally:
-        server.kill()
 
 
 async def one_run(url: str, pool: Pool, ahead: int | None, places: int) -> Ran:

@@ -1,4 +1,4 @@
-"""Takes the screenshots of reports that stand in the pages, as docs/pictures/*.png.
+"""Takes the screenshots of reports and of the page on which people judge, as docs/pictures/*.png.
 
     python docs/make_screens.py
 
@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from support.browser import Browser, browser, settled  # noqa: E402 - the tests are no package
+from support.page_runs import page_run  # noqa: E402
 
 EXAMPLE = ROOT / "examples" / "incidents"
 JUDGED = ("--items", "items.jsonl", "--judge", "metric:rouge2")
@@ -35,6 +36,8 @@ BEFORE = ("suite", "nightly.toml", "--night", "2026-11-23")
 PHONE = (390, 844)
 OPEN = "const one = document.querySelector('.item[data-kind=lost]'); one.open = true; one.scrollIntoView();"
 COLOURS = "64"
+RUBRIC = "Which answer would help more tonight? Correct before complete. Length is no merit."
+ENTER, GIVEN = "\ue007", "abtabbataab"  # keys of a person who judges before the picture is taken
 
 
 def main() -> None:
@@ -46,6 +49,7 @@ def main() -> None:
             _run(*command, "--ledger", str(Path(folder, f"{command[0]}.sqlite")), "-o", str(page))
             _take(one, page, name, size)
         _take(one, Path(folder, "report.html"), "report-phone", PHONE, OPEN)
+        _judge(one, Path(folder))
 
 
 def _run(*command: str) -> None:
@@ -55,12 +59,30 @@ def _run(*command: str) -> None:
     subprocess.run(words, cwd=EXAMPLE, env=environment, check=False, stdout=subprocess.DEVNULL)
 
 
+def _judge(one: Browser, folder: Path) -> None:
+    """Judge some pairs of the example, and take the page as it shows the next."""
+    for name, text in (("secret-old", "lead"), ("secret-new", "central")):
+        shutil.copy(EXAMPLE / f"{text}.jsonl", folder / f"{name}.jsonl")
+    with page_run(folder, "--rubric", RUBRIC, "--items", str(EXAMPLE / "items.jsonl")) as run:
+        one.look(size=(1280, 800))
+        one.visit(run.link())
+        for key in (ENTER, *GIVEN):
+            settled(1.5)
+            one.press(key)
+        settled(1.5)
+        _keep(one, "judge-page")
+
+
 def _take(one: Browser, page: Path, name: str, size: tuple[int, int], script: str = "") -> None:
-    file = ROOT / "docs" / "pictures" / f"{name}.png"
     one.look(size=size)
     one.open(page)
     one.run(f"document.documentElement.style.scrollbarWidth = 'none'; {script}")
     settled()
+    _keep(one, name)
+
+
+def _keep(one: Browser, name: str) -> None:
+    file = ROOT / "docs" / "pictures" / f"{name}.png"
     one.picture(file)
     convert = shutil.which("convert") or "convert"
     subprocess.run([convert, file, "+dither", "-colors", COLOURS, f"png8:{file}"], check=True)

@@ -45,7 +45,8 @@ def _bets(draft: Draft) -> Any:
     from judgeloop.methods.stopping.bets import Bets
 
     min_gap, not_worse, near_tie = (draft.setting(name, None) for name in ("min_gap", "not_worse", "near_tie"))
-    return Bets(draft.risk, draft.about, draft.limit, min_gap, not_worse, near_tie)
+    once = draft.setting("reads_whole", default=False)
+    return Bets(draft.risk, draft.about, draft.limit, min_gap, not_worse, near_tie, once)
 
 
 def _once(draft: Draft) -> Any:
@@ -79,7 +80,7 @@ RULES: tuple[RuleRow, ...] = (
     RuleRow(
         "compare",
         "once",
-        "guaranteed, one exact sign test after all items; for recorded scores alone",
+        "guaranteed, one exact sign test after all items; for what is there already",
         _once,
         guaranteed=True,
         recorded=True,

@@ -107,7 +107,7 @@ def test_the_base_installation_needs_no_diskcache_and_the_extras_do(metadata):
     extras = PROJECT["optional-dependencies"]
     assert [re.split(r"[<>=]", line)[0] for line in extras["cache"]] == ["diskcache"]
     assert "judgeloop[cache]" in extras["embed"]
-    assert "judgeloop[cache,cluster,team]" in extras["test"]
+    assert "judgeloop[cache,cluster,page,team]" in extras["test"]
 
 
 def test_every_package_of_the_base_installation_was_audited():

@@ -181,6 +181,7 @@ class AgreeArguments(RunArguments, total=False):
     zone: float | None
     require_kappa: float | None
     not_worse_than_a_person: float | None
+    again: bool | None
 
 
 NOT_WORSE = 0.1  # a gap

@@ -25,7 +25,7 @@ T_contra = TypeVar("T_contra", bound="Counted", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SoFar:
     """How far a run is, as people see it: nothing of it says who leads.
 
     `asked` items were asked about, of at most `most`. `more` is about how many more decide, if it goes on like this;
@@ -287,7 +287,7 @@ class People(Protocol):
     def at_once(self) -> int:
         """How many calls they are given at one time."""
 
-    def hear(self, standing: Standing) -> None:
+    def hear(self, standing: SoFar) -> None:
         """Take how far the run is, to show it."""
 
     def begin(self, run: str, folder: str) -> None:

@@ -4,7 +4,7 @@ Pure. `batch.py` looks up verdicts in the ledger, and `accounts.py` reserves mon
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.protocols import Judge
@@ -23,6 +23,8 @@ from judgeloop.core.records import (
 from judgeloop.engine.presentation import calls_for, combine, decide, settles
 from judgeloop.engine.state import Terms
 from judgeloop.ledger.records import Reservation
+
+ANEW = "asked anew"  # a parameter of a judge that is asked past its earlier verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +103,15 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
         judge = judges[number]
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
-        before = None
+        before, identity = None, judge.identity
+        if terms.anew:  # as another judge, so that no earlier verdict answers
+            identity = replace(identity, parameters={**identity.parameters, ANEW: terms.anew})
         # One order of a control is drawn with it, so that it is the same for every seed.
         order = Order.FIXED if query.alone is not None and terms.order is not Order.BOTH else terms.order
         order = terms.beside.order if query.cheap and terms.beside else order
         calls = calls_for(query, order, terms.seed, order_matters=judge.order_matters)
         for call in calls:
-            ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
+            ingredients = KeyIngredients.of(identity, call, blind=judge.blind)
             asks.append(Ask(number, call, ingredients.key, ingredients, before))
             before = asks[-1].key
     return tuple(asks)

@@ -79,7 +79,8 @@ class Terms:
     run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
     made, and of those that the ledger answers, so that each counts once. `tested` gets those of them that were
     made for controls. `one_model` says of each judge whether the verdicts of one model alone count, and of which; None
-    where all do. Empty, all do. `beside` is None without a cheap judge.
+    where all do. Empty, all do. `beside` is None without a cheap judge. `anew` is a part of the keys of verdicts that
+    are asked past the earlier ones; empty where these count.
     """
 
     run_id: str
@@ -107,6 +108,7 @@ class Terms:
     tested: set[str] = field(default_factory=set)
     one_model: tuple[OneModel | None, ...] = ()
     beside: Beside | None = None
+    anew: str = ""
 
 
 MOST_WAIT_S = 600.0  # for other runs, without a deadline

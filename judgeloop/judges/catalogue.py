@@ -266,6 +266,11 @@ def is_recorded(spec: object) -> bool:
     return isinstance(spec, str) and re.split("[:/]", spec)[0] == RECORDED
 
 
+def is_table(spec: object) -> bool:
+    """Whether `spec` names a table of recorded verdicts, which are all there before anything is asked."""
+    return isinstance(spec, str) and spec.partition(":")[0] == "replay"
+
+
 def recorded_files(specs: tuple[str, ...]) -> list[Path]:
     """The files that the judges named by `specs` read."""
     kinds = {row.kind for row in JUDGES if row.reads_file}

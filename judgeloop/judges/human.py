@@ -25,7 +25,7 @@ from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.protocols import Standing
+from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.report.words import visible_lines
@@ -108,7 +108,7 @@ class HumanJudge(BaseJudge):
         self._has_quit = False
         self._pressed = False  # whether any key was
         self._wage = wage
-        self._standing: Standing | None = None
+        self._standing: SoFar | None = None
         self._seconds: list[float] = []  # of each answer
         self._terminal: list[Any] | None = None  # its settings before a key was read
 
@@ -122,7 +122,7 @@ class HumanJudge(BaseJudge):
         """The price of the person's time."""
         return self._wage.quote(call)
 
-    def hear(self, standing: Standing) -> None:
+    def hear(self, standing: SoFar) -> None:
         """Show it above the next question."""
         self._standing = standing
 
@@ -159,7 +159,7 @@ class HumanJudge(BaseJudge):
             sheet, began = self._sheets[self._at], time.monotonic()
             self._show_sheet(self._at)
             key = await self._key(sheet.form)
-            if self._has_quit:
+            if sheet.settled.done():  # let go meanwhile
                 return
             sheet.seconds = min(LONGEST_S, sheet.seconds + time.monotonic() - began)
             if key == QUIT:

@@ -14,12 +14,12 @@ from judgeloop.core import records
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.protocols import Standing
+from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge, PageOptions
 from judgeloop.judges.human import AT_ONCE
 from judgeloop.judges.wage import Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
-from judgeloop.page.journal import Journal
+from judgeloop.page.journal import PageJournal
 
 if TYPE_CHECKING:
     from judgeloop.page.server import Pages, PageServer
@@ -28,7 +28,7 @@ FORM = "page 1"  # what a key means; part of the judge's identity
 ALONE = ""  # the name of a person who judges alone, without one
 SCORES = {"a": 1.0, "b": 0.0, "t": 0.5, "x": 0.5, "1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0}
 BOTH_BAD = "both bad"
-TICK_S = 1.0
+TICK_S, TELL_S = 1.0, 30.0
 
 
 @final
@@ -42,10 +42,10 @@ class PageJudge(BaseJudge):
         self._rubric, self._wage, self._options = rubric, wage, options
         self._people = options.people or (ALONE,)
         self._journal_path: Path | None = None
-        self._standing: Standing | None = None
+        self._standing: SoFar | None = None
         self._opening: asyncio.Task[None] | None = None
         self._ticking: asyncio.Task[None] | None = None
-        self._journal: Journal | None = None
+        self._journal: PageJournal | None = None
         self._server: PageServer | None = None
         self.pages: Pages | None = None
         self.desk: Desk | None = None
@@ -70,7 +70,7 @@ class PageJudge(BaseJudge):
         """Keep the journal of this run beside its ledger."""
         self._journal_path = Path(folder) / f"people-{run}.jsonl"
 
-    def hear(self, standing: Standing) -> None:
+    def hear(self, standing: SoFar) -> None:
         """Show it to people; each answer that the run tells of is no longer counted here."""
         before = 0 if self._standing is None else self._standing.asked
         if self.desk is not None:
@@ -109,7 +109,7 @@ class PageJudge(BaseJudge):
         from judgeloop.page.server import Opening, Pages, PageServer
 
         assert self._journal_path is not None
-        self._journal = Journal(self._journal_path)
+        self._journal = PageJournal(self._journal_path)
         self.desk = Desk(self._people, self._journal)
         links = Links(self._people, self._journal.secret)
         opening = Opening(self._rubric or "", len(self._people), paid=self._wage.an_hour is not None)
@@ -120,11 +120,27 @@ class PageJudge(BaseJudge):
         self._say(links.tokens)
 
     async def _tick(self) -> None:
-        """Let what was held for long stand, whether or not a window asks."""
+        """Let what was held for long stand, whether or not a window asks; tell the terminal how far all are."""
         assert self.desk is not None
+        said, said_at = self._progress(), time.monotonic()
         while True:
             await asyncio.sleep(TICK_S)
-            self.desk.tick(time.monotonic())
+            now = time.monotonic()
+            self.desk.tick(now)
+            if now - said_at >= TELL_S and self._progress() != said:
+                said, said_at = self._progress(), now
+                print(said, file=sys.stderr, flush=True)
+
+    def _progress(self) -> str:
+        """How far all are. Who leads is told to nobody before the end, and so no forecast either."""
+        assert self.desk is not None
+        asked, most = (self._standing.asked, self._standing.most) if self._standing else (0, 0)
+        each = [
+            f"{person.name} {person.judged}{f' and {person.skips} skipped' if person.skips else ''}"
+            for person in self.desk.people.values()
+            if person.name
+        ]
+        return f"{asked + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
 
     def _say(self, tokens: dict[str, str]) -> None:
         """Print a link for each person, and how it is reached from another machine."""
@@ -152,14 +168,15 @@ class PageJudge(BaseJudge):
         """Tell all windows that the run is over, and close the server and the journal."""
         if self._opening is None:
             return
+        server, self._server = self._server, None
         if not self._opening.done():
             self._opening.cancel()
         if not self._why:
             self.leave(None)
         if self._ticking is not None:
             self._ticking.cancel()
-        if self._server is not None:
-            await self._server.close()
+        if server is not None:
+            await server.close()
         if self._journal is not None:
             self._journal.close()
 

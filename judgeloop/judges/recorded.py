@@ -91,6 +91,11 @@ class ReplayJudge(BaseJudge):
             "replay", self._table.name, {"table": self._table.digest, "tie_margin": repr(self._tie_margin)}, mark=":"
         )
 
+    @cached_property
+    def costs(self) -> bool:
+        """Whether a verdict has a cost, so that the table rehearses a run that asks."""
+        return any(record.cost_p for record in self._table.rows.values())
+
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
         """Check that the table can answer `questions`: a system to rate or two to compare each.
 

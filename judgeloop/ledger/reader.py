@@ -9,9 +9,9 @@ from typing import Any, final
 
 from judgeloop.core.keys import KeyedJudge, KeyIngredients, digest
 from judgeloop.core.money import to_usd
-from judgeloop.core.records import JudgeIdentity, Usage
-from judgeloop.ledger.answers import changed, checksum
-from judgeloop.ledger.ledger import balances, note_of, recorded
+from judgeloop.core.records import JudgeIdentity, Usage, Verdict
+from judgeloop.ledger.answers import changed, checksum, verdicts_of
+from judgeloop.ledger.ledger import VERDICTS, balances, note_of, recorded
 from judgeloop.ledger.records import (
     ORIGIN,
     Balance,
@@ -65,6 +65,10 @@ class LedgerReader:
 
     def _rows(self, statement: str, values: Values | None = None) -> list[Any]:
         return list(self._db.execute(statement, values or {}).rows)
+
+    def verdicts(self, keys: Collection[str]) -> dict[str, Verdict]:
+        """The verdicts recorded under `keys`; a key without a verdict is left out."""
+        return verdicts_of(self._db.execute(VERDICTS, {"keys": list(keys)}))
 
     def runs(self) -> list[RecordedRun]:
         """All runs, the oldest first."""

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar
 from judgeloop.core.records import ONE_SYSTEM, Draws, Pool
 
 T = TypeVar("T")
-# Kinds of interval for a mean (`methods/stopping/precise.py`), and whether they hold at any number of looks.
-INTERVALS = {"approximate": False, "anytime": True}
+# Intervals for a mean (`methods/stopping/precise.py`), and whether they hold at any number of looks.
+INTERVALS = {"once": False, "anytime": True}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +109,7 @@ class RuleRow:
     - `guaranteed`: whether the stated risk is proved, for draws in which every item not drawn yet is equally likely to
       be next, and only for these.
     - `states_risk`: whether it says how often its answer may be wrong, proved or not.
-    - `recorded`: whether it goes with recorded scores alone, which are all known at once: such a rule is not replayed.
+    - `recorded`: whether it goes with scores and verdicts alone that are all known at once: it is not replayed.
     - `takes`: the settings that only this rule reads.
     """
 

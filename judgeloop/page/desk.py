@@ -7,9 +7,11 @@ No clock and no network: the time is passed in. Rules:
    else to judge, leave, or `HELD_S` pass. It is in the journal before.
 3. A skip goes to another person first. It is an answer once all who are there have skipped.
 4. What the journal has and no run has booked is given to the same call again, and nobody is asked.
+5. Who has a call on the screen when the process dies goes on with it in the next one.
 """
 
 import asyncio
+import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call
-from judgeloop.page.journal import Journal
+from judgeloop.page.journal import PageJournal
 
 LEASE_S = 600.0
 HELD_S = 300.0
@@ -95,7 +97,7 @@ class TakenError(Exception):
 class Desk:
     """The calls that wait, and the people who answer them."""
 
-    def __init__(self, people: Sequence[str], journal: Journal) -> None:
+    def __init__(self, people: Sequence[str], journal: PageJournal) -> None:
         """Take up what the journal has."""
         self.people: dict[str, Person] = {name: Person(name) for name in people}
         self.sheets: list[Sheet] = []  # in the order asked
@@ -104,6 +106,7 @@ class Desk:
         self._journal = journal
         self._known: dict[str, Given] = {}
         self._skipped: set[tuple[str, str]] = set()
+        self._issued: set[str] = set()  # ids of showings by this process
         for line in journal.lines:
             self._replay(line)
 
@@ -113,6 +116,8 @@ class Desk:
         key, by = line["key"], line["by"]
         before = self._known.pop(key, None)
         person = self.people.get(by)
+        if person and line["what"] == "answer":
+            person.sent = {line["id"]: line["said"]}
         if line["what"] == "undo":
             self._skipped.discard((key, by))
             if person and before:
@@ -169,9 +174,25 @@ class Desk:
             person.hand.there = now
         return person.hand
 
-    @staticmethod
-    def _show(sheet: Sheet, name: str, now: float) -> None:
-        sheet.holder, sheet.since, sheet.there, sheet.id = name, now, now, secrets.token_urlsafe(12)
+    def _show(self, sheet: Sheet, name: str, now: float) -> None:
+        sheet.holder, sheet.since, sheet.there = name, now, now
+        sheet.id = self._id(sheet, name, secrets.token_hex(8))
+        self._issued.add(sheet.id)
+
+    def _id(self, sheet: Sheet, name: str, nonce: str) -> str:
+        """The id of a showing, by which this process and the next know which call it was, and nobody else."""
+        said = f"{nonce} {sheet.key} {name}".encode()
+        return f"{nonce}.{hmac.new(bytes.fromhex(self._journal.secret), said, 'sha256').hexdigest()[:24]}"
+
+    def resume(self, name: str, of: str, now: float) -> bool:
+        """Give a person the call of a showing by an earlier process back, unless somebody has it."""
+        person, nonce = self.people[name], of.partition(".")[0]
+        mine = (one for one in self.sheets if one.is_open and self._id(one, name, nonce) == of)
+        if person.hand is not None or of in self._issued or (sheet := next(mine, None)) is None:
+            return False
+        person.here, person.there, person.hand = True, now, sheet
+        sheet.holder, sheet.since, sheet.there, sheet.id = name, now - LEASE_S, now, of
+        return True
 
     def skipped_before(self, name: str, sheet: Sheet) -> bool:
         """Whether a person has skipped a call in an earlier process."""
@@ -187,6 +208,8 @@ class Desk:
         person = self.people[name]
         if of in person.sent:
             return
+        if person.hand is None:
+            self.resume(name, of, now)
         sheet = person.hand
         if sheet is None or sheet.id != of:
             self._journal.write("beside", id=of, said=given.key, by=name)
@@ -196,7 +219,7 @@ class Desk:
         seconds = sheet.spent + max(0.0, min(given.seconds, now - sheet.since))
         given = given._replace(seconds=round(seconds, 1), by=name, note=given.note[:LONGEST_NOTE])
         self._journal.write(
-            "answer", key=sheet.key, said=given.key, seconds=given.seconds, note=given.note, by=name, **beside
+            "answer", id=of, key=sheet.key, said=given.key, seconds=given.seconds, note=given.note, by=name, **beside
         )
         person.sent = {of: given.key}  # a client sends one again before it goes on
         before, person.hand, person.last = person.last, None, sheet
@@ -216,7 +239,8 @@ class Desk:
         self._count(person, sheet.said, -1)
         if person.hand is not None:
             self._give_back(person)
-        said, sheet.said, sheet.spent = sheet.said, None, sheet.said.seconds
+        said = sheet.said
+        sheet.said, sheet.spent = None, said.seconds
         person.hand, person.last = sheet, None
         self._show(sheet, name, now)
         return sheet, said

@@ -15,7 +15,7 @@ SECRET_BYTES = 32
 
 
 @final
-class Journal:
+class PageJournal:
     """A file to which lines are added; those of before are its `lines`."""
 
     def __init__(self, path: Path) -> None:

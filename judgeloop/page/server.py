@@ -23,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.protocols import Standing
+from judgeloop.core.protocols import SoFar
 from judgeloop.page.desk import Desk, Given, Sheet, TakenError
 from judgeloop.page.links import Links
 from judgeloop.page.policy import page_and_policy
@@ -58,7 +58,7 @@ class Opening:
 class Pages:
     """The routes: they ask the desk, and put its answers into JSON."""
 
-    def __init__(self, desk: Desk, links: Links, opening: Opening, standing: Callable[[], Standing | None]) -> None:
+    def __init__(self, desk: Desk, links: Links, opening: Opening, standing: Callable[[], SoFar | None]) -> None:
         """Serve a desk; `standing` says how far the run is."""
         self.desk, self.links, self.opening, self._standing = desk, links, opening, standing
         self.told: set[str] = set()  # who has heard that the run is over
@@ -94,7 +94,8 @@ class Pages:
         said, now = await _body(request), time.monotonic()
         if self.links.is_flooded(now):
             return _error("too many wrong links", 429)
-        found = self.links.enter(said.get("token") if isinstance(said.get("token"), str) else "", now)
+        token = said.get("token")
+        found = self.links.enter(token if isinstance(token, str) else "", now)
         if found is None:
             await asyncio.sleep(WRONG_S)
             return _error("no such link", 403)
@@ -137,7 +138,9 @@ class Pages:
         """Whether the call on a person's screen is still theirs: answers once it is not, or after a while."""
         until, person = time.monotonic() + POLL_S, self.desk.people[name]
         while not self.desk.over and self._enters(name, request):
-            if person.hand is None or person.hand.id != request.path_params["id"]:
+            of = request.path_params["id"]
+            theirs = person.hand is not None and person.hand.id == of
+            if not (theirs or self.desk.resume(name, of, time.monotonic())):
                 return JSONResponse({"gone": True})
             if time.monotonic() >= until:
                 return JSONResponse({})

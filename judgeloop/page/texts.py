@@ -54,7 +54,8 @@ def _reader() -> "MarkdownIt":
 
     reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     reader.disable(["html_block", "html_inline", "entity"])
-    reader.normalizeLink = reader.normalizeLinkText = lambda url: url  # type: ignore[method-assign]
+    reader.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    reader.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
     return reader
 
 

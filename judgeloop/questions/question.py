@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
 from judgeloop.core.outcomes import Finished
-from judgeloop.core.protocols import Standing, T
+from judgeloop.core.protocols import SoFar, T
 from judgeloop.engine.session import check_draws
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.records import RecordedRun
@@ -88,6 +88,10 @@ class Question(ABC, Generic[S, T, R]):
         """What is read: files, judges, systems."""
         return read_inputs(config, environment, offline=offline)
 
+    def settled(self, config: S, inputs: Inputs) -> tuple[S, Inputs]:
+        """Settings and limits, where what was read says more of them."""
+        return config, inputs
+
     async def with_others(self, ran: Ran[S, T], result: R) -> R:
         """A result that notes what else the ledger says of it."""
         del ran
@@ -103,7 +107,7 @@ class Question(ABC, Generic[S, T, R]):
         """
         self.check(config)
         config = within_ceiling(config, environment)
-        inputs = self.inputs(config, environment, offline=offline)
+        config, inputs = self.settled(config, self.inputs(config, environment, offline=offline))
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
@@ -129,10 +133,10 @@ class Question(ABC, Generic[S, T, R]):
         if run.people is None:
             return observe
         usual = None
-        if run.config.page and not run.pool.live:
+        if run.config.page and not run.pool.live and run.inputs.proxy is None:  # these would be closed
             low, expected, _ = (await self.forecast(replace(run, command=Command()))).judgments
             usual = (low, expected) if expected else None
-        return told(run, observe, partial(self.more, run), Standing(0, run.most_judgments, usual=usual))
+        return told(run, observe, partial(self.more, run), SoFar(0, run.most_judgments, usual=usual))
 
     async def forecast(self, run: Prepared[S]) -> Forecast:
         """What a run would take, with the result from the ledger's verdicts alone; asks no judge, spends nothing."""

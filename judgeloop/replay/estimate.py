@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from judgeloop.catalogue import selector_names, selector_row
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.protocols import Estimator, Selector
-from judgeloop.core.records import Choice, Pool, Verdict
+from judgeloop.core.records import Choice, Draws, Pool, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.formats.rows import Outputs
@@ -212,7 +212,8 @@ class _Trial:
 
     def _parts(self, selector: Selector[Any]) -> tuple[Estimator[Ratings], Precise]:
         items = len(self.subject.scores)
-        rule, strata = Precise(self.config.risk, items), strata_of(selector, items)
+        even = selector_row(QUESTION, selector.name).draws is Draws.EVEN
+        rule, strata = Precise(self.config.risk, items, even=even, limit=self._size), strata_of(selector, items)
         by_proxy = self.config.proxy == BY_CONFIDENCE and selector.draws
         return MeanScore(strata, needed(self.subject.confidence) if by_proxy else None), rule
 

@@ -309,6 +309,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         *found,
         Fact("again", Section.JUDGE, "asked again", _again(result)),
         Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
+        Fact("measured", Section.JUDGE, "beside people", result.measured),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
         Fact("silent", Section.JUDGE, "no verdict", _silent(result) if counts.asked else ""),

@@ -60,6 +60,7 @@ class RunResult(Part):
       with its own outcome
     - `asked_before`: how often these outputs met before on these items by these judges, whatever was asked, at which
       risks, and what the ledger holds beyond this run where it points the other way
+    - `measured`: how well the judge agreed with people on these items, by an earlier run of `agree`; empty without one
     - `risk_in_all`: the sum of these risks and of this run's: the most that the chance of any wrong answer is, if no
       setting was chosen by a look at the verdicts; null where nothing was asked before
     - `outcome`: how the run stands to all that was asked: the worst of the conditions
@@ -100,6 +101,7 @@ class RunResult(Part):
     texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
     course: tuple[Curve, ...] = field(default=(), kw_only=True, compare=False, repr=False)
     asked_before: AskedBefore = field(default_factory=AskedBefore, kw_only=True)
+    measured: Sentence = field(default="", kw_only=True)
     halt: StopReason = field(init=False, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False)
     outcome: Outcome = field(init=False)

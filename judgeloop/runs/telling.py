@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from judgeloop.core.protocols import Standing, T
+from judgeloop.core.protocols import SoFar, T
 from judgeloop.engine.state import Observe, Progress
 from judgeloop.runs.prepared import Prepared
 
 REFRESH = 5  # answers after which the forecast is made anew
 
 
-def told(run: Prepared[Any], observe: Observe[T], more: Callable[[T], int | None], first: Standing) -> Observe[T]:
+def told(run: Prepared[Any], observe: Observe[T], more: Callable[[T], int | None], first: SoFar) -> Observe[T]:
     """An observer that tells people how far the run is; the forecast is made in a thread, and seldom.
 
     `more` says how many more decide, which takes up to a second. Several people are not told: the forecast moves with

@@ -234,7 +234,7 @@ class RunSettings(JudgeSettings):
         example=("gpt-4.1-2025-04-14",),
     ).field(())
     page: bool = fields.judge_setting(
-        "With --judge human: people judge on a page in their browsers, in place of at the terminal.", common=True
+        "With --judge human: people judge on a page in their browsers, in place of at the terminal."
     ).field(False)
     people: Annotated[tuple[str, ...], Parse(listed)] = Setting(
         "The people who judge on the page; each gets a link.",

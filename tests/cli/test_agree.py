@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from support.commandline import judgeloop
+from support.chat_server import used, verdict
+from support.commandline import judged_by, judgeloop
 from support.text import unwrapped
 
 from judgeloop.judges import human
@@ -141,3 +142,35 @@ def test_what_is_wrong_is_said_before_anything_is_asked(given, said):
     done = agree(*given)
     assert done.exit_code == 2
     assert said in unwrapped(done.stderr)
+
+
+def test_a_model_is_asked_anew_about_thirty_labelled_items_and_the_forecast_says_so(chat_server):
+    chat_server.respond = lambda request, _: verdict("tie", usage=used(request))
+    asked = ("--truth", "labels.csv", "--budget", "1")
+    command = ["agree", "old.jsonl", "new.jsonl", *judged_by(chat_server), *asked]
+    first = judgeloop(*command, "--json")
+    assert first.exit_code == 0, first.output
+    assert len(chat_server.requests) == 40
+    planned = json.loads(judgeloop(*command, "--again", "--dry-run", "--json").stdout)
+    assert planned["judgments"]["worst"] == 30
+    done = judgeloop(*command, "--again", "--json")
+    assert done.exit_code == 0, done.output
+    assert len(chat_server.requests) == 70
+    found = values_of(done)
+    assert (found["anew"]["asked"], found["anew"]["changed"]) == (30, 0)
+    assert found["equal"] == values_of(first)["equal"] == 0.2
+    assert found["spent_usd"] > 0
+
+
+def test_what_people_said_before_is_in_the_ledger_and_has_an_interval_for_every_look(keys):
+    assert agree("--truth", "ledger").exit_code == 2
+    keys("t")
+    judgeloop("compare", "old.jsonl", "new.jsonl", "--judge", "human", "--max-judgments", "12", "--seed", "5",
+              JUDGELOOP_MIN_JUDGMENTS="12")  # fmt: skip
+    keys("")
+    done = agree("--truth", "ledger", "--json")
+    assert done.exit_code == 0, done.output
+    found = values_of(done)
+    assert found["judged"] == 12
+    assert not found["looked_at_once"], "what was said may have ended the comparison"
+    assert all(people == "tie" for _, people, items in found["table"] if items)

@@ -13,6 +13,7 @@ from support.commandline import judged_by, judgeloop, result_of, timeless
 from support.text import unwrapped
 from support.tiny_models import LAYERS, save_model
 
+from judgeloop.methods.stats.intervals import exact_interval
 from judgeloop.papers.actracer.layer import auto_layer
 
 ITEMS = 60
@@ -103,6 +104,25 @@ def proxied(drawing, monkeypatch, server, tmp_path):
     return by
 
 
+def test_scores_of_0_and_1_have_an_exact_interval_and_with_a_width_or_a_proxy_that_for_every_look(outputs):
+    judged = ["estimate", outputs, "--judge", "metric:exact", "--selector", "random", "--max-judgments", 40]
+    exact = result_of(*judged)
+    ones = round(exact["mean"] * 40)
+    assert exact["interval_kind"] == "exact"
+    assert exact["interval"] == pytest.approx(exact_interval(ones, 40, 60, 0.1))
+    assert exact["guarantee"].startswith("where all scores are 0 or 1")
+    proxied = ["--proxy", "metric:token-f1"]
+    for more in (["--half-width", "0.2"], ["--interval", "anytime"], [*proxied, "--interval", "anytime"]):
+        found = result_of(*judged, *more)
+        assert found["interval_kind"] == "anytime"
+        assert "however often" in found["guarantee"]
+    approximate = result_of(*judged, *proxied)
+    assert approximate["interval_kind"] == "approximate"
+    assert approximate["guarantee"] is None
+    gate = judgeloop(*judged, *proxied, "--interval", "anytime", "--require-score", "0.01")
+    assert gate.exit_code in {0, 3, 5}
+
+
 @pytest.mark.smoke
 def test_the_score_comes_first_with_its_interval(drawing):
     done = judgeloop(*drawing, "--max-judgments", 40)
@@ -110,7 +130,7 @@ def test_the_score_comes_first_with_its_interval(drawing):
     first, *rest = done.stdout.splitlines()
     assert re.fullmatch(r"mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.", first)
     assert [line.split()[0] for line in rest if re.match(r"  \w", line)][:3] == ["judged", "score", "interval"]
-    assert "measured, not proved" in unwrapped(done.stdout)
+    assert "anytime: it misses the score of all items at most 1 in 10 times" in unwrapped(done.stdout)
 
 
 def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, drawing):
@@ -322,6 +342,9 @@ def test_a_limit_below_the_usual_first_look_is_no_error(drawing):
         (["--half-width", "0.1", "--selector", "actracer"], "--selector actracer picks its items"),
         (["--require-score", "0.5", "--selector", "diffuse"], "--require-score: --selector diffuse picks its items"),
         (["--interval", "anytime", "--selector", "mmd-critic"], "--interval: --selector mmd-critic picks"),
+        (["--interval", "anytime", "--selector", "stratified"], "--interval anytime needs uniform draws"),
+        (["--require-score", "0.5", "--selector", "stratified"], "use --selector random"),
+        (["--require-score", "0.5", "--proxy", "metric:exact"], "add --interval anytime"),
         (["--proxy", "confidence", "--selector", "confidence-systematic"], "--proxy: --selector confidence-systematic"),
         (["--selector", "random", "--clusters", "4"], "--clusters 4 has no effect with"),
         (["--selector", "random", "--represent", "minilm"], "--represent minilm has no effect with"),
@@ -396,7 +419,7 @@ def test_of_items_like_these_a_score_is_never_exact(drawing):
     assert these["interval"][0] == these["interval"][1]
 
 
-@pytest.mark.parametrize("kind", ["approximate", "anytime"])
+@pytest.mark.parametrize("kind", ["once", "anytime"])
 def test_too_few_items_like_these_are_said_before_and_after(kind, drawing):
     command = [*drawing, "--about", "like-these", "--half-width", "0.03", "--interval", kind]
     forecast = unwrapped(judgeloop(*command, "--dry-run").stdout)

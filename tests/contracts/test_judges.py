@@ -6,7 +6,10 @@ import asyncio
 import io
 import json
 import re
+import tempfile
+import time
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from support.chat_judges import chat_judge
@@ -17,13 +20,16 @@ from support.messages_server import message, text
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.formats.verdicts import RecordedScore, VerdictTable
-from judgeloop.judges.base import JudgeOptions
+from judgeloop.judges.base import JudgeOptions, PageOptions
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.function import PluginJudge
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
+from judgeloop.judges.page import PageJudge
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.judges.recorded import ReplayJudge, ScriptedJudge
+from judgeloop.judges.wage import Wage
+from judgeloop.page.desk import Given
 from judgeloop.providers.catalogue import DECIDERS
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
@@ -83,6 +89,30 @@ def person(server, prompt):
     return HumanJudge(read_key=read_key, screen=screen)
 
 
+def people(server, prompt):
+    """A person at the desk of a page, who prefers what is good, and rates it well."""
+    judge = PageJudge(rubric=None, wage=Wage(Decimal(40)), options=PageOptions(port=0))
+    judge.begin("run", tempfile.mkdtemp())
+    begin, tasks = judge._open, []
+
+    async def opened():
+        await begin()
+        judge.pages.told.add("")  # nobody waits for a window at the end
+        tasks.append(asyncio.create_task(judges(judge.desk)))
+
+    judge._open = opened
+    return judge
+
+
+async def judges(desk):
+    while not desk.over:
+        if sheet := desk.take("", time.monotonic()):
+            good = [output == "good" for output in sheet.call.outputs]
+            key = ("5" if good[0] else "1") if len(good) == 1 else ("a" if good[0] else "b")
+            desk.answer("", Given(key, 1.0), sheet.id, time.monotonic())
+        await asyncio.sleep(0.005)
+
+
 def plugin(*, prompt, reference, first=None, second=None, output=None):
     if output is not None:
         return float(output == reference)
@@ -93,6 +123,7 @@ JUDGES = {
     "anthropic": model_judge("anthropic/m"),
     "vllm": model_judge("vllm/m"),
     "human": person,
+    "page": people,
     "python": lambda server, prompt: PluginJudge("m:f", plugin),
     "scripted": lambda server, prompt: ScriptedJudge(lambda call: Verdict(float(call.outputs[0] == "good")), cost_p=5),
     "metric": lambda server, prompt: MetricJudge("exact", tie_margin=0.5),

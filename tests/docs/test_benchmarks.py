@@ -40,6 +40,8 @@ SMALLEST = {
     "risks": "--runs 10 --only bets",
     "scale": "--items 50 --dimensions 8",
     "simulate": "--count 1",
+    "speed": "--items 40 --turns 1 --ms 0",
+    "window": "--seeds 1 --gaps 0.4",
 }
 # With the extra embed.
 EMBEDDING = {

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import threading
+import time
+from decimal import Decimal
 
 import pytest
 from support.endings import ends
@@ -11,9 +14,11 @@ from support.pools import driven
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
+from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import Abstention, Call, Item, Order, Verdict
 from judgeloop.judges import human
 from judgeloop.judges.human import HumanJudge
+from judgeloop.judges.wage import LONGEST_S, Wage
 
 A, B, TIE, SKIPPED = Verdict(1.0), Verdict(0.0), Verdict(0.5), Abstention("skipped")
 LEFT = "left"
@@ -223,3 +228,79 @@ def test_a_terminal_that_is_gone_stops_the_run_and_hangs_nobody():
     call = Call(Item("i", "p"), ("a", "b"), ("x", "y"))
     with ends(ErrorKind.REJECTED, match="tty gone"):
         asyncio.run(asyncio.wait_for(judge.judge(call), 5))
+
+
+class Terminal(io.StringIO):
+    """A screen that is one."""
+
+    def isatty(self):
+        return True
+
+
+def test_how_far_the_run_is_stands_above_each_question():
+    person = Person("ab")
+    person.judge.hear(SoFar(14, 200, 30))
+    person.answers(calls(2))
+    first, second = person.screen.getvalue().split("── Task")[:2]
+    assert "14 of at most 200 judged, about 30 more\n" in first
+    assert "14 of at most 200 judged, about 30 more, 1 min\n" in second, "minutes once there is a pace"
+
+
+def test_time_is_measured_and_paid():
+    wage = Wage(Decimal(36))
+    person = Person("a")
+    person.judge = HumanJudge(wage=wage, read_key=slowly(person.press), screen=person.screen)
+
+    async def story():
+        return await person.judge.judge(calls(1)[0])
+
+    reply = asyncio.run(story())
+    assert 0.05 <= reply.seconds < LONGEST_S
+    assert reply.cost_p == pytest.approx(wage.cost_p(reply.seconds), abs=wage.cost_p(0.06))
+    assert person.judge.quote(calls(1)[0]).cost_p == wage.cost_p(LONGEST_S)
+
+
+def slowly(press):
+    def pressed():
+        time.sleep(0.05)
+        return press()
+
+    return pressed
+
+
+def test_a_pager_shows_a_question_and_the_next_key_answers_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PAGER", "tee -a seen")
+    person = Person("va")
+    person.judge = HumanJudge(read_key=person.press, screen=Terminal())
+    assert person.answers(calls(1)) == [A]
+    seen = (tmp_path / "seen").read_text(encoding="utf-8")
+    assert "one 0" in seen
+    assert "two 0" in seen
+    without = Person("va")
+    assert without.answers(calls(1)) == [A], "where there is no terminal, it says so"
+    assert "PAGER" in without.screen.getvalue()
+
+
+@pytest.mark.timeout(60)
+def test_a_person_who_presses_nothing_is_let_go(tmp_path):
+    person, pressed = Person("a"), threading.Event()
+
+    def wait_for_ever():
+        if person.keys:
+            return person.press()
+        pressed.wait()
+        return ""
+
+    person.judge = HumanJudge(read_key=wait_for_ever, screen=person.screen)
+
+    async def story():
+        waiting = [asyncio.create_task(person.judge.judge(call)) for call in calls(3)]
+        while person.screen.getvalue().count("Task") < 2:  # noqa: ASYNC110 - the screen tells nobody
+            await asyncio.sleep(0.01)
+        person.judge.leave(None)
+        replies = await asyncio.gather(*waiting, return_exceptions=True)
+        await person.judge.aclose()
+        return [LEFT if isinstance(one, JudgeError) else one.answer for one in replies]
+
+    assert asyncio.run(story()) == [A, LEFT, LEFT], "and the process waits for no key"
+    pressed.set()

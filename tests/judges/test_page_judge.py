@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import socket
+from dataclasses import replace
 from decimal import Decimal
 
 import httpx2
@@ -14,7 +15,7 @@ from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.protocols import Standing
+from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import Abstention, Call, Item, Order, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
@@ -213,17 +214,37 @@ def test_a_taken_port_is_left_to_its_owner(tmp_path):
 def test_what_a_run_has_heard_of_is_counted_once(tmp_path):
     async def story():
         judge = judge_of(tmp_path)
-        judge.hear(Standing(5, 200))
+        judge.hear(SoFar(5, 200))
         person = asyncio.create_task(Person(judge).judges())
         await judge.judge(PAIR)
         flying = judge.desk.held
-        judge.hear(Standing(6, 200))
+        judge.hear(SoFar(6, 200))
         after = judge.desk.held
         await judge.aclose()
         await person
         return flying, after
 
     assert asyncio.run(story()) == (1, 0)
+
+
+def test_the_terminal_hears_how_far_all_are_and_nothing_of_the_lead(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(page, "TICK_S", 0.01)
+    monkeypatch.setattr(page, "TELL_S", 0.0)
+
+    async def story():
+        judge = judge_of(tmp_path, "anna", "ben")
+        judge.hear(SoFar(5, 200, 30))
+        calls = [asyncio.create_task(judge.judge(replace(PAIR, outputs=("one", str(at))))) for at in range(3)]
+        person = Person(judge, say=lambda pair: "abs"[pair["number"] - 1], most=3)
+        await person.judges()
+        await asyncio.sleep(0.1)
+        await judge.aclose()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+    asyncio.run(story())
+    said = capsys.readouterr().err
+    assert "8 of at most 200 judged: anna 2 and 1 skipped, ben 0\n" in said
+    assert "30" not in said.partition("Ctrl-C")[2]
 
 
 def test_without_the_extra_a_page_is_refused(monkeypatch):

@@ -13,7 +13,7 @@ from support.office import call
 
 from judgeloop.core.errors import JudgeError
 from judgeloop.page.desk import HELD_S, LEASE_S, Desk, Given, Sheet, TakenError
-from judgeloop.page.journal import Journal
+from judgeloop.page.journal import PageJournal
 
 ANNA, BEN = "anna", "ben"
 LOOPS = []  # of the desks that are open
@@ -21,7 +21,7 @@ LOOPS = []  # of the desks that are open
 
 @contextmanager
 def desk_of(path, *people):
-    journal = Journal(path)
+    journal = PageJournal(path)
     loop = asyncio.new_event_loop()
     try:
         LOOPS.append(loop)
@@ -106,6 +106,8 @@ def test_what_is_with_nobody_who_is_there_goes_to_others(tmp_path):
         assert desk.take(ANNA, 0) is sheet
         old = sheet.id
         assert desk.take(BEN, LEASE_S) is None
+        desk.tick(LEASE_S + 1)
+        assert not desk.resume(ANNA, old, LEASE_S + 1), "she is not there"
         assert desk.take(BEN, LEASE_S + 1) is sheet
         with pytest.raises(TakenError):
             desk.answer(ANNA, Given("a", 1), old, LEASE_S + 2)
@@ -159,6 +161,30 @@ def test_what_was_said_and_not_booked_is_said_again_after_a_crash(tmp_path, cut)
         assert (desk.people[ANNA].judged, desk.people[ANNA].skips) == (1, 1)
         assert desk._journal.secret == secret
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_who_reads_when_the_process_dies_goes_on_with_the_same_call(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        for at in range(3):
+            asked(desk, at)
+        given = answer(desk, ANNA, "a", 0).id
+        read = desk.take(ANNA, 10).id
+        bens = desk.take(BEN, 10).id
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        sheets = [asked(desk, at) for at in range(3)]
+        desk.answer(ANNA, Given("a", 5), given, 20)  # its reply was lost
+        assert desk.people[ANNA].judged == 1
+        with pytest.raises(TakenError):
+            desk.answer(BEN, Given("a", 5), read, 20)
+        with pytest.raises(TakenError):
+            desk.answer(BEN, Given("a", 5), "é.1", 20)
+        assert desk.resume(ANNA, read, 20)
+        assert desk.take(ANNA, 21) is sheets[1]
+        assert sheets[1].id == read
+        desk.answer(BEN, Given("b", 7), bens, 22)
+        desk.pause(BEN, 23)
+        assert (said(sheets[2]), sheets[2].seconds) == ("b", 7)
+        assert not desk.resume(BEN, bens, 24)
 
 
 def test_a_journal_that_is_cut_anywhere_is_read_up_to_there(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 
 import pytest
@@ -218,4 +219,37 @@ def test_hostile_texts_are_texts_on_every_screen(chromium, tmp_path, size, dark)
             "try { document.body.innerHTML = '<p>'; return '' } catch (error) { return String(error) }"
         )
         assert "TrustedHTML" in refused
-        assert not [one for one in chromium.complaints() if "TrustedHTML" not in one]
+        assert not [one for one in chromium.complaints() if run.url in one and "TrustedHTML" not in one]
+
+
+def test_a_window_goes_on_by_itself_when_judgeloop_is_started_again(chromium, tmp_path):
+    write_outputs(tmp_path, alike=2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    person = Judging(chromium)
+    chromium.look(size=DESK)
+    with page_run(tmp_path, JUDGELOOP_PAGE_PORT=port) as run:
+        chromium.visit(run.link())
+        person.sees("start")
+        chromium.press(ENTER)
+        person.judge(1, 2)
+        person.pair(3)
+        task = person.text("task")
+        run.kill()
+        person.until("!document.getElementById('lost').hidden")
+        chromium.press(person.better())  # kept in the window
+    with page_run(tmp_path, JUDGELOOP_PAGE_PORT=port) as run:
+        person.pair(4)
+        assert person.text("task") != task
+        read = person.text("task")
+        run.kill()
+        person.until("!document.getElementById('lost').hidden")
+    with page_run(tmp_path, JUDGELOOP_PAGE_PORT=port) as run:
+        person.until("document.getElementById('lost').hidden")
+        assert person.text("task") == read, "it is still on the screen"
+        chromium.press(person.better())
+        person.pair(5)
+        run.interrupt()
+        assert run.ended() == 130
+    assert len(answered(tmp_path)) == 4

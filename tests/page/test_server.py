@@ -8,7 +8,7 @@ import json
 import pytest
 from support.office import HOST, Office, call
 
-from judgeloop.core.protocols import Standing
+from judgeloop.core.protocols import SoFar
 from judgeloop.page import server
 from judgeloop.page.policy import page_and_policy
 
@@ -125,7 +125,7 @@ def test_no_reply_names_a_system_an_item_or_another_person(tmp_path):
         said += [await anna.next(), await anna.post("undo"), await anna.post("pause")]
         return json.dumps(said)
 
-    found = story(tmp_path, steps, "anna", "ben-secret", standing=Standing(3, 200, 9, (5, 40)))
+    found = story(tmp_path, steps, "anna", "ben-secret", standing=SoFar(3, 200, 9, (5, 40)))
     assert "secret" not in found
     assert "task 0" in found
 
@@ -219,7 +219,7 @@ def test_several_people_are_not_told_a_forecast_that_moves(tmp_path):
             await anna.says("a", seconds=60)
         return (await anna.next())["progress"]
 
-    standing = Standing(20, 200, 30, (12, 45))
+    standing = SoFar(20, 200, 30, (12, 45))
     alone = story(tmp_path / "alone", steps, standing=standing)
     assert alone["about"] == 27, "three were given since"
     assert "minutes" in alone

@@ -62,7 +62,7 @@ def session(selector, budget, one, rng):
         items=items,
         selector=selector,
         estimator=MeanScore(strata_of(selector, items)),
-        rule=Precise(0.1, items),
+        rule=Precise(0.1, items, even=selector.name == "random", limit=budget),
         limits=Limits(1, budget, 1.0),
         rng=rng,
     )

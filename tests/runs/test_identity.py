@@ -53,6 +53,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "controls": {"controls": "off"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
+    "again": {"again": True},
     "deadline": {"deadline": 60.0},
     "night": {"night": "2026-01-02"},
     "rpm": {"rpm": 5},
@@ -85,6 +86,11 @@ OTHER: dict[str, dict[str, Any]] = {
     "allocation": {"selector": "stratified", "allocation": "proportional"},
     "confidence": {"selector": "stratified-confidence", "confidence": "other"},
     "confidence_by": {"selector": "stratified-confidence", "confidence_by": "first-token"},
+    "page": {"judge": ("human",), "page": True},
+    "people": {"judge": ("human",), "page": True, "people": ("anna", "ben")},
+    "human_price": {"judge": ("human",), "human_price": Decimal(40)},
+    "page_host": {"judge": ("human",), "page": True, "page_url": "https://judge.example", "page_host": "0.0.0.0"},
+    "page_url": {"judge": ("human",), "page": True, "page_url": "https://judge.example"},
 }
 OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     CompareSettings: {

@@ -11,7 +11,7 @@ import pytest
 from support.commandline import judgeloop
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.protocols import Standing
+from judgeloop.core.protocols import SoFar
 from judgeloop.engine.state import Progress
 from judgeloop.judges.base import PageOptions
 from judgeloop.questions.compare.settings import CompareSettings
@@ -90,7 +90,7 @@ def test_a_person_alone_hears_how_many_more_and_several_do_not():
             return 30
 
         async def story():
-            observe = told(SimpleNamespace(people=team, config=config), lambda progress: None, more, Standing(0, 200))
+            observe = told(SimpleNamespace(people=team, config=config), lambda progress: None, more, SoFar(0, 200))
             for asked in range(1, 2 * REFRESH + 1):
                 observe(Progress(asked, 0, asked, lambda tally: 1.0))
                 await asyncio.sleep(0.02)
@@ -100,7 +100,7 @@ def test_a_person_alone_hears_how_many_more_and_several_do_not():
 
     alone, computed = heard()
     assert computed == [1, 1 + REFRESH], "seldom: it takes long"
-    assert alone[-1] == Standing(10, 200, 26), "one fewer with each answer since"
+    assert alone[-1] == SoFar(10, 200, 26), "one fewer with each answer since"
     several, computed = heard("anna", "ben")
     assert not computed
-    assert several[-1] == Standing(10, 200)
+    assert several[-1] == SoFar(10, 200)

@@ -148,16 +148,9 @@ def test_a_system_that_is_better_is_named_mostly():
     assert sum(winner_of(population, seed).winner == 0 for seed in range(100)) > 75
 
 
-def beside(rng, dear, agrees, block):
-    """What a judge says that agrees with each of `dear` with this chance, and is level else; with the means of blocks."""
-    runs, draws = dear.shape
-
-    def says(truth):
-        return np.where(rng.random(truth.shape) < agrees, truth, rng.choice([1, 0, -1], size=truth.shape))
-
-    others = says(rng.permuted(np.repeat(dear[:, None], block - 1, axis=1).reshape(runs, -1), axis=1))
-    cheap = says(dear)
-    return Aside(cheap, (cheap + others.reshape(runs, block - 1, draws).sum(axis=1)) / block, block)
+def says(rng, truth, agrees):
+    """What a judge says that agrees with each of these with this chance, and guesses else."""
+    return np.where(rng.random(truth.shape) < agrees, truth, rng.choice([1, 0, -1], size=truth.shape))
 
 
 @pytest.mark.parametrize("agrees", [pytest.param(0.8, marks=pytest.mark.quick), 0.0, 1.0])
@@ -165,7 +158,7 @@ def test_a_cheap_judge_on_every_item_leaves_the_risk_as_it_is(agrees, capsys):
     """Level systems on 300 items, all of which the judge has rated."""
     rng, items = np.random.default_rng(round(10 * agrees)), 300
     dear = rng.permuted(np.tile(pool_of(0.0, 0.3, items), (RUNS, 1)), axis=1)
-    cheap = np.where(rng.random(dear.shape) < agrees, dear, rng.choice([1, 0, -1], size=dear.shape))
+    cheap = says(rng, dear, agrees)
     left = cheap.sum(axis=1, keepdims=True) - np.cumsum(cheap, axis=1) + cheap
     means = left / np.arange(items, 0, -1)
     begin = Bets(RISK, items, LIMIT).begin
@@ -178,6 +171,8 @@ def test_a_cheap_judge_on_every_item_leaves_the_risk_as_it_is(agrees, capsys):
 @pytest.mark.parametrize("agrees", [pytest.param(0.8, marks=pytest.mark.quick), 0.0, 1.0])
 def test_a_cheap_judge_in_blocks_leaves_the_risk_as_it_is(agrees, asked, capsys):
     rng, gap = np.random.default_rng(round(10 * agrees) + len(asked)), -asked.get("min_gap", 0.0)
-    dear = drawn(rng, gap, 0.3, UNLIMITED, RUNS)
-    _, which = answers(Bets(RISK, UNLIMITED, LIMIT, **asked).begin, dear, beside(rng, dear, agrees, 4))
+    blocks = np.stack([drawn(rng, gap, 0.3, UNLIMITED, RUNS) for _ in range(4)])  # the first of each gets the label
+    cheap = says(rng, blocks, agrees)
+    beside = Aside(cheap[0], cheap.mean(axis=0), 4)
+    _, which = answers(Bets(RISK, UNLIMITED, LIMIT, **asked).begin, blocks[0], beside)
     check_risk(f"blocks, {asked}, agrees {agrees}", (which == 0).sum(), RUNS, RISK, capsys)

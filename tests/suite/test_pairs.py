@@ -75,7 +75,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ('systems = ["old.jsonl", ".env"]', "hidden"),
         ('systems = ["old.jsonl", "command:sh evil"]', "runs code"),
         ('systems = ["old.jsonl", "python:evil:ask"]', "runs code"),
-        ('question = "contrast"', "expected compare, select or estimate"),
+        ('question = "contrast"', "expected compare, select, estimate or agree"),
         ("riks = 0.2", "did you mean risk"),
         ('first = "old.jsonl"', "[pairs.x] has no key 'first'"),
         ("system_ = 1", "[pairs.x] has no key 'system_' (did you mean system?)"),
@@ -236,7 +236,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
     assert may == {
         # conditions, which are added
         "require_winner", "not_worse", "by_group", "max_flips", "require_score", "fail_on_warning", "controls",
-        "require_agreement", "require_kappa", "not_worse_than_a_person",
+        "require_agreement", "require_kappa", "not_worse_than_a_person", "again",
         # what is asked, of whom
         "items", "map", "epoch", "strip_thoughts", "family_members", "judge", "judge_max_tokens", "judge_effort", "verdict", "lenient_replies",
         "prompt", "rubric", "proxy", "confidence", "truth",

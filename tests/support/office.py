@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx2
 
-from judgeloop.core.protocols import Standing
+from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import Call, Item
 from judgeloop.page.desk import Desk, Sheet
-from judgeloop.page.journal import Journal
+from judgeloop.page.journal import PageJournal
 from judgeloop.page.links import Links
 from judgeloop.page.server import Opening, Pages, app_of
 
@@ -27,8 +27,8 @@ def call(at: int, outputs: tuple[str, ...] = ("one", "two")) -> Call:
 class Office:
     """People at a desk; made within an event loop."""
 
-    def __init__(self, folder: Path, people: tuple[str, ...] = ("anna",), standing: Standing | None = None) -> None:
-        self.journal = Journal(folder / "people.jsonl")
+    def __init__(self, folder: Path, people: tuple[str, ...] = ("anna",), standing: SoFar | None = None) -> None:
+        self.journal = PageJournal(folder / "people.jsonl")
         self.desk = Desk(people, self.journal)
         self.links = Links(people, self.journal.secret)
         self.pages = Pages(self.desk, self.links, Opening("Be kind.", len(people), paid=False), lambda: standing)

@@ -7,7 +7,7 @@ an `Agreement`. A rule decides whether it is enough (`methods/stopping/agreement
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import final
@@ -112,13 +112,15 @@ class Pairing:
     """Puts verdicts side by side; `people` has theirs by person and position, NaN where they said nothing.
 
     If a person is asked, `judged` has the judge's score by position, and the person is the last of the people.
-    `step` is as in `Paired`, `sampled` as for other estimators.
+    `step` is as in `Paired`, `sampled` as for other estimators. `again` has the judge's scores by position where it was
+    asked anew; None where it was not.
     """
 
     people: Floats
     step: float
     sampled: bool
     judged: Floats | None = None
+    again: Mapping[int, float] | None = None
 
     def tally(self, labels: Sequence[Label], items: int) -> Paired:
         """Collect `labels` over `items`: families, where these are drawn."""
@@ -130,7 +132,7 @@ class Pairing:
         if not labels:
             return tally
         places = [label.choice.position for label in labels]
-        said = np.array([self._score(label) for label in labels])
+        said = np.array([self.score(label) for label in labels])
         people = self.people[:, places].T
         judge = said if self.judged is None else self.judged[places]
         if self.judged is not None:
@@ -142,7 +144,8 @@ class Pairing:
             people=np.concatenate([tally.people, people]),
         )
 
-    def _score(self, label: Label) -> float:
+    def score(self, label: Label) -> float:
+        """What an answer says, as a score; NaN without one."""
         answer = label.answer
         if isinstance(answer, Abstention):
             return math.nan

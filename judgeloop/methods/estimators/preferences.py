@@ -94,13 +94,7 @@ class Preferences:
     def exhausted(self, tally: Tally) -> StopReason:
         """Why a run ends when no further item is to be asked about."""
         margin = abs(tally.wins[0] - tally.wins[1])
-        asked, blocks = tally.judged + tally.abstentions, self.cheap and self.cheap.blocks
-        if blocks and asked == blocks.labels:
-            said = (
-                f"each block of {blocks.each:,} items, one of which is judged beside a cheap verdict on all, is used up"
-            )
-            return StopReason(StopKind.POOL_EXHAUSTED, said)
-        if asked < tally.items:
+        if tally.judged + tally.abstentions < tally.items:
             return NOTHING_FURTHER
         if self.sampled:
             return SAMPLE_JUDGED

@@ -13,9 +13,9 @@ from typing import final
 
 import numpy as np
 
-from judgeloop.core.records import Choice, Draws, Step
+from judgeloop.core.records import Draws, Step
 from judgeloop.methods.selectors.ordered import Unmoved
-from judgeloop.methods.selectors.random import RandomState
+from judgeloop.methods.selectors.random import Random, RandomState
 
 BLOCKS = 2  # beside the seed of a run
 Block = tuple[int, ...]  # positions; the first one is drawn for a label
@@ -67,21 +67,18 @@ class Blocks:
 @final
 @dataclass(frozen=True)
 class ByBlock(Unmoved):
-    """Draws the first items of blocks, each once."""
+    """Draws the first items of blocks, each once, of which there are as many as a run has labels at most."""
 
     blocks: Blocks
     name: str = "random"
     draws: Draws = Draws.EVEN
 
     def init(self, items: int, rng: np.random.Generator) -> RandomState:
-        """All is drawn already."""
+        """All is drawn already; the items without a block of their own stand behind, and are never asked about."""
         del rng
-        return RandomState(np.array([own[0][0] for own in self.blocks.by_label] + [0] * (items - self.blocks.labels)))
+        first = list(self.blocks.needed)
+        return RandomState(np.array([*first, *sorted(set(range(items)).difference(first))], dtype=np.int64))
 
     def ask(self, state: RandomState, rng: np.random.Generator) -> tuple[Step | None, RandomState]:
-        """The next item, with propensity 1 / (items left); None after the last block."""
-        del rng
-        if state.drawn == self.blocks.labels:
-            return None, state
-        choice = Choice(int(state.order[state.drawn]), 1.0 / (len(state.order) - state.drawn))
-        return Step((choice,)), RandomState(state.order, state.drawn + 1)
+        """The next item, as in uniform draws."""
+        return Random().ask(state, rng)

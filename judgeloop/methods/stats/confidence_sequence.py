@@ -32,6 +32,66 @@ _CLOSE = np.geomspace(0.002, 0.1, 30)
 GRID = 2 * np.unique(np.concatenate([_CLOSE, np.linspace(0.1, 0.9, 321), 1 - _CLOSE])) - 1
 
 
+class ConfidenceSequence:
+    """Lower bounds of means in [-1, 1], which follow the draws one by one; -1 while none is known.
+
+    There is one bound for each side from which the same verdicts are seen. `asked` has for each side the bets before
+    the first draw, on one null each, in ascending order of the nulls. `items` is inf for items like these.
+    """
+
+    def __init__(
+        self, sides: int, risk: float, limit: int, items: float = math.inf, asked: Sequence[Sequence[HedgedBets]] = ()
+    ) -> None:
+        """Stand before the first draw."""
+        self.risk, asked = risk, asked or [()] * sides
+        self.grid = np.unique([*GRID, *(float(np.asarray(bets.null)) for own in asked for bets in own)])
+        self._at = [[int(np.searchsorted(self.grid, float(np.asarray(bets.null)))) for bets in own] for own in asked]
+        aimed = [own[-1] if own else -1 for own in self._at]
+        self._reserve = np.array([np.where(np.arange(len(self.grid)) <= last, 0.0, RESERVE) for last in aimed])
+        self._every = HedgedBets(risk * (1 - RESERVE) * 0.999, self.grid, limit, items, of_grid=True)
+        self._asked = [list(own) for own in asked]
+        self._mixed = np.ones((sides, len(self.grid), len(BETS)))
+        self._out = np.zeros((sides, len(self.grid)), dtype=np.bool_)
+
+    @property
+    def low(self) -> Floats:
+        """The bounds after the draws so far, shape (sides,)."""
+        standing = np.where(self._out.all(axis=1), len(self.grid), np.argmin(self._out, axis=1))
+        bounds: Floats = np.where(standing > 0, self.grid[standing - 1], -1.0)
+        return bounds
+
+    def follow(self, scores: Floats, control: Floats | float = 0.0, most: Floats | float = 0.0) -> None:
+        """Go on by one draw with these scores, shape (sides,); controls, if there are any, have this shape, too.
+
+        A control has a mean of 0 given what was known before the draw, and is at most `most` (`hedged.py`).
+        """
+        shape = len(self._asked), 1
+        score, less, largest = (np.broadcast_to(np.reshape(one, (-1, 1)), shape) for one in (scores, control, most))
+        stake, mean = (
+            np.broadcast_to(self._every.stake(largest), self._out.shape).copy(),
+            np.minimum(self._every.remaining, 1.0),
+        )
+        for side, own in enumerate(self._asked):
+            staked = [bets.stake(largest[side, 0]) for bets in own]
+            for (before, last), bets, their in zip(pairwise([-1, *self._at[side]]), own, staked, strict=True):
+                if not bets.ruled_out and not bets.hopeless:
+                    stake[side, before + 1 : last + 1] = their
+            self._asked[side] = [
+                bets.after(score[side, 0], less[side, 0], largest[side, 0], their)
+                for bets, their in zip(own, staked, strict=True)
+            ]
+        self._every = self._every.after(score, less, largest, stake)
+        most_lost = 1 + mean + largest
+        gain = np.divide(score - less - mean, most_lost, out=np.zeros(self._out.shape), where=mean > -1)
+        self._mixed *= 1 + gain[..., None] * BETS
+        self._mixed[self._mixed < GONE] = 0.0
+        wealth = (1 - self._reserve) * self._every.wealth + self._reserve * (self._mixed @ STAKES)
+        self._out |= self._every.ruled_out | (wealth >= (1 - SLACK) / self.risk)
+        self._mixed[self._out] = 1.0
+        for side, own in enumerate(self._asked):
+            self._out[side, self._at[side]] = [bool(bets.ruled_out) for bets in own]
+
+
 class Controls(NamedTuple):
     """What is known to be 0 on average and is taken off each score: of the first side, and with the other sign.
 
@@ -50,45 +110,16 @@ def lower_bounds(  # noqa: PLR0917 - what the bounds depend on
     asked: Sequence[Sequence[HedgedBets]] = (),
     controls: Controls | None = None,
 ) -> Floats:
-    """Lower bounds of means after each draw, in [-1, 1]; -1 while none is known.
+    """The bounds of `ConfidenceSequence` after each draw, shape (sides, draws) as the `scores`.
 
-    `scores`, shape (sides, draws), are the same verdicts seen from each side, and so is the result. `asked` has for
-    each side the bets before the first draw, on one null each, in ascending order of the nulls. `items` is inf for
-    items like these. With `controls` there are two sides.
+    With `controls` there are two sides.
     """
-    sides, draws = scores.shape
-    controlled, mosts = np.zeros((draws, sides)), np.zeros((draws, sides))
-    if controls is not None:
-        controlled, mosts = np.stack([controls.values, -controls.values], axis=1), controls.most.T
-    asked = asked or [()] * sides
-    grid = np.unique([*GRID, *(float(np.asarray(bets.null)) for own in asked for bets in own)])
-    at = [[int(np.searchsorted(grid, float(np.asarray(bets.null)))) for bets in own] for own in asked]
-    reserve = np.array([np.where(np.arange(len(grid)) <= (own[-1] if own else -1), 0.0, RESERVE) for own in at])
-    every = HedgedBets(risk * (1 - RESERVE) * 0.999, grid, limit, items, of_grid=True)
-    following = [list(own) for own in asked]
-    mixed, out = np.ones((sides, len(grid), len(BETS))), np.zeros((sides, len(grid)), dtype=np.bool_)
-    bounds = np.full((draws, sides), -1.0)
-    for drawn, score in enumerate(scores.T.astype(np.float64)[:, :, None]):
-        control, most = controlled[drawn, :, None], mosts[drawn, :, None]
-        stake, mean = np.broadcast_to(every.stake(most), out.shape).copy(), np.minimum(every.remaining, 1.0)
-        for side, own in enumerate(following):
-            staked = [bets.stake(most[side, 0]) for bets in own]
-            for (before, last), bets, their in zip(pairwise([-1, *at[side]]), own, staked, strict=True):
-                if not bets.ruled_out and not bets.hopeless:
-                    stake[side, before + 1 : last + 1] = their
-            following[side] = [
-                bets.after(score[side, 0], control[side, 0], stake=their)
-                for bets, their in zip(own, staked, strict=True)
-            ]
-        every = every.after(score, control, stake=stake)
-        gain = np.divide(score - control - mean, 1 + mean + most, out=np.zeros(out.shape), where=mean > -1)
-        mixed *= 1 + gain[..., None] * BETS
-        mixed[mixed < GONE] = 0.0
-        wealth = (1 - reserve) * every.wealth + reserve * (mixed @ STAKES)
-        out |= every.ruled_out | (wealth >= (1 - SLACK) / risk)
-        mixed[out] = 1.0
-        for side, own in enumerate(following):
-            out[side, at[side]] = [bool(bets.ruled_out) for bets in own]
-        standing = np.where(out.all(axis=1), len(grid), np.argmin(out, axis=1))
-        bounds[drawn] = np.where(standing > 0, grid[standing - 1], -1.0)
-    return bounds.T
+    sequence, bounds = ConfidenceSequence(len(scores), risk, limit, items, asked), np.full(scores.shape, -1.0)
+    for drawn, score in enumerate(scores.T.astype(np.float64)):
+        if controls is None:
+            sequence.follow(score)
+        else:
+            value = float(controls.values[drawn])
+            sequence.follow(score, np.array([value, -value]), controls.most[:, drawn])
+        bounds[:, drawn] = sequence.low
+    return bounds

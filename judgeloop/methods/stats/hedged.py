@@ -16,8 +16,8 @@ variables by betting", equations 32 and 33, for any stake; the stakes here are o
 a walk of coins, which keeps the null, ends beyond an optimal boundary with the probability r W. The coin's stake is
 the relative slope of that probability from one outcome of the coin to the other. The state is read off the wealth,
 not off the sum of the scores, so that what the copy does wrong corrects itself. A coin is one draw that moves the
-wealth; a tie moves neither. Where there would be more than `MOST_COINS` coins, one stands for several draws, with
-their variance and their skewness.
+wealth; a tie moves neither. With a control each draw moves, by what the null does not expect of it. Where there would
+be more than `MOST_COINS` coins, one stands for several draws, with their variance and their skewness.
 """
 
 from __future__ import annotations
@@ -310,12 +310,15 @@ class HedgedBets:
         prior = PRIOR if self.zone or self.limit <= FEW else PRIOR_SHARE * PRIOR
         second = (square + prior) / (self.drawn + PRIOR)
         size = np.sqrt((self.fourth + 0.5) / (square + 0.5))  # of the scores that count: 1 for signs whatever the ties
+        controlled = bool(np.any(most))
+        size = np.sqrt(second) if controlled else size  # each draw moves (`after`)
         share = np.minimum(1.0, second / (size * size))
         left = second * max(0, self.limit - self.drawn)
         chance = np.minimum(np.maximum(self.risk * wealth, 1e-12), 1 - 1e-9)
         time = square / np.maximum(square + left, 1e-12)
         table = np.searchsorted(_BETWEEN, -share)
         half = np.minimum(np.maximum(mean / size / share, -0.98), 0.98)  # the mean of a draw that moves
+        half = np.zeros_like(half) if controlled else half
         if self.zone:  # the boundaries stay as they are once they are close
             time = np.minimum(time, 1.2 * math.log(1 / self.risk - 1) * SHARES[table] / (self.zone**2 * self.limit))
         drawn = 0.0 if math.isinf(self.items) else self.limit / self.items
@@ -346,7 +349,7 @@ class HedgedBets:
         stake = self.stake(most) if stake is None else stake
         wealth = np.maximum(0.0, self.wealth * (1 + stake * (moved - np.minimum(mean, 1.0))))
         wealth = np.where(self.ruled_out, self.wealth, wealth)  # against what is ruled out nobody bets
-        total, square = self.total + score, moved * moved
+        total, square = self.total + score, (moved - np.minimum(mean, 1.0) if np.any(most) else moved) ** 2
         # Certain: the null leaves less than -1 for a score, before this draw or after it.
         left = self.items - self.drawn - 1
         finite = not math.isinf(self.items)
@@ -368,5 +371,6 @@ class HedgedBets:
 
     def of(self, runs: NDArray[np.bool_]) -> Self:
         """The bets of some of the runs, the first dimension of the figures."""
-        figures = ("wealth", "total", "square", "fourth", "ruled_out")
-        return replace(self, **{name: np.asarray(getattr(self, name))[runs] for name in figures})
+        figures = (self.wealth, self.total, self.square, self.fourth, self.ruled_out)
+        wealth, total, square, fourth, ruled_out = (np.asarray(one)[runs] for one in figures)
+        return replace(self, wealth=wealth, total=total, square=square, fourth=fourth, ruled_out=ruled_out)

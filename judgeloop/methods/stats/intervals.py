@@ -1,8 +1,8 @@
 """Intervals and tests: of the mean score of a pool, and of counts.
 
-An interval for a mean takes the `Moments` of `methods/stats/strata.py` and lies within [0, 1]: `interval_at_once` is
-for one look, `interval_whenever` for any number of looks. Both are approximations. For random draws from an
-unstratified pool `methods/stats/betting.py` has bounds that need none.
+An interval for a mean lies within [0, 1] and is for one look. `exact_interval` is for scores of 0 and 1, drawn with
+equal chances. `interval_at_once` takes the `Moments` of `methods/stats/strata.py`, and is an approximation. For any
+number of looks there is `methods/stats/confidence_sequence.py`.
 
 The exact sign test is of paired comparisons. Of n items the first system wins w and the second loses, or the reverse;
 ties say nothing about which is better and are left out (Dixon and Mood 1946, "The statistical sign test", JASA 41).
@@ -17,6 +17,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from judgeloop.core.records import UNLIMITED
+
 if TYPE_CHECKING:  # pages count with these intervals, and the help of a command does not wait for NumPy
     from judgeloop.methods.stats.strata import Moments
 
@@ -29,8 +31,6 @@ Interval = tuple[float, float]
 UNSEEN = 2.0
 # Lower limit for the effective number of draws: with fewer, the interval is all of [0, 1] anyway.
 LEAST_DRAWS = 1e-6
-# Number of judgments at which the confidence sequence is narrowest.
-TUNED_FOR = 200
 
 
 def interval_at_once(moments: Moments, known: int, items: int, risk: float) -> Interval | None:
@@ -49,24 +49,48 @@ def interval_at_once(moments: Moments, known: int, items: int, risk: float) -> I
     return _wilson(moments, known, items, float(stdtrit(freedom, 1 - risk / 2)))
 
 
-def interval_whenever(moments: Moments, known: int, items: int, risk: float) -> Interval | None:
-    """An interval that misses the mean at any of many looks with probability about `risk`.
+def exact_interval(ones: int, known: int, items: int, risk: float) -> Interval:
+    """An interval for the mean of `items` scores of 0 and 1, of which `known` random ones have this number of `ones`.
 
-    An asymptotic confidence sequence: Robbins' normal mixture (Waudby-Smith, Arbour, Sinha, Kennedy
-    & Ramdas 2021, theorem 2.2), in the form of `interval_at_once`, with √((1 + 1/u) · log((1 + u) /
-    risk²)) in place of the quantile. u grows in proportion to the number of draws. The sequence is
-    tuned to be narrowest at `TUNED_FOR` judgments. None if the variance is unknown.
+    Each end is wrong with probability at most risk / 2, for a `known` that no score has influenced. For a population
+    without end (`core.records.UNLIMITED`) it is Clopper and Pearson's. Else the ends are the least and the most ones in
+    all that a test keeps: a number is ruled out if the hypergeometric probability of so many ones among the known, or
+    more, is at most risk / 2; or of so many or fewer.
+    *Proof.* The fewer ones in all, the less probable are so many or more. So the lower end is above the true number
+    only if the true one is ruled out, which by construction has a probability of at most risk / 2.
+
+    >>> [round(end, 4) for end in exact_interval(20, 20, 1000, 0.1)]
+    [0.863, 1.0]
     """
-    if math.isnan(moments.variance):
-        return None
-    drawn = _as_if_drawn(known, items)
-    if math.isinf(drawn):
-        return moments.mean, moments.mean
-    # The u at which the sequence is narrowest relative to an interval for one look: about 7.1 for a
-    # risk of 0.1. The minimum is nearly flat.
-    tuned = -2 * math.log(risk) + math.log(-2 * math.log(risk)) + 1
-    u = tuned * drawn / TUNED_FOR
-    return _wilson(moments, known, items, math.sqrt((1 + 1 / u) * math.log((1 + u) / risk**2)))
+    zeros = known - ones
+    if items >= UNLIMITED:
+        return share_interval(ones, zeros, risk)
+    least, most = items - _most_in_all(zeros, ones, items, risk / 2), _most_in_all(ones, zeros, items, risk / 2)
+    return least / items, most / items
+
+
+def _most_in_all(found: int, others: int, items: int, risk: float) -> int:
+    """The most of a kind among all `items` for which so few as `found`, beside `others`, are likelier than `risk`."""
+    low, high = found, items - others + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _chance_of_so_few(found, found + others, middle, items) <= risk * (1 - 1e-9):
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _chance_of_so_few(found: int, known: int, of_kind: int, items: int) -> float:
+    """The probability that of `known` random items at most `found` are among the `of_kind` items."""
+
+    def ways(of: int, these: int) -> float:
+        return math.lgamma(of + 1) - math.lgamma(these + 1) - math.lgamma(of - these + 1)
+
+    every = ways(items, known)
+    fewest = max(0, known - (items - of_kind))
+    counts = range(fewest, found + 1)
+    return math.fsum(math.exp(ways(of_kind, one) + ways(items - of_kind, known - one) - every) for one in counts)
 
 
 def reach(mean: float, interval: Interval) -> float:

@@ -67,12 +67,15 @@ def _rounded_up(number: float) -> int:
     return math.ceil(number / unit) * unit
 
 
-def chance_to_reach(wins: int, losses: int, judged: int, further: int, more: float) -> float:
+def chance_to_reach(  # noqa: PLR0917 - the figures of a walk
+    wins: int, losses: int, judged: int, further: int, more: float, each: float = 0.0
+) -> float:
     """The probability that the lead, wins - losses, grows by so much `more` at some of `further` verdicts, roughly.
 
-    The lead is taken for a Brownian motion, whose first passage is inverse Gaussian (Schrödinger 1915). Its variance is
-    the share of decisive verdicts, as if `PRIOR` more verdicts had been seen, level, of which `PRIOR_DECISIVE`
-    decisive. Its drift is the gap of all these, give or take what so many verdicts leave open.
+    The lead also grows by `each` at every verdict. It is taken for a Brownian motion, whose first passage is inverse
+    Gaussian (Schrödinger 1915). Its variance is the share of decisive verdicts, as if `PRIOR` more verdicts had been
+    seen, level, of which `PRIOR_DECISIVE` decisive. Its drift is the gap of all these, give or take what so many
+    verdicts leave open.
 
     >>> [round(chance_to_reach(6, 3, 10, n, 6), 3) for n in (5, 10, 50)]
     [0.015, 0.138, 0.674]
@@ -81,7 +84,7 @@ def chance_to_reach(wins: int, losses: int, judged: int, further: int, more: flo
     variance = (wins + losses + PRIOR_DECISIVE) / seen
     spread, open_ = math.sqrt(variance * further), math.sqrt(variance / seen)
     for weight, away in NORMAL_IN_THREE:
-        drift = (wins - losses) / seen + away * open_
+        drift = each + (wins - losses) / seen + away * open_
         past, mirrored = _normal((drift * further - more) / spread), _normal(-(drift * further + more) / spread)
         if mirrored > 0:
             past += math.exp(2 * drift * more / variance + math.log(mirrored))

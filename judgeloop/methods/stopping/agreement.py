@@ -41,7 +41,8 @@ class Asked:
 class Agreeing:
     """Ends a run once all gates have an answer, or one fails, and the interval is as narrow as was asked.
 
-    `items` is the size of the population, `limit` the most labels, and `once` says that all labels are there.
+    `items` is the size of the population, `limit` the most labels, and `once` says that all labels are there. They were
+    then looked at in `one_look`, unless what they say may have had a part in when they ended.
     """
 
     threshold: float
@@ -50,13 +51,14 @@ class Agreeing:
     gates: tuple[Asked, ...] = ()
     half_width: float | None = None
     once: bool = True
+    one_look: bool = True
     name: str = "agreement"
     needs_draws: bool = True
 
     @property
     def guarantee(self) -> str:
         """What the risk asked for promises."""
-        when = "the labels are looked at once" if self.once else "however often results are checked"
+        when = "the labels are looked at once" if self.one_look else "however often results are checked"
         return f"with random draws, each gate is wrong with a chance of {at_most(self.threshold)}; {when}"
 
     @property
@@ -75,7 +77,7 @@ class Agreeing:
 
     def interval(self, tally: Paired) -> Interval | None:
         """Bounds of the share of equal verdicts; None without a verdict."""
-        return self.of_equal(tally, looked_at_once=self.once)
+        return self.of_equal(tally, looked_at_once=self.one_look)
 
     def of_equal(self, tally: Paired, *, looked_at_once: bool) -> Interval | None:
         """As `interval`: exact where the labels are looked at once, else at every look."""
@@ -87,7 +89,7 @@ class Agreeing:
 
     def answer(self, gate: Asked, tally: Paired) -> bool | None:
         """True: passes; False: fails; None: open."""
-        if gate.kind == "agreement" and self.once:
+        if gate.kind == "agreement" and self.one_look:
             return _at_once(tally.equal, gate, self.threshold, self.population)
         if gate.kind == "agreement" and math.isinf(self.population):
             return _by_table(tally.equal, gate, self.limit, self.threshold)

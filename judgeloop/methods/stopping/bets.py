@@ -68,9 +68,10 @@ class Bets(Rule):
       is worse by less than M both answers are true, and either may be given.
     - `near_tie` m, beside a winner: -m, for both. If both fall, the gap is within m of zero.
 
-    An abstention scores -1 for both systems. `items` is the number of items of the population,
-    `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They are fixed
-    before each draw, and the risk does not depend on them, so it holds at every look.
+    With `read_once` the bounds are read at the end alone: then the bets for one system go on where those for the other
+    have shown what they were for. An abstention scores -1 for both systems. `items` is the number of items of the
+    population, `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They
+    are fixed before each draw, and the risk does not depend on them, so it holds at every look.
     """
 
     items: int
@@ -78,6 +79,7 @@ class Bets(Rule):
     min_gap: float | None = None
     not_worse: float | None = None
     near_tie: float | None = None
+    read_once: bool = False
     name: str = "bets"
     needs_draws: bool = True
 
@@ -127,7 +129,15 @@ class Bets(Rule):
             near = [((-self.near_tie, -self.near_tie), self.near_tie / 2)] if self.near_tie else []
             asked_for = [*near, ((0.0, 0.0), 0.0)]
         return tuple(
-            HedgedBets(self.threshold, np.array(nulls), self.most, self._items, zone=zone) for nulls, zone in asked_for
+            HedgedBets(
+                self.threshold,
+                np.array(nulls),
+                self.most,
+                self._items,
+                zone=0.0 if self.read_once else zone,
+                of_grid=self.read_once and any(nulls),
+            )
+            for nulls, zone in asked_for
         )
 
     @property
@@ -171,13 +181,14 @@ class Bets(Rule):
         return self.near_tie is not None and self.no_difference(levelled(tally, unknown))
 
     def chance(self, tally: Tally, more: int) -> float:
-        """As `Rule.chance`: that a lead grows to what wins alone would take; about a gap, ties help, too."""
-        if self.gap_asked is not None or self.near_tie is not None:
+        """As `Rule.chance`: that the lead over a null grows to what wins alone would take."""
+        if self.near_tie is not None:  # both nulls may fall, too
             return super().chance(tally, more)
         following, found = self._followed_by(tally), 0.0
-        for side in (0, 1):
+        for side, null in enumerate(np.broadcast_to(self.begin[-1].null, 2).tolist()):
             if wins := following.shown_by_wins(side, more):
-                found += chance_to_reach(tally.wins[side], tally.wins[1 - side], tally.judged, more, wins)
+                counts = tally.wins[side], tally.wins[1 - side], tally.judged
+                found += chance_to_reach(*counts, more, wins * (1 - null), -null)
         return min(1.0, found)
 
     def chance_at_the_end(self, tally: Tally, within: int) -> float:

@@ -1,4 +1,4 @@
-"""A guaranteed rule for recorded scores: one exact sign test after all items are judged.
+"""A guaranteed rule for scores and verdicts that are there already: one exact sign test after all items.
 
 It reads a tally of verdicts; the test is in `methods/stats/intervals.py`. A test that is repeated
 would break its risk, so this rule never looks before the last item.
@@ -18,7 +18,8 @@ class Once(Rule):
     """Names the leader if the two-sided p-value of the exact sign test is at most the threshold.
 
     The stated risk is that p-value. It is about the items that the set is a random sample of, so
-    something is left to chance although every item is judged.
+    something is left to chance although every item is judged. An abstention counts against the leader: a win in its
+    place makes the p-value smaller, as does a tie.
     """
 
     name: str = "once"
@@ -39,7 +40,8 @@ class Once(Rule):
 
     def risk(self, tally: Tally) -> float:
         """The p-value; 1 before all items are judged."""
-        return p_value(*tally.wins) if asked(tally) == tally.items else 1.0
+        ahead, behind = max(tally.wins), min(tally.wins) + tally.abstentions
+        return p_value(ahead, behind) if asked(tally) == tally.items and ahead >= behind else 1.0
 
     def is_met(self, tally: Tally) -> bool:
         """Whether all items are judged and the leader is named the winner."""

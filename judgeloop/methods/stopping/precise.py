@@ -1,11 +1,14 @@
 """A rule for mean scores: stops once the interval is narrow enough, or at the limit of judgments.
 
 It reads ratings. `methods/stats/strata.py` estimates the mean and its variance; `methods/stats/intervals.py`
-and `methods/stats/betting.py` compute the intervals. A selector chooses the items.
+and `methods/stats/confidence_sequence.py` compute the intervals. A selector chooses the items.
 """
 
+import enum
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -14,12 +17,23 @@ from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats import intervals
-from judgeloop.methods.stats.betting import interval_of_bounds
+from judgeloop.methods.stats.confidence_sequence import ConfidenceSequence
+from judgeloop.methods.stats.strata import Counts, Floats
 from judgeloop.methods.stopping.rule import at_most
 
 # Items between two looks, as a share of those asked: they can be asked in parallel without waste.
 BETWEEN_LOOKS = 0.05
 AT_THE_END = frozenset({StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED, StopKind.DEADLINE})
+SHOWN_NOTHING = 4  # judged items as which the guess counts that a proxy says nothing
+STEEPEST = 2.0  # slope of a proxy
+
+
+class IntervalKind(enum.StrEnum):
+    """How an interval for a mean score is made."""
+
+    EXACT = "exact"
+    ANYTIME = "anytime"
+    APPROXIMATE = "approximate"
 
 
 @final
@@ -28,19 +42,26 @@ class Precise:
     """Stops once the interval reaches at most `half_width` from the mean to either side.
 
     Without `half_width`, the run goes on to its limit. `threshold` is the risk that the interval
-    misses the mean over all `items`.
+    misses the mean over all `items`. Which interval it is depends on the draws and on the scores:
 
-    The interval is valid for one look; if only its width stops a run, many looks do little harm
-    (Chow & Robbins 1965). With `any_look`, it is valid for any number of looks. If
-    `guaranteed`, that is without strata or a proxy, it comes from bets against each value of the
-    mean, and is proved. Otherwise it is an asymptotic confidence sequence.
+    - Uniform draws (`even`), scores of 0 and 1, one look after a number of judgments that no score has influenced:
+      *exact*. Each end is wrong with half of the risk, by the binomial distribution (Clopper & Pearson 1934), or by
+      the hypergeometric one for these items.
+    - Uniform draws, and `any_look`, a `half_width` or another score: *anytime*. Each end is a bound of the confidence
+      sequence at half of the risk, whose stakes aim at an end after `limit` draws. A proxy is its control.
+    - Other draws, or a proxy at one look: *approximate*, for one look. If only its width stops a run, many looks do
+      little harm (Chow & Robbins 1965).
 
-    Abstentions widen both: they count as 0 for the lower bound, as 1 for the upper. `first_look` is
+    Where all scores of the population are 0 or 1, the second is never taken instead of the first, so the choice costs
+    nothing. Where others exist and none was drawn, the first one is taken, and misses with at most the risk, too (for
+    items like these: draw a 1 with the probability y for each score y. These have the same mean, so their exact
+    interval misses with at most the risk; and where no other score was drawn, they are the scores).
+
+    Abstentions widen all: they count as 0 for the lower bound, as 1 for the upper. `first_look` is
     the number of items at which the width is checked first.
 
     With `sampled`, the items are a random sample, and the mean is that of the population without end
-    that they are drawn from. The bets are then against a mean that stays the same from draw to draw
-    (Waudby-Smith & Ramdas 2024, theorem 3), the interval has no finite population correction, and it is
+    that they are drawn from. The interval has no finite population correction, and it is
     no point once all items are judged.
     """
 
@@ -49,23 +70,32 @@ class Precise:
     half_width: float | None = None
     any_look: bool = False
     first_look: int = 20
-    guaranteed: bool = False
+    even: bool = False
     sampled: bool = False
+    limit: int | None = None
     name: str = "precise"
     needs_draws: bool = False
 
     @property
     def guarantee(self) -> str | None:
-        """What is promised about the interval; None if it is an approximation."""
-        if not self.guaranteed:
+        """What is promised whatever the scores are; None if it depends on them, or if nothing is."""
+        return self.promised(IntervalKind.ANYTIME) if self.even and self._looks_often else None
+
+    def promised(self, kind: IntervalKind) -> str | None:
+        """What is promised about an interval of this kind; None if it is an approximation."""
+        if kind is IntervalKind.APPROXIMATE:
             return None
-        missed = "with random draws from all items, the chance that the interval ever misses their mean score"
+        often = "ever misses" if kind is IntervalKind.ANYTIME else "misses"
+        missed = f"with random draws from all items, the chance that the interval {often} their mean score"
         if self.sampled:
             missed = (
-                "if the items are a random sample of items like these, the chance that the interval ever "
-                "misses the mean score of all such items"
+                f"if the items are a random sample of items like these, the chance that the interval {often} "
+                "the mean score of all such items"
             )
-        return f"{missed} is {at_most(self.threshold)}, however often it is computed"
+        chance = at_most(self.threshold)
+        if kind is IntervalKind.ANYTIME:
+            return f"{missed} is {chance}, however often it is computed"
+        return f"where all scores are 0 or 1 and no score ended the run, {missed} is {chance}"
 
     @property
     def population(self) -> int:
@@ -82,34 +112,65 @@ class Precise:
         enough = frozenset({StopKind.PRECISE, StopKind.ALL_JUDGED})
         return enough if self.half_width is not None else enough | AT_THE_END
 
+    @property
+    def planned(self) -> int:
+        """The number of draws that the stakes of the confidence sequence aim at."""
+        return min(self.items, self.limit or self.items)
+
+    @property
+    def _looks_often(self) -> bool:
+        return self.any_look or self.half_width is not None
+
     def risk(self, tally: Ratings) -> float:
         """The stated risk that the interval misses; 1 without an interval."""
         return 1.0 if self.interval(tally) is None else self.threshold
 
-    def interval(self, tally: Ratings) -> intervals.Interval | None:
+    def kind(self, tally: Ratings, *, once: bool = True) -> IntervalKind:
+        """Which interval these scores have; `once`: no score has influenced their number."""
+        often = self._looks_often or not once
+        if not self.even or (tally.proxy is not None and not often):
+            return IntervalKind.APPROXIMATE
+        zero_or_one = np.isin(tally.scores[~np.isnan(tally.scores)], (0.0, 1.0)).all()
+        return IntervalKind.EXACT if zero_or_one and not often else IntervalKind.ANYTIME
+
+    def interval(self, tally: Ratings, *, once: bool = True) -> intervals.Interval | None:
         """Bounds for the mean over all items.
 
         None if items were picked and not drawn, or if too few scores are known.
         """
         if not tally.drawn or not tally.asked:
             return None
-        if self.any_look and self.guaranteed:
-            return self._by_betting(tally)
-        find = intervals.interval_whenever if self.any_look else intervals.interval_at_once
-        ends = [find(tally.moments_with(score), tally.asked, self.population, self.threshold) for score in (0.0, 1.0)]
-        if ends[0] is None or ends[1] is None:
-            return None
-        return ends[0][0], ends[1][1]
+        kind = self.kind(tally, once=once)
+        if kind is IntervalKind.EXACT:
+            ones, least = tally.asked - int((tally.scores == 0).sum()), int((tally.scores == 1).sum())
+            ends = [intervals.exact_interval(n, tally.asked, self.population, self.threshold) for n in (least, ones)]
+            return ends[0][0], ends[1][1]
+        if kind is IntervalKind.ANYTIME:
+            return self._by_bets(tally)
+        found = [
+            intervals.interval_at_once(tally.moments_with(score), tally.asked, self.population, self.threshold)
+            for score in (0.0, 1.0)
+        ]
+        return None if found[0] is None or found[1] is None else (found[0][0], found[1][1])
 
-    def _by_betting(self, tally: Ratings) -> intervals.Interval:
-        """The interval of Waudby-Smith & Ramdas (2024), with half of the risk on each side.
+    def _by_bets(self, tally: Ratings) -> intervals.Interval:
+        """The interval between both bounds; where they cross, one is wrong, and each claims less.
 
-        The bounds are computed for scores scaled to [-1, 1].
+        Of these items, what the others are cannot change what the known ones add.
         """
-        least = 2 * np.nan_to_num(tally.scores, nan=0.0) - 1
-        most = 2 * np.nan_to_num(tally.scores, nan=1.0) - 1
-        low, high = interval_of_bounds(least, -most, self.population, self.threshold / 2)
-        return (low + 1) / 2, (high + 1) / 2
+        low, high = (
+            (1 + sign * float(one)) / 2 for sign, one in zip((1, -1), self._following.after(tally), strict=True)
+        )
+        low, high = min(low, high), max(low, high)
+        if self.sampled:
+            return low, high
+        least, most = (float(np.nan_to_num(tally.scores, nan=score).sum()) / self.items for score in (0.0, 1.0))
+        return max(low, least), min(high, most + 1 - tally.asked / self.items)
+
+    @cached_property
+    def _following(self) -> "_Following":
+        items = math.inf if self.sampled else float(self.items)
+        return _Following(lambda: ConfidenceSequence(2, self.threshold / 2, self.planned, items))
 
     def is_met(self, tally: Ratings) -> bool:
         """Whether the interval is narrow enough, at a number of items at which it is checked."""
@@ -148,3 +209,44 @@ class Precise:
         while look < asked:
             look = max(look + 1, math.ceil(look * (1 + BETWEEN_LOOKS)))
         return look == asked
+
+
+class _Following:
+    """A confidence sequence that follows the scores of a tally that grows, with a proxy as its control."""
+
+    def __init__(self, begin: Callable[[], ConfidenceSequence]) -> None:
+        self._begin, self._sequence = begin, begin()
+        self._positions, self._scores = np.zeros(0, dtype=np.int64), np.zeros(0)
+
+    def after(self, tally: Ratings) -> Floats:
+        """The bounds, scaled to [-1, 1], of the mean score and of its opposite."""
+        so_far = len(self._scores)
+        before = tally.positions[:so_far], tally.scores[:so_far]
+        if not (np.array_equal(before[0], self._positions) and np.array_equal(before[1], self._scores, equal_nan=True)):
+            self._sequence, so_far = self._begin(), 0
+        proxy = None if tally.proxy is None else 2 * tally.proxy - 1
+        for at in range(so_far, tally.asked):
+            score = 2 * float(tally.scores[at]) - 1
+            sides = np.full(2, -1.0) if math.isnan(score) else np.array([score, -score])
+            control = (0.0, 0.0) if proxy is None else _control(proxy, tally.positions[: at + 1], tally.scores[:at])
+            self._sequence.follow(sides, *control)
+        self._positions, self._scores = tally.positions, tally.scores
+        return self._sequence.low
+
+
+def _control(proxy: Floats, positions: Counts, scores: Floats) -> tuple[Floats, Floats]:
+    """The control of the last of these positions for both sides, and the most that it can be; by the scores before.
+
+    It is a slope times what the proxy is above its mean over the items left. Each of these is as likely to be next as
+    any other, so the control has a mean of 0.
+    """
+    before, last = positions[:-1], int(positions[-1])
+    left = np.delete(proxy, before)
+    known = ~np.isnan(scores)
+    above, seen = proxy[before][known] - proxy.mean(), 2 * scores[known] - 1
+    spread = float(above @ above) + SHOWN_NOTHING * float(proxy.var())
+    slope = float(above @ (seen - seen.mean())) / spread if len(seen) and spread > 0 else 0.0
+    slope = min(max(slope, -STEEPEST), STEEPEST)
+    control = slope * (float(proxy[last]) - float(left.mean()))
+    ends = [slope * (float(end) - float(left.mean())) for end in (left.min(), left.max())]
+    return np.array([control, -control]), np.array([max(ends), -min(ends)])

@@ -8,7 +8,7 @@ comparison takes to decide; tests check it against SciPy and against exact fract
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from math import comb
+from math import comb, exp, lgamma
 from typing import final
 
 import numpy as np
@@ -22,6 +22,7 @@ Counts = NDArray[np.int64] | int
 Tested = tuple[Counts, Counts, Counts, Counts]
 # Of a sum: a smaller term changes no digit of it, and those behind it are smaller yet.
 LEAST = 2.0**-54
+EXACT = 1000  # the largest population whose ways are counted exactly: beyond, a count takes as long as it has digits
 FEW = 16  # states that are computed one by one, without SciPy
 NEAR = 1e-9  # relative, of sums that begin with logarithms of factorials
 
@@ -141,8 +142,14 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
     if at_least > most:
         return 0.0
     # The first term comes from exact integers, each later term from its ratio to the one before.
-    ways = comb(successes, at_least) * comb(failures, draws - at_least)
-    term = total = ways / comb(population, draws)
+    counted = (successes, at_least), (failures, draws - at_least), (population, draws)
+    if population <= EXACT:
+        first, second, of = (comb(*one) for one in counted)
+        term = first * second / of
+    else:
+        first_log, second_log, of_log = (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) for n, k in counted)
+        term = exp(first_log + second_log - of_log)
+    total = term
     for hits in range(at_least, most):
         term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
         total += term

@@ -4,7 +4,7 @@ Takes an `Agreed`.
 """
 
 from judgeloop.core.outcomes import Outcome
-from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Slice
+from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Slice, said_again
 from judgeloop.report import facts as said
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
@@ -30,11 +30,13 @@ def facts(result: Agreed) -> list[Fact]:
         Fact("agreement", Section.EVIDENCE, "agreement", _agreement(result)),
         Fact("kappa", Section.EVIDENCE, "kappa", _kappa(result), first=True),
         Fact("people", Section.EVIDENCE, "people", _people(result), first=True),
-        Fact("off", Section.EVIDENCE, "gap", _off(result), first=True),
+        Fact("off", Section.EVIDENCE, "gap off", _off(result), first=True),
+        Fact("corrected", Section.EVIDENCE, "by people", _by_people(result), first=True),
         Fact("longer", Section.EVIDENCE, "length", _longer(result)),
         Fact("family", Section.EVIDENCE, "own family", _family(result)),
         Fact("halve", Section.NEXT, "more labels", _halve(result), first=True),
         Fact("means", Section.RISK, "means", _means(result) if result.equal is not None else ""),
+        Fact("again", Section.JUDGE, "asked anew", "" if result.anew is None else said_again(result.anew)),
         Fact("labels", Section.DATA, "labels", "; ".join(result.options.read)),
         Fact("unlabelled", Section.DATA, "no label", _unlabelled(result)),
     ]
@@ -172,6 +174,20 @@ def _off(result: Agreed) -> str:
     return (
         f"{first} by the judge less {first} by people: {100 * result.off:+.0f} points ({100 * low:+.0f} to "
         f"{100 * high:+.0f}, each bound wrong with at most the risk). Of other systems that says nothing"
+    )
+
+
+def _by_people(result: Agreed) -> str:
+    """The gap of the second system by people."""
+    found = result.corrected
+    if found is None or found.gap is None or found.interval is None:
+        return ""
+    low, high = found.interval
+    second, more = visible(result.setup.systems[1]), found.cheap - result.judged - result.counts.abstentions
+    beside = f" and the judge's verdicts on {count(more, 'more item')}" if more > 0 else ""
+    return (
+        f"{second} {-100 * found.gap:+.0f} points, share won less share lost, by {count(found.labels, 'label')}{beside} "
+        f"({-100 * high:+.0f} to {-100 * low:+.0f}, each bound wrong with at most the risk)"
     )
 
 

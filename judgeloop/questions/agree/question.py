@@ -13,25 +13,42 @@ import numpy as np
 
 from judgeloop.catalogue import selector_row
 from judgeloop.core.errors import InputError, some
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.outcomes import Finished, StopKind, StopReason
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS, UNLIMITED, Abstention, Population, Verdict, as_score
+from judgeloop.core.records import (
+    ONE_SYSTEM,
+    TIE,
+    TWO_SYSTEMS,
+    UNLIMITED,
+    Abstention,
+    Call,
+    Pool,
+    Population,
+    Verdict,
+    as_score,
+)
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.formats.labels import Labels, people_of, read_labels
+from judgeloop.judges.catalogue import judge_from_spec
+from judgeloop.ledger.opening import open_reader
 from judgeloop.methods.estimators.agreement import Paired, Pairing, merged
 from judgeloop.methods.selectors.families import by_family
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.agreement import Agreeing, Asked
 from judgeloop.questions.agree import page
 from judgeloop.questions.agree.result import Agreed, AgreeOptions, agreed_of
-from judgeloop.questions.agree.settings import QUESTION, AgreeSettings
+from judgeloop.questions.agree.settings import AGAIN, OF_LEDGER, QUESTION, AgreeSettings
 from judgeloop.questions.question import Question, Ran
+from judgeloop.report.facts import HUMAN
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import conducted, data_notes, setup_of, terms_of
-from judgeloop.runs.forecast import Left, Range
+from judgeloop.runs.begin import conducted, data_notes, opened, setup_of, terms_of
+from judgeloop.runs.forecast import Forecast, Left, Range, forecast
 from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, read_inputs
+from judgeloop.runs.people import page_options
 from judgeloop.runs.prepared import Parts, Prepared, families_drawn
+from judgeloop.settings import values
 
 # Ends of the judge's run after which it was asked about every item that may be drawn.
 WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED, StopKind.JUDGMENT_LIMIT}
@@ -70,7 +87,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             raise InputError(
                 f"{live[0]} answers live, and labels are of outputs that are there; write them first: judgeloop generate"
             )
-        asked = [one for one in config.truth if isinstance(one, str)]
+        asked = [one for one in config.truth if isinstance(one, str) and one != OF_LEDGER]
         if len(asked) > 1:
             raise InputError(f"`truth`: expected one who is asked, found {some(asked)}")
         if config.require_agreement is not None and config.require_agreement + config.zone >= 1:
@@ -83,6 +100,10 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             )
         if config.scale is not None and not config.rates:
             raise InputError("`scale` is that of ratings of one system; labels of two are votes in words")
+        if config.again and asked:
+            raise InputError(
+                "`again`: expected labels that are there, as a file or `truth=ledger`; a person is asked once"
+            )
         if config.half_width is not None and not asked:
             raise InputError(
                 "`half_width`: labels in files are looked at once; it says how long `truth=human` is asked"
@@ -90,13 +111,18 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
 
     def inputs(self, config: AgreeSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read, with the labels; without anybody to ask, only the items that have one."""
-        found = read_inputs(config, environment, offline=offline)
+        # What is said of people is said of those who are asked for the truth.
+        judging = replace(config, page=False, people=(), page_url=None, human_price=None)
+        found = read_inputs(judging if config.asked == HUMAN else config, environment, offline=offline)
         pool, truth = found.pool, None
         tables = [one for one in config.truth if not isinstance(one, str)]
         people = people_of(label for one in tables for label in read_labels(one, pool, config.scale_ends))
+        if OF_LEDGER in config.truth:
+            people.append(_of_ledger(config, pool, environment))
         if config.asked is not None:
             asking = replace(config, judge=(config.asked,))
             options = judge_options(asking, environment, rating=config.rates, offline=offline)
+            options = replace(options, page=page_options(asking))
             truth = checked_judge(config.asked, options, config, pool)
         places = sorted(frozenset[int]().union(*(one.places for one in people)))
         unlabelled = 0 if truth else len(pool) - len(places)
@@ -110,12 +136,11 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         return AgreeInputs(**every, people=tuple(people), truth=truth, unlabelled=unlabelled)
 
     def identity(self, config: AgreeSettings, inputs: Inputs) -> dict[str, Any]:
-        """What people said, and who is asked."""
-        del config
+        """What people said, and who is asked; if the judge is asked anew, the day."""
         given = cast("AgreeInputs", inputs)
         asked = given.truth and [given.truth.identity.name, dict(given.truth.identity.parameters)]
         said = [[one.person, [None if math.isnan(x) else x for x in one.scores]] for one in given.people]
-        return {"truth": [asked, said]}
+        return {"truth": [asked, said], **({"again": _mark()} if config.again else {})}
 
     def parts(self, config: AgreeSettings, inputs: Inputs) -> Parts[Paired]:
         """Random draws of all items, verdicts side by side, and the rule."""
@@ -137,6 +162,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             gates=tuple(gates),
             half_width=config.half_width,
             once=given.truth is None,
+            one_look=given.truth is None and OF_LEDGER not in config.truth,
         )
         people = np.array([one.scores for one in given.people]).reshape(len(given.people), len(inputs.pool))
         estimator = Pairing(people, config.step, inputs.sampled)
@@ -154,7 +180,20 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         estimator = cast("Pairing", run.parts.estimator)
         if given.truth is None:
             parts, finished = await super().ask(run, terms, interruption, observe)
-            return parts, _with_people(finished, estimator, {})
+            finished = _with_people(finished, estimator, {})
+            if not run.config.again or terms.offline or finished.ending.stop.kind not in WHOLE:
+                return parts, finished
+            some = replace(run, inputs=replace(given, limits=replace(run.limits, min_judgments=1, max_judgments=AGAIN)))
+            anew: Finished[Paired] = await conducted(
+                some.session(),
+                run,
+                replace(terms, anew=_mark(), controls=(), controls_of=None),
+                judges=run.judges,
+                interruption=interruption,
+            )
+            said = {label.choice.position: estimator.score(label) for label in anew.ending.labels}
+            parts = replace(parts, estimator=replace(estimator, again=said))
+            return parts, replace(finished, spend=anew.spend, decided_at=anew.decided_at)
         alone = replace(run, inputs=replace(given, truth=None))
         every = replace(run.parts, rule=replace(cast("Agreeing", run.parts.rule), once=True))
         first = await conducted(
@@ -173,9 +212,9 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         for at, verdict in verdicts.items():
             judged[at] = verdict.score if run.config.rates else as_score(verdict.preference)
         parts = replace(run.parts, estimator=replace(estimator, judged=judged))
-        person = replace(run, inputs=replace(given, judges=(given.truth,)))
+        person = replace(run, inputs=replace(given, judges=(given.truth,), controls=(), controls_of=None))
         second = await conducted(
-            run.session(parts),
+            person.session(parts),
             person,
             replace(terms_of(person), offline=terms.offline),
             judges=(given.truth,),
@@ -183,6 +222,20 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         )
         both = _with_people(second, cast("Pairing", parts.estimator), verdicts)
         return parts, replace(first, ending=both.ending, spend=second.spend, decided_at=second.decided_at)
+
+    async def forecast(self, run: Prepared[AgreeSettings]) -> Forecast:
+        """As for all questions, and what it costs to ask the judge anew."""
+        if not run.config.again:
+            return await super().forecast(run)
+        with opened(run, offline=True) as begun:
+            terms = terms_of(begun, offline=True)
+            ran = await self._ran(begun, terms)
+            left, result = self.left(ran), await self._concluded(ran)
+            systems = ONE_SYSTEM if run.config.rates else TWO_SYSTEMS
+            queries = [run.pool.query(at, systems) for at in list(run.places)[:AGAIN]]
+            more = Range(*(number + len(queries) for number in left.judgments))
+            left = replace(left, judgments=more, queries=[*left.queries, *queries])
+            return await forecast(begun, replace(terms, anew=_mark()), left, result, ran.finished)
 
     def left(self, ran: Ran[AgreeSettings, Paired]) -> Left:
         """The items about which the judge is not asked yet."""
@@ -214,6 +267,8 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             data_notes(run, ran.finished.pool),
             rule=rule,
             pool=run.pool,
+            judged=cast("Pairing", parts.estimator).judged,
+            again=cast("Pairing", parts.estimator).again,
         )
 
     def page(self, result: Agreed) -> Page:
@@ -224,6 +279,42 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         """How often the two agree so far."""
         del systems, longest
         return f"equal on {int(np.nansum(tally.equal)):,} of {tally.judged:,}" if tally.judged else ""
+
+
+def _mark() -> str:
+    """What the keys of verdicts have that are asked anew: the day, so that the same command pays once a day."""
+    return values.today().isoformat()
+
+
+def _of_ledger(config: AgreeSettings, pool: Pool, environment: Mapping[str, str]) -> Labels:
+    """What people said of these outputs in earlier runs, by the rubric of this one.
+
+    Raises:
+        InputError: there is no ledger, or it has no such verdict.
+    """
+    options = judge_options(replace(config, judge=(HUMAN,)), environment, rating=config.rates, offline=True)
+    person = judge_from_spec(HUMAN, options)
+    systems = ONE_SYSTEM if config.rates else TWO_SYSTEMS
+    orders = {systems, systems[::-1]}
+    keys = {
+        KeyIngredients.of(person.identity, Call(query.item, query.systems, query.outputs), blind=True).key: (at, order)
+        for at in range(len(pool))
+        for order in orders
+        for query in [pool.query(at, order)]
+    }
+    with open_reader(config.ledger) as reader:
+        known = reader.verdicts(list(keys))
+    said = np.full(len(pool), math.nan)
+    for key, verdict in known.items():
+        at, order = keys[key]
+        score = verdict.score if order == systems else 1.0 - verdict.score
+        said[at] = score if config.rates or math.isnan(said[at]) or said[at] == score else TIE
+    if np.isnan(said).all():
+        raise InputError(
+            f"`truth={OF_LEDGER}`: {config.ledger} has no verdict of a person on these outputs, by this rubric"
+        )
+    read = f"{config.ledger}: what people said at the terminal or on a page"
+    return Labels(OF_LEDGER, tuple(said.tolist()), read)
 
 
 def _check_two(people: Sequence[Labels], truth: Judge | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,6 +18,8 @@ from judgeloop.core.jsonable import Part
 from judgeloop.core.outcomes import Condition, Finished, Outcome, StopKind, outcome_of
 from judgeloop.core.records import TIE, Pool, Verdict
 from judgeloop.methods.estimators.agreement import ROUNDING, Paired
+from judgeloop.methods.stats.corrected import Corrected, corrected_by_pool
+from judgeloop.methods.stats.intervals import p_value
 from judgeloop.methods.stats.with_people import (
     Floats,
     Interval,
@@ -33,6 +35,7 @@ from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
 
+DRIFTED = 0.05  # the p-value at which a judge is said to have changed
 MARGIN = 0.1  # of the gate that the first sentence speaks of
 CLEARLY_LONGER = 1.2  # times as many characters
 VOTES = {1.0: "A", TIE: "tie", 0.0: "B"}
@@ -89,6 +92,27 @@ class Slice:
     gap_off: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """What a judge said when it was asked anew about labelled items.
+
+    - `asked`: number of items with a verdict before and now; `changed`: how many verdicts are others
+    - `lost`, `gained`: how many were people's before and are not now, and the other way round
+    - `chance`: the exact p-value of McNemar's test of these two
+    """
+
+    asked: int
+    changed: int
+    lost: int
+    gained: int
+    chance: float
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is shown to agree less often than before."""
+        return self.lost > self.gained and self.chance <= DRIFTED
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreed(RunResult):
     """How well a judge agrees with people.
@@ -117,6 +141,9 @@ class Agreed(RunResult):
     - `by_position`: the same where the verdict changed with the order of presentation, and where it did not
     - `by_family`: the same if one of the two systems bears the name of the judge's own family of models
     - `gates`: what is required, and how it stands
+    - `corrected`: the gap of the first system by people, by labels and the judge's verdicts, with bounds that hold
+      at every look; null for ratings, and where too few verdicts of the judge are known
+    - `anew`: what the judge said when it was asked anew; null if it was not
     - `labels_to_halve`: how many further labels would halve the interval, roughly; null without one
     """
 
@@ -151,6 +178,8 @@ class Agreed(RunResult):
     by_position: tuple[Slice, ...] = ()
     by_family: tuple[Slice, ...] = ()
     gates: tuple[GateRow, ...] = ()
+    corrected: Corrected | None = None
+    anew: Anew | None = None
     labels_to_halve: int | None = None
 
     @property
@@ -202,10 +231,14 @@ class Agreed(RunResult):
         return Outcome.worst(said[one.state] for one in self.gates)
 
     def beside(self) -> Sequence[Condition]:
-        """Each of several gates."""
+        """Each of several gates, and whether the judge has changed, if it was asked anew."""
         said = {"passed": Outcome.PASSED, "failed": Outcome.FAILED, "open": Outcome.UNDECIDED}
         several = self.gates if len(self.gates) > 1 else ()
-        return [Condition(NAMES[one.name], said[one.state], said_gate(one)) for one in several]
+        found = [Condition(NAMES[one.name], said[one.state], said_gate(one)) for one in several]
+        if self.anew is not None:
+            drifted = Outcome.FAILED if self.anew.worse else Outcome.PASSED
+            found.append(Condition("drift", drifted, said_again(self.anew)))
+        return found
 
 
 def said_gate(gate: GateRow) -> str:
@@ -219,17 +252,51 @@ def said_gate(gate: GateRow) -> str:
     )
 
 
+def said_again(again: Anew) -> str:
+    """What a judge said anew, in words."""
+    shown = "it agrees less often than before" if again.worse else "that it agrees less often is not shown"
+    return (
+        f"asked anew about {again.asked:,} labelled items, the judge says something else on {again.changed:,}: {again.lost:,} "
+        f"were people's verdict before, {again.gained:,} are now; {shown} (McNemar, exact, p = {again.chance:.2g})"
+    )
+
+
+def _again(tally: Paired, again: Mapping[int, float]) -> Anew:
+    before = dict(zip(tally.positions, tally.judge.tolist(), strict=True))
+    truth = dict(zip(tally.positions, tally.truth.tolist(), strict=True))
+    both = [(before[at], now, truth[at]) for at, now in again.items() if not math.isnan(before[at] + now + truth[at])]
+
+    def same(one: float, other: float) -> bool:
+        return abs(one - other) <= tally.step + ROUNDING
+
+    lost = sum(same(old, people) and not same(now, people) for old, now, people in both)
+    gained = sum(same(now, people) and not same(old, people) for old, now, people in both)
+    changed = sum(abs(old - now) > ROUNDING for old, now, _ in both)
+    return Anew(len(both), changed, lost, gained, p_value(gained, lost))
+
+
 def agreed_of(
-    finished: Finished[Paired], setup: Setup, options: AgreeOptions, data: DataNotes, *, rule: Agreeing, pool: Pool
+    finished: Finished[Paired],
+    setup: Setup,
+    options: AgreeOptions,
+    data: DataNotes,
+    *,
+    rule: Agreeing,
+    pool: Pool,
+    judged: Floats | None = None,
+    again: Mapping[int, float] | None = None,
 ) -> Agreed:
-    """Compute the result from how a run ended."""
+    """Compute the result from how a run ended.
+
+    `judged` has the judge's scores by position, also of items without a label; `again` those of a judge asked anew.
+    """
     ending, systems = finished.ending, setup.systems
     tally, risk = ending.estimate.tally, rule.threshold
     places = tally.positions
     known = tally.known
     judge, truth = tally.judge[known], tally.truth[known]
     stopped = ending.stop.kind in {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED, StopKind.JUDGMENT_LIMIT}
-    once = rule.once or (stopped and not rule.gates and rule.half_width is None)
+    once = rule.one_look or (not rule.once and stopped and not rule.gates and rule.half_width is None)
     exact = math.isfinite(rule.population) and tally.judged == rule.population
     equal = float(np.nanmean(tally.equal)) if tally.judged else None
     interval = rule.of_equal(tally, looked_at_once=once)
@@ -294,8 +361,25 @@ def agreed_of(
         by_position=_by_position(finished, tally),
         by_family=() if tally.rates else _own_family(setup, tally),
         gates=gates,
+        corrected=None if tally.rates else _corrected(tally, judged, rule, setup.seed),
+        anew=None if again is None else _again(tally, again),
         labels_to_halve=_to_halve(tally, interval, rule.population),
     )
+
+
+def _corrected(tally: Paired, judged: Floats | None, rule: Agreeing, seed: int) -> Corrected | None:
+    """The gap by people, with the help of the judge's verdicts on the items that have no label."""
+    known = dict(zip(tally.positions, tally.judge.tolist(), strict=True))
+    if judged is not None:
+        known |= {at: score for at, score in enumerate(judged.tolist()) if not math.isnan(score)}
+    sampled = math.isinf(rule.population)
+    if not tally.judged or (not sampled and len(known) != rule.population):
+        return None
+    places = {at: place for place, at in enumerate(known)}
+    cheap = np.nan_to_num(2 * np.array([*known.values()]) - 1)
+    scores = [None if math.isnan(score) else 2 * score - 1 for score in tally.truth.tolist()]
+    drawn = [places[at] for at in tally.positions]
+    return corrected_by_pool(scores, drawn, cheap, rule.threshold, sampled=sampled, seed=seed)
 
 
 def _scaled(interval: Interval | None, worth: float) -> Interval | None:

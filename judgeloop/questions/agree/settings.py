@@ -22,8 +22,10 @@ from judgeloop.systems.catalogue import sources
 
 QUESTION = "agree"
 USUAL_ZONE = 0.1
+AGAIN = 30  # labelled items about which a judge is asked anew
 USUAL_STEP = 0.1  # between ratings from 0 to 1 that count as the same
 USUAL_OF_PEOPLE = 200  # labels, where somebody is asked
+OF_LEDGER = "ledger"  # the labels of people that a ledger holds already
 KINDS = {row.kind for row in JUDGES if not row.reads_file}
 
 
@@ -32,7 +34,7 @@ def _truth(value: object) -> object:
     if isinstance(value, Table):
         return value
     text = str(value)
-    return text if re.split("[:/]", text)[0] in KINDS else Path(text)
+    return text if text == OF_LEDGER or re.split("[:/]", text)[0] in KINDS else Path(text)
 
 
 def truths(value: object) -> object:
@@ -49,10 +51,10 @@ class AgreeSettings(RunSettings):
         "The two systems whose outputs are compared, or one that is rated: files of outputs.", argument="OUTPUTS"
     ).field()
     truth: Annotated[tuple[Source | str, ...], Parse(truths), MinLen(1)] = fields.items_setting(
-        "Who is believed: a table of labels (a vote in words for each item), or human, who is asked. Several are several "
-        "people.",
+        "Who is believed: a table of labels (a vote in words for each item); ledger, for what people said before; or human, "
+        "who is asked. Several are several people.",
         may_set=inside,
-        metavar="FILE|human",
+        metavar="FILE|ledger|human",
         many=True,
         common=True,
         example=("labels.csv",),
@@ -103,13 +105,22 @@ class AgreeSettings(RunSettings):
         gate=Gate.CONDITION,
     ).field(None)
 
+    again: bool = fields.run_setting(
+        f"Ask the judge anew about {AGAIN} of the labelled items, past the ledger, and test whether it agrees less often "
+        "than before. Its earlier verdicts stay.",
+        fields.STOPPING,
+        gate=Gate.CONDITION,
+    ).field(False)
+
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
         """Ask people about fewer items, unless the caller says how many."""
         values = super().completed(values)
         truth = values.get("truth")
         several = truth if isinstance(truth, list | tuple) else [truth]
-        if "max_judgments" not in values and any(isinstance(_truth(one), str) for one in several):
+        if "max_judgments" not in values and any(
+            isinstance(one, str) and one != OF_LEDGER for one in map(_truth, several)
+        ):
             return values | {"max_judgments": USUAL_OF_PEOPLE}
         return values
 
@@ -126,7 +137,7 @@ class AgreeSettings(RunSettings):
     @property
     def asked(self) -> str | None:
         """Who is asked for the truth; None if all labels are there."""
-        return next((one for one in self.truth if isinstance(one, str)), None)
+        return next((one for one in self.truth if isinstance(one, str) and one != OF_LEDGER), None)
 
     @property
     def scale_ends(self) -> tuple[float, float] | None:

@@ -10,6 +10,8 @@ from judgeloop.methods.stats.corrected import corrected
 from judgeloop.methods.stopping.rule import asides_of
 from judgeloop.report.words import count, signed, visible
 
+LEAST_SHOWN = 0.005  # of a difference between two gaps
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedGap(Part):
@@ -84,9 +86,10 @@ def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str]) -> dict[s
         f"{signed(-found.gap)} for {second} by both together; {found.to_halve:,} labels would halve the bounds"
     )
     favoured, off = (systems[0], found.off) if found.off > 0 else (systems[1], -found.off)
+    more = f"{off:.2f} more in favour of {visible(favoured)}" if off >= LEAST_SHOWN else "as both together"
     between = ""
     if found.off_interval is not None:
         low, high = sorted(end if found.off > 0 else -end for end in found.off_interval)
         between = f" (between {signed(low)} and {signed(high)})"
-    told["alone"] = f"{signed(-found.alone)} for {second}: {off:.2f} more in favour of {visible(favoured)}{between}"
+    told["alone"] = f"{signed(-found.alone)} for {second}: {more}{between}"
     return told

@@ -8,10 +8,13 @@ an R² that is supposed, so that the same command buys the same.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from statistics import fmean
 
-from judgeloop.core.money import show_usd, to_pico
-from judgeloop.core.records import UNLIMITED, Order
+from judgeloop.core.money import show_usd
+from judgeloop.core.records import UNLIMITED, Call, Order, Query
 from judgeloop.engine.state import Terms
+from judgeloop.judges.wage import Wage, likely_s
 from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.selectors.blocks import Blocks
 from judgeloop.methods.selectors.families import Members
@@ -23,9 +26,9 @@ from judgeloop.runs.proxies import likely_cost_p
 
 SUPPOSED = 0.3  # R², that of GPT-3.5 with people on PandaLM, and of ChatGPT with people on MT-Bench
 AHEAD, TIES = 0.2, 0.3  # the gap, and the share of ties, for which labels are reckoned
-# Of a person whose time has no price: 60 s at 40 dollars an hour.
-SECONDS, PERSON_P = 60, to_pico("0.67")
+WAGE = Decimal(40)  # dollars an hour, of people whose time has no price
 SAMPLE = 20  # items whose calls are priced
+MOST_EACH = 20  # cheap verdicts a label, which tell 95 % of what any number tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ class Way:
 class Buying:
     """The ways to buy the verdicts of a cheap judge, of which `chosen` is the cheapest that the theorems allow.
 
-    `supposed` says whether a label's price is; `further` how many more items would make the cheap judge worth its
+    `supposed` says whether a label's price is, and `seconds` what it probably takes of a person's time, 0 if none is
+    asked; `further` says how many more items would make the cheap judge worth its
     price, 0 where they would not.
     """
 
@@ -50,6 +54,7 @@ class Buying:
     chosen: Way
     label_p: float
     supposed: bool
+    seconds: float
     further: int
 
 
@@ -59,11 +64,12 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     items, sampled = len(members) or len(inputs.pool), inputs.sampled
     limit = min(config.max_judgments, items)
     label_p, cheap_p = prices(config, inputs)
+    seconds = fmean(likely_s(Call(one.item, one.systems, one.outputs)) for one in _sample(inputs)) * inputs.by_hand
     supposed = inputs.by_hand and not label_p
-    label_p = PERSON_P if supposed else label_p
+    label_p = Wage(WAGE).cost_p(seconds) if supposed else label_p
     rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
     alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
-    best = math.sqrt(SUPPOSED / (1 - SUPPOSED) * label_p / cheap_p) if cheap_p else items
+    best = min(MOST_EACH, math.sqrt(SUPPOSED / (1 - SUPPOSED) * label_p / cheap_p) if cheap_p else MOST_EACH)
 
     def way(each: int, saved: float, verdicts: float = 0.0) -> Way:
         labels = alone * (1 - saved)
@@ -80,18 +86,22 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     bought = [one for one in ways if one.cost_p < none.cost_p or not cheap_p]
     wanted = block(max(2, round(best)))
     worth = sampled and not bought and wanted.cost_p < none.cost_p
-    return Buying((*ways, none), (bought or [none])[0], label_p, supposed, 2 * limit - items if worth else 0)
+    return Buying((*ways, none), (bought or [none])[0], label_p, supposed, seconds, 2 * limit - items if worth else 0)
 
 
 def prices(config: CompareSettings, inputs: Inputs) -> tuple[float, float]:
     """What a label and a cheap verdict probably cost, in picodollars."""
     assert inputs.proxy is not None, "there is a proxy"
-    queries = [inputs.pool.query(at) for at in range(min(SAMPLE, len(inputs.pool)))]
+    queries = _sample(inputs)
     shown = Terms("", order=Order.RANDOM if inputs.by_hand else config.order)
     return (
         likely_cost_p(inputs.judges, queries, shown),
         likely_cost_p((inputs.proxy,), queries, Terms("", order=config.order)),
     )
+
+
+def _sample(inputs: Inputs) -> list[Query]:
+    return [inputs.pool.query(at) for at in range(min(SAMPLE, len(inputs.pool)))]
 
 
 def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) -> CheapVerdicts | None:
@@ -109,14 +119,16 @@ def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) ->
     return CheapVerdicts(items, Blocks.again(items, each, config.max_judgments, config.seed))
 
 
-def said_of(found: Buying, judge: str, proxy: str, *, by_hand: bool) -> tuple[str, ...]:
+def said_of(found: Buying, judge: str, proxy: str) -> tuple[str, ...]:
     """The ways as lines of a table for people, with what they suppose."""
     price = f"{show_usd(round(found.label_p))} each"
-    price += f" ({SECONDS} s of a person at $40 an hour, which no budget counts)" if found.supposed else ""
+    price += (
+        f" ({found.seconds:.0f} s of a person at ${WAGE} an hour, which no budget counts)" if found.supposed else ""
+    )
     head = f"Ways to decide by {visible(judge)} with {visible(proxy)} beside it; labels at {price}, R² supposed {SUPPOSED}:"
     rows = [
         f"  {_name(one):<24}{f'{one.labels:,.0f} labels':>12}{f'{one.verdicts:,.0f} cheap':>14}"
-        f"{show_usd(round(one.cost_p)):>10}{f'{one.labels * SECONDS / 3600:.1f} h' if by_hand else '':>8}"
+        f"{show_usd(round(one.cost_p)):>10}{f'{one.labels * found.seconds / 3600:.1f} h' if found.seconds else '':>8}"
         f"{'  <- chosen' if one == found.chosen else ''}"
         for one in found.ways
     ]

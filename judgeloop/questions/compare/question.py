@@ -22,7 +22,7 @@ from judgeloop.formats.join import Joined, Scores, join
 from judgeloop.formats.recorded import read_recorded, scorers_of
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
-from judgeloop.judges.recorded import RecordedJudge
+from judgeloop.judges.recorded import RecordedJudge, ReplayJudge
 from judgeloop.ledger.opening import runs_of
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.beside import CheapVerdicts
@@ -37,6 +37,7 @@ from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.by_criterion import ByCriterion
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.methods.stopping.once import Once
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
 from judgeloop.questions.compare.beside import corrected_gap
@@ -50,6 +51,7 @@ from judgeloop.runs.begin import asked_before, conducted, data_notes, known_verd
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
+from judgeloop.runs.measured import measured_by
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
 from judgeloop.runs.proxies import proxy_judge
 from judgeloop.settings.setting import Role, alternatives, declared
@@ -130,6 +132,15 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         # The items are a sample: the test is about items like these.
         return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
+    def settled(self, config: CompareSettings, inputs: Inputs) -> tuple[CompareSettings, Inputs]:
+        """Verdicts that are there already are all read, and one look decides; those that cost something rehearse."""
+        if not config.reads_whole:
+            return config, inputs
+        if any(isinstance(judge, ReplayJudge) and judge.costs for judge in inputs.judges):
+            config = config.rehearsing
+            return config, replace(inputs, limits=replace(inputs.limits, max_judgments=config.max_judgments))
+        return config, replace(inputs, limits=replace(inputs.limits, min_judgments=len(inputs.pool)))
+
     def identity(self, config: CompareSettings, inputs: Inputs) -> dict[str, Any]:
         """The stakes of the bets, as others may end a run elsewhere; tested groups, recorded vectors, and the proxy."""
         stakes = {"stakes": VERSION} if config.rule_row.guaranteed and not config.recorded else {}
@@ -143,7 +154,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
         _check_inputs(config, inputs)
-        members = families_drawn(config, inputs, config.selector_row, config.family_members)
+        once, each = config.reads_whole and not config.asks_bounds, config.family_members
+        if once and config.by_group is None and not config.by_criterion:
+            each = max(map(len, inputs.pool.families), default=1)
+        members = families_drawn(config, inputs, config.selector_row, each)
         if (cheap := cheap_verdicts(config, inputs, members)) is not None:
             return _with_proxy(config, inputs, cheap)
         items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
@@ -157,7 +171,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             pool=inputs.pool,
             members=members,
         )
-        rule: Rule = config.rule_row.make(draft)
+        rule: Rule = Once(config.risk) if once else config.rule_row.make(draft)
         family_of = {place: at for at, family in enumerate(members) for place in family} if several else {}
         places = list(chain(*members)) or range(len(inputs.pool))
         return Parts(
@@ -195,7 +209,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if any(one.id == run.run_id and one.note.exit_code is not None for one in runs):
             return None
         items, rule = len(run.places), _rule(run.parts)
-        ties = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
+        seen = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
+        ties = ASSUMED_TIES / 100 if seen is None else seen
+        if not isinstance(rule, Bets) or rule.most >= limit_to_pass(
+            run.config.not_worse, rule.threshold, 1 - ties, rule.items
+        ):
+            return None  # it passes in most runs: nothing is simulated
         return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
@@ -222,7 +241,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if proxy is not None:
             found = buying(config, run.inputs, families_drawn(config, run.inputs, config.selector_row))
             judge = ", ".join(one.identity.name for one in run.judges)
-            ways = ways_of(found, judge, proxy.identity.name, by_hand=run.by_hand)
+            ways = ways_of(found, judge, proxy.identity.name)
         return Left(
             judgments,
             assumed,
@@ -280,7 +299,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
                 by_criterion=config.by_criterion,
                 max_flips=_most_flips(run),
                 give_up=config.give_up,
-                max_judgments=config.max_judgments if run.booked else None,
+                max_judgments=config.max_judgments if run.booked and not config.reads_whole else None,
                 proxy=None if run.inputs.proxy is None else run.inputs.proxy.identity.name,
             ),
             data,
@@ -304,7 +323,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return replace(result, asked_before=asked_before(run, ran.runs))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
-        """Note what all verdicts of the ledger on these outputs say, if that is not what the answer does."""
+        """Note how the judge agreed with people, and what all verdicts of the ledger say, if it is not the answer."""
+        if len(ran.runs) > 1 and ran.run.booked and not ran.run.pool.live:
+            said = await ran.run.look(lambda reader: measured_by(reader, ran.run, ran.runs))
+            result = replace(result, measured=said)
         named = result.named or (ran.run.pool.systems[1] if result.stop_reason is StopKind.NOT_WORSE else None)
         if named is None or len(ran.runs) < 2 or not ran.run.booked or ran.run.pool.live:  # noqa: PLR2004 - itself
             return result
@@ -328,7 +350,7 @@ def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -
     items, blocks = len(inputs.pool), cheap.blocks
     draft = Draft(
         items=items,
-        limit=min(config.max_judgments, items if blocks is None else blocks.labels),
+        limit=min(config.max_judgments, items),
         risk=config.risk,
         start=config.min_judgments,
         population=inputs.population,

@@ -64,7 +64,7 @@ class CompareOptions(Part):
     - `by_criterion`: true if each criterion of the rubric is tested by itself
     - `max_flips`: the share of verdicts that may change with the order; null where any may, or pairs are shown in one
     - `give_up`: the probability of a decision below which the run stops undecided
-    - `max_judgments`: the setting, of which `limit` is the part that the items allow; null with recorded scores
+    - `max_judgments`: the setting, of which `limit` is the part that the items allow; null where all are there already
     - `proxy`: the cheap judge that was given beside the others; null without one
     """
 

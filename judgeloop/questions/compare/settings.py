@@ -4,8 +4,8 @@ The settings that all questions share are in `settings/run_settings.py`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Self
 
 from annotated_types import Ge, Gt, Le, Lt
 
@@ -20,9 +20,9 @@ from judgeloop.catalogue import (
     selectors_of,
 )
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Draws, Groups, Population
+from judgeloop.core.records import UNLIMITED, Draws, Groups, Population
 from judgeloop.formats.tables import Source
-from judgeloop.judges.catalogue import is_recorded
+from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.papers.settings import DiffUseSettings
 from judgeloop.settings import fields
@@ -36,6 +36,7 @@ QUESTION = "compare"
 ASKED = "min_gap", "not_worse"  # the settings that ask about a gap
 SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
 USUAL_FLIPS = 0.5  # of the verdicts of a gate; a judge with more contradicts itself more often than not
+USUAL_LIMIT = 200  # judgments
 ANY_SHARE = 1.0  # of verdicts may change with the order
 SHARE_OR_NONE: Form = {
     "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "none"}],
@@ -93,8 +94,8 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         gate=Gate.CONDITION,
     ).field(None)
     max_judgments: Annotated[int, Ge(1)] = fields.run_setting(
-        "Judgments at most. Default: 200; not-worse: more.", fields.STOPPING, common=True
-    ).field(200)
+        "Judgments at most. Default: 200; not-worse: more; replay:FILE: all.", fields.STOPPING, common=True
+    ).field(USUAL_LIMIT)
     by_group: Annotated[str | None, one_of(tuple(Groups))] = fields.run_setting(
         "For each group of items: which system is better there. Further judgments, beyond "
         "`max_judgments`, go to open groups. report: say it; require: exit code 5 if the second system "
@@ -124,7 +125,7 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
         """Choose a missing rule, limit and population to suit each other, the selector and the question."""
-        values = super().completed(_with_limit(values))
+        values = super().completed(_with_limit(_all_there(values)))
         selector, rule = values.get("selector", SELECTORS[0]), values.get("rule")
         recorded = has_recorded(values.get("judge"))
         if rule is None and recorded:
@@ -165,6 +166,25 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         return has_recorded(self.judge)
 
     @property
+    def reads_whole(self) -> bool:
+        """Whether verdicts that are there already are all read before anything is said."""
+        return self.max_judgments >= UNLIMITED
+
+    @property
+    def rehearsing(self) -> Self:
+        """The same with the usual limit: tables whose verdicts have a cost rehearse a run that asks."""
+        limit = int(
+            str(_with_limit({"not_worse": self.not_worse, "risk": self.risk}).get("max_judgments", USUAL_LIMIT))
+        )
+        return replace(self, max_judgments=limit)
+
+    @property
+    def asks_bounds(self) -> bool:
+        """Whether what is asked is read off the bounds of the gap, so that no sign test answers it."""
+        asked = (*(getattr(self, name) for name in ASKED), self.near_tie, self.give_up)
+        return any(one is not None for one in asked) or self.about == Population.THESE_ITEMS or self.family_members > 1
+
+    @property
     def proves(self) -> bool:
         """Whether the rule's promise holds for the draws of the selector."""
         return self.rule_row.guaranteed and _is_even(self.selector)
@@ -194,6 +214,15 @@ class CompareSettings(DiffUseSettings, ContestSettings):
 def _is_even(selector: str) -> bool:
     """Whether each item not drawn yet is equally likely to be next."""
     return selector_row(QUESTION, selector).draws is Draws.EVEN
+
+
+def _all_there(values: dict[str, object]) -> dict[str, object]:
+    """Take all verdicts where they are there already, unless a limit or a rule rehearses a run that asks."""
+    judges = values.get("judge")
+    tables = isinstance(judges, Sequence) and bool(judges) and all(map(is_table, judges))
+    rehearses = "max_judgments" in values or any(values.get(name) is not None for name in ("rule", "proxy"))
+    drawn = values.get("selector", SELECTORS[0]) == SELECTORS[0]
+    return values | {"max_judgments": UNLIMITED} if tables and drawn and not rehearses else values
 
 
 def _with_limit(values: dict[str, object]) -> dict[str, object]:

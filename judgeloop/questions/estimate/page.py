@@ -5,7 +5,6 @@ Takes an `Estimation`.
 
 from judgeloop.catalogue import selector_row
 from judgeloop.methods.estimators.mean_score import Ratings
-from judgeloop.methods.rows import INTERVALS
 from judgeloop.questions.estimate.result import Estimation
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE
@@ -134,9 +133,8 @@ def _means(result: Estimation) -> str:
     if result.setup.guarantee:
         return said.promise(result, result.setup.guarantee)
     often = 100 * (1 - result.setup.risk_threshold)
-    every = "items like these" if result.setup.sampled else "all items"
-    looks = "however often you look" if INTERVALS[result.options.interval_kind] else "if you look once"
-    means = f"About {often:g} % of such intervals contain the mean score of {every}, {looks}: measured, not proved."
+    means = f"About {often:g} % of such intervals contain the mean score of all items, if you look once: measured, not"
+    means += " proved."
     return f"{means} {said.about_the_judge(result)}"
 
 

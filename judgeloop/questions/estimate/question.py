@@ -24,9 +24,10 @@ from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.controls import NO_CONTROLS
-from judgeloop.methods.stats.intervals import interval_at_once, interval_whenever, reach
+from judgeloop.methods.stats.hedged import VERSION, boundary_at_the_end
+from judgeloop.methods.stats.intervals import interval_at_once, reach
 from judgeloop.methods.stats.strata import Floats, Moments, Strata
-from judgeloop.methods.stopping.precise import Precise
+from judgeloop.methods.stopping.precise import AT_THE_END, Precise
 from judgeloop.questions.estimate import page
 from judgeloop.questions.estimate.result import EstimateOptions, Estimation, estimated_of
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
@@ -75,6 +76,20 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
                     f"`{name}`: `selector={config.selector}` picks its items, so no interval can be stated; "
                     "use `selector=random` or `selector=stratified`"
                 )
+        proved = row.draws is Draws.EVEN and (config.proxy is None or config.looks_often)
+        if row.draws is not Draws.EVEN and config.interval != declared(EstimateSettings)["interval"].default:
+            raise InputError(
+                f"`interval={config.interval}` needs uniform draws, and `selector={config.selector}` makes others; use "
+                "`selector=random`"
+            )
+        if config.require_score is not None and not proved:
+            chosen, instead = f"proxy={config.proxy}", "add `interval=anytime`, which is proved, too"
+            if row.draws is not Draws.EVEN:
+                chosen, instead = f"selector={config.selector}", "use `selector=random`"
+            raise InputError(
+                f"`require_score={config.require_score:g}` needs an interval that is proved, and that of `{chosen}` is "
+                f"approximate; {instead}"
+            )
         check_about(
             config,
             f"`proxy={config.proxy}`" if config.proxy else f"`selector={config.selector}`",
@@ -99,9 +114,10 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         )
 
     def identity(self, config: EstimateSettings, inputs: Inputs) -> dict[str, Any]:
-        """The proxy and the confidences."""
+        """The proxy and the confidences, and the stakes of bets, as others may end a run elsewhere."""
         proxy, confidence = inputs.proxy, inputs.confidence
-        return {
+        stakes = {"stakes": VERSION} if config.selector_row.draws is Draws.EVEN else {}
+        return stakes | {
             "proxy": config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
             "confidence": None if confidence is None else confidence.tolist(),
             **config.vectors_digest,
@@ -109,18 +125,20 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
 
     def parts(self, config: EstimateSettings, inputs: Inputs) -> Parts[Ratings]:
         """Selector, mean by its strata, rule; a proxy's scores come later."""
-        row, any_look = config.selector_row, INTERVALS[config.interval]
+        row = config.selector_row
         members = families_drawn(config, inputs, row)
         items = len(members) or len(inputs.pool)
         rule = Precise(
             threshold=config.risk,
             items=items,
             half_width=config.half_width,
-            any_look=any_look,
+            any_look=INTERVALS[config.interval],
             first_look=config.min_judgments,
-            guaranteed=any_look and row.draws is Draws.EVEN and config.proxy is None,
+            even=row.draws is Draws.EVEN,
             sampled=inputs.sampled,
         )
+        # Stakes that aim at the end of a run: with a width to reach, at where scores that spread the most end it.
+        rule = replace(rule, limit=min(config.max_judgments, items, max(config.min_judgments, _at_most(rule))))
         selector = row.make(draft_of(config, inputs.pool, inputs.confidence, members))
         proxy = inputs.confidence if config.proxy == BY_CONFIDENCE else None
         estimator = MeanScore(strata_of(selector, items), proxy, sampled=inputs.sampled)
@@ -195,20 +213,23 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         searched: int | None = getattr(parts.selector, "layer", None)
         layer = config.layer if searched is None else f"{config.layer} ({searched})"
         represent = config.represented if config.selector_row.vectors else None
-        more = more_to_know(_rule(parts), ending.estimate.tally) if ending.winner is None else None
+        rule, tally, once = _rule(parts), ending.estimate.tally, ending.stop.kind in AT_THE_END
+        more = more_to_know(rule, tally) if ending.winner is None else None
+        kind = rule.kind(tally, once=once)
         return estimated_of(
             ran.finished,
-            setup_of(run, parts.rule, config.selector, represent=represent),
+            replace(setup_of(run, rule, config.selector, represent=represent), guarantee=rule.promised(kind)),
             EstimateOptions(
                 layer=layer if config.hidden else None,
                 strata=len(strata_of(parts.selector, items).sizes),
                 half_width=config.half_width,
-                interval_kind=config.interval,
+                interval_kind=kind.value,
                 proxy=proxy.identity.name if proxy else str(config.proxy or "") or None,
                 required_score=config.require_score,
             ),
             data_notes(run, ran.finished.pool, neighbours_alike(run, ending)),
             items=run.pool.items,
+            interval=rule.interval(tally, once=once),
             proxy_mean=None if scores is None else float(scores.mean()),
             more_judgments=more,
             least=min(config.min_judgments, items),
@@ -320,18 +341,28 @@ def more_to_know(rule: Precise, tally: Ratings, *, lucky: bool = False) -> int |
 
 
 def _enough(rule: Precise, each: float, asked: int) -> int:
-    """The fewest judgments above `asked` that make the interval narrow enough, by bisection.
+    """The fewest judgments above `asked` that make the interval narrow enough.
 
     `each` is the variance of a single score. At most the population's items are returned.
     """
-    find = interval_whenever if rule.any_look else interval_at_once
+    half = rule.half_width or 0.0
+    if rule.even:
+        # Bets rule out what is this many standard deviations away, and with scores that do not vary they take these.
+        away = boundary_at_the_end(rule.threshold / 2)
+        independent = away**2 * each / half**2 + away / half
+        return max(asked + 1, math.ceil(independent / (1 + independent / rule.population)))
     low, high = asked, rule.population
     while high - low > 1:
         middle = (low + high) // 2
         moments = Moments(ASSUMED_MEAN, each / middle * (1 - middle / rule.population), float(max(1, middle - 1)))
-        found = find(moments, middle, rule.population, rule.threshold)
-        if found is not None and reach(ASSUMED_MEAN, found) <= (rule.half_width or 0.0):
+        found = interval_at_once(moments, middle, rule.population, rule.threshold)
+        if found is not None and reach(ASSUMED_MEAN, found) <= half:
             high = middle
         else:
             low = middle
     return high
+
+
+def _at_most(rule: Precise) -> int:
+    """The most judgments that its interval is likely to take; without a width, all."""
+    return rule.items if rule.half_width is None else _enough(rule, ZERO_OR_ONE[0], 0)

@@ -15,6 +15,7 @@ from judgeloop.core.outcomes import Ending, Finished, Outcome, StopKind, outcome
 from judgeloop.core.records import TIE, Item
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.intervals import reach, unseen_variance
+from judgeloop.methods.stopping.precise import IntervalKind
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -29,7 +30,7 @@ class EstimateOptions(Part):
     - `strata`: the number of strata in the pool
     - `half_width`: the greatest accepted reach of the interval, null if the run was to go to its
       limit
-    - `interval_kind`: how the interval is made
+    - `interval_kind`: how the interval is made: exact, for scores of 0 and 1; anytime, by bets; or approximate
     - `proxy`: the cheap judge of every item; null without one
     - `required_score`: the score that must be reached; null without one
     """
@@ -139,6 +140,7 @@ def estimated_of(
     data: DataNotes,
     *,
     items: Sequence[Item],
+    interval: tuple[float, float] | None,
     proxy_mean: float | None,
     more_judgments: int | None,
     least: int,
@@ -155,7 +157,7 @@ def estimated_of(
     tally = ending.estimate.tally
     certain = ending.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
-    interval = (mean, mean) if certain else ending.estimate.interval
+    interval = (mean, mean) if certain else interval
     if math.isnan(mean) or tally.judged < least:
         interval = None  # only abstentions: from 0 to 1, which says nothing; or too few to rely on
     known = tally.scores[~np.isnan(tally.scores)]
@@ -178,9 +180,9 @@ def estimated_of(
         interval=interval,
         mean_biased=not tally.drawn and not certain,
         sampled_mean=plain,
-        cautious=bool(tally.moments.variance < unseen_variance(mean, tally.judged, tally.items))
-        if len(known)
-        else False,
+        cautious=options.interval_kind == IntervalKind.APPROXIMATE
+        and len(known) > 0
+        and bool(tally.moments.variance < unseen_variance(mean, tally.judged, tally.items)),
         proxy_mean=proxy_mean,
         criteria={name: math.fsum(scores) / len(scores) for name, scores in by_criterion.items()},
     )

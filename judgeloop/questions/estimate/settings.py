@@ -45,7 +45,7 @@ class EstimateSettings(AcTracerSettings, RunSettings):
         example=0.05,
     ).field(None)
     interval: Annotated[str, one_of(tuple(INTERVALS))] = fields.run_setting(
-        "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).", fields.STOPPING
+        "Looks for which the interval holds: once, at the end, or anytime. With a half-width: anytime.", fields.STOPPING
     ).field(next(iter(INTERVALS)))
     require_score: Annotated[float | None, Ge(0), Le(1)] = fields.report_setting(
         "Exit code 0 if the interval lies above this score, 5 if it lies below.", fields.STOPPING, gate=Gate.CONDITION
@@ -93,6 +93,11 @@ class EstimateSettings(AcTracerSettings, RunSettings):
     def every_judge(self) -> tuple[str | Judge, ...]:
         """Every judge that is asked, with the proxy if it is a judge."""
         return self.judge if self.proxy_judge is None else (*self.judge, self.proxy_judge)
+
+    @property
+    def looks_often(self) -> bool:
+        """Whether the interval has to hold at more than one look."""
+        return INTERVALS[self.interval] or self.half_width is not None
 
     @property
     def looks_at_confidence(self) -> bool:

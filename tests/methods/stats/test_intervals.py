@@ -1,19 +1,17 @@
-"""Intervals for a mean: known values, what they never do, and how both kinds compare."""
+"""Intervals for a mean: known values, what they never do, and exact ends against SciPy's distribution."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import hypergeom, norm
 
-from judgeloop.methods.stats.intervals import interval_at_once, interval_whenever
+from judgeloop.core.records import UNLIMITED
+from judgeloop.methods.stats.intervals import exact_interval, interval_at_once, share_interval
 from judgeloop.methods.stats.strata import UNKNOWN, Moments
-
-KINDS = (interval_at_once, interval_whenever)
 
 
 def of_ones(ones, drawn, items):
@@ -40,26 +38,22 @@ def test_few_degrees_of_freedom_make_it_wider():
     assert few[1] > many[1]
 
 
-@pytest.mark.parametrize("find", KINDS)
 @pytest.mark.parametrize("mean", [0.0, 1.0])
-def test_where_all_scores_are_the_same_it_is_no_point(find, mean):
-    low, high = find(Moments(mean, 0.0, 29.0), 30, 300, 0.1)
+def test_where_all_scores_are_the_same_it_is_no_point(mean):
+    low, high = interval_at_once(Moments(mean, 0.0, 29.0), 30, 300, 0.1)
     assert high - low > 0.05
     assert (low, high)[round(mean)] == pytest.approx(mean)
 
 
-@pytest.mark.parametrize("find", KINDS)
-def test_once_all_is_known_it_is_a_point(find):
-    assert find(Moments(0.3, 0.0, math.inf), 50, 50, 0.1) == (0.3, 0.3)
+def test_once_all_is_known_it_is_a_point():
+    assert interval_at_once(Moments(0.3, 0.0, math.inf), 50, 50, 0.1) == (0.3, 0.3)
 
 
-@pytest.mark.parametrize("find", KINDS)
-def test_without_a_variance_there_is_none(find):
-    assert find(UNKNOWN, 1, 50, 0.1) is None
-    assert find(Moments(0.5, math.nan, math.nan), 3, 50, 0.1) is None
+def test_without_a_variance_there_is_none():
+    assert interval_at_once(UNKNOWN, 1, 50, 0.1) is None
+    assert interval_at_once(Moments(0.5, math.nan, math.nan), 3, 50, 0.1) is None
 
 
-@pytest.mark.parametrize("find", KINDS)
 @given(
     mean=st.floats(-0.2, 1.2),
     spread=st.floats(0, 0.25),
@@ -67,13 +61,25 @@ def test_without_a_variance_there_is_none(find):
     freedom=st.floats(1, 1e6),
     risk=st.floats(0.001, 0.5),
 )
-def test_it_lies_within_the_scores_and_holds_the_mean(find, mean, spread, drawn, freedom, risk):
-    low, high = find(Moments(mean, spread / drawn * (1 - drawn / 100), freedom), drawn, 100, risk)
+def test_it_lies_within_the_scores_and_holds_the_mean(mean, spread, drawn, freedom, risk):
+    low, high = interval_at_once(Moments(mean, spread / drawn * (1 - drawn / 100), freedom), drawn, 100, risk)
     assert 0 <= low <= high <= 1
     assert low - 1e-9 <= min(1, max(0, mean)) <= high + 1e-9
 
 
-@pytest.mark.parametrize("drawn", [50, 200, 2000])
-def test_to_look_at_any_time_costs_less_than_twice_the_width(drawn):
-    once, whenever = (np.diff(find(of_ones(drawn // 2, drawn, 10**9), drawn, 10**9, 0.1))[0] for find in KINDS)
-    assert 1.6 < whenever / once < 1.9
+@given(known=st.integers(1, 30), ones=st.floats(0, 1), more=st.integers(0, 40), risk=st.floats(0.001, 0.5))
+def test_exact_ends_are_those_that_the_tests_keep(known, ones, more, risk):
+    found, items = round(ones * known), known + more
+    low, high = (round(end * items) for end in exact_interval(found, known, items, risk))
+    assert found <= low <= high <= items - (known - found)
+    kept = [
+        total
+        for total in range(items + 1)
+        if min(hypergeom.sf(found - 1, items, total, known), hypergeom.cdf(found, items, total, known)) > risk / 2
+    ]
+    assert (low, high) == (kept[0], kept[-1])
+
+
+def test_exact_ends_of_an_endless_population_are_those_of_clopper_and_pearson():
+    assert exact_interval(18, 20, UNLIMITED, 0.1) == share_interval(18, 2, 0.1)
+    assert exact_interval(18, 20, 10**7, 0.1) == pytest.approx(share_interval(18, 2, 0.1), abs=1e-5)

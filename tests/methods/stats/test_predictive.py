@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import betabinom
 
-from judgeloop.methods.stats.predictive import chance_of_lead, further_decisive
+from judgeloop.methods.stats.predictive import chance_of_lead, chance_to_reach, further_decisive
 
 COUNTS = st.integers(0, 60)
 
@@ -48,3 +48,19 @@ def test_further_verdicts_are_decisive_as_those_so_far_with_one_of_each_kind_add
     assert further_decisive(2, 4, 6) == 3
     assert further_decisive(0, 8, 100) == 10
     assert further_decisive(8, 8, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "more", "each"), [((6, 4, 14), 5, 0.0), ((30, 20, 70), 8, 0.0), ((9, 9, 25), 7, 0.1)]
+)
+def test_a_lead_reaches_a_bound_as_often_as_walks_do(counts, more, each):
+    """Walks whose gap is what so many verdicts, and those before them, leave open."""
+    wins, losses, judged = counts
+    seen, runs, rng = judged + 10, 20_000, np.random.default_rng(1)
+    decisive = (wins + losses + 7) / seen
+    gaps = rng.normal((wins - losses) / seen, (decisive / seen) ** 0.5, (runs, 1)).clip(-decisive, decisive)
+    draws = rng.random((runs, 40))
+    steps = np.where(draws < (decisive + gaps) / 2, 1, np.where(draws < decisive, -1, 0)) + each
+    reached = np.maximum.accumulate(np.cumsum(steps, axis=1), axis=1) >= more - 1e-9
+    for further in (10, 20, 40):
+        assert chance_to_reach(*counts, further, more, each) == pytest.approx(reached[:, further - 1].mean(), abs=0.04)

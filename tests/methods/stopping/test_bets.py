@@ -14,8 +14,10 @@ from support.tallies import grown_and_plain, tally_of
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import UNLIMITED, Verdict
 from judgeloop.engine.recorded import replay
-from judgeloop.engine.session import Limits
-from judgeloop.methods.stopping.bets import Bets
+from judgeloop.engine.session import WASTED, WASTED_OF_FEW, Limits, Session
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stopping.bets import Bets, answers
 
 WINNER = Bets(0.1, UNLIMITED, 200)
 WITHIN, NOT_WORSE, NEAR = (replace(WINNER, **{name: 0.1}) for name in ("min_gap", "not_worse", "near_tie"))
@@ -128,6 +130,51 @@ def test_the_chance_to_stop_soon_grows_with_the_verdicts_and_with_the_lead():
     assert soon(0, 20) < soon(5, 20)
     assert soon(14, 4) > 0.1
     assert NOT_WORSE.chance(tally_of([0] * 3, 1000), 1) == 0.0
+
+
+@pytest.mark.parametrize("rule", [WINNER, WITHIN, NOT_WORSE])
+@settings(max_examples=15)
+@given(history=st.lists(st.sampled_from([1, 0, -1]), max_size=40), more=st.integers(1, 30))
+def test_a_rule_has_a_chance_to_stop_where_it_can_be_met(rule, history, more):
+    tally = tally_of(history, 1000)
+    if rule.reason_to_stop(tally) is None:
+        assert (rule.chance(tally, more) > 0) == rule.can_be_met(tally, more)
+
+
+@pytest.mark.parametrize("begin", [WINNER.begin, NEAR.begin, Bets(0.1, 60, 60, not_worse=0.2).begin])
+def test_many_runs_are_followed_as_each_alone(begin):
+    """Also where those that have their answer are left out."""
+    shares = np.repeat([[0.9, 0.1, 0.0], [0.4, 0.2, 0.4], [0.0, 0.1, 0.9], [0.05, 0.9, 0.05]], 4, axis=0)
+    rng = np.random.default_rng(3)
+    draws = np.array([rng.choice([1, 0, -1], size=60, p=one) for one in shares])
+    when, which = answers(begin, draws)
+    assert len(set(when.tolist())) > 3
+    for run, draw in enumerate(draws):
+        assert ([when[run]], [which[run]]) == tuple(one.tolist() for one in answers(begin, draw[None]))
+
+
+def rounds_of(gap, ahead, rule):
+    """How often runs waited, what they judged, and what they need not have asked, in the mean."""
+    found = []
+    for seed in range(24):
+        shares = (0.7 + gap) / 2, 0.3, (0.7 - gap) / 2
+        scores = np.random.default_rng([seed, 1]).choice([1.0, 0.5, 0.0], size=400, p=shares)
+        session = Session(
+            items=400, selector=Random(), estimator=Preferences(sampled=True), rule=rule, limits=Limits(5, 200),
+            rng=np.random.default_rng(seed), ahead=ahead,
+        )  # fmt: skip
+        ending = replay(session, lambda choice: Verdict(scores[choice.position]), places=64)  # noqa: B023 - run now
+        found.append((ending.rounds, ending.asked - ending.ahead, ending.ahead))
+    return np.mean(found, axis=0)
+
+
+@pytest.mark.parametrize(("gap", "rule"), [(0.2, WINNER), (0.4, WINNER), (0.1, NOT_WORSE), (0.3, WITHIN)])
+def test_runs_wait_half_as_often_and_ask_little_that_is_not_needed(gap, rule):
+    waited, needed, _ = rounds_of(gap, 0, rule)
+    rounds, judged, unneeded = rounds_of(gap, None, rule)
+    assert judged == needed
+    assert rounds <= waited / 1.8
+    assert unneeded <= 1.1 * max(WASTED_OF_FEW, WASTED * (judged + unneeded))
 
 
 def test_the_projection_goes_on_from_the_wealth_that_there_is():

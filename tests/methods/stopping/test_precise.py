@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import hypergeom
 from support.tallies import labels_of_scores
 
 from judgeloop.core.outcomes import StopKind
@@ -12,9 +15,10 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.betting import bound
+from judgeloop.methods.stats.confidence_sequence import lower_bounds
+from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.strata import Strata
-from judgeloop.methods.stopping.precise import AT_THE_END, Precise
+from judgeloop.methods.stopping.precise import AT_THE_END, IntervalKind, Precise
 
 ITEMS = 400
 SCORES = (np.random.default_rng(0).random(ITEMS) < 0.3).astype(float)
@@ -48,10 +52,10 @@ def test_it_ends_once_the_interval_is_narrow_enough():
     assert 100 < outcome.asked < ITEMS
 
 
-@pytest.mark.parametrize("any_look", [False, True])
+@pytest.mark.parametrize("even", [False, True])
 @pytest.mark.parametrize("half_width", [0.03, 0.1, 0.2])
-def test_side_by_side_no_more_is_asked_than_one_at_a_time(any_look, half_width):
-    rule = Precise(0.1, ITEMS, half_width, any_look)
+def test_side_by_side_no_more_is_asked_than_one_at_a_time(even, half_width):
+    rule = Precise(0.1, ITEMS, half_width, even=even)
     one, many = run(rule), run(rule, concurrent=True)
     assert one.labels == many.labels
     assert one.estimate.interval == many.estimate.interval
@@ -94,29 +98,68 @@ def test_picked_items_and_a_single_one_have_no_interval():
     assert not Precise(0.1, ITEMS, 0.4).is_met(tally_of(SCORES[:50], drawn=False))
 
 
-@pytest.mark.parametrize("any_look", [False, True])
-def test_abstentions_widen_the_interval_to_both_sides(any_look):
-    rule = Precise(0.1, ITEMS, any_look=any_look)
-    known = [0.5, 0.25, 0.75, 0.4, 0.6] * 12
+@pytest.mark.parametrize("known", [[0.5, 0.25, 0.75, 0.4, 0.6] * 12, [0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0] * 9])
+@pytest.mark.parametrize("even", [False, True])
+def test_abstentions_widen_the_interval_to_both_sides(even, known):
+    rule = Precise(0.1, ITEMS, even=even)
     hidden = [None if i % 10 == 0 else score for i, score in enumerate(known)]
     (low, high), (lower, higher) = rule.interval(tally_of(known)), rule.interval(tally_of(hidden))
     assert lower < low < high < higher
 
 
-def test_by_bets_each_end_is_wrong_with_half_the_risk():
-    rule = Precise(0.1, ITEMS, any_look=True, guaranteed=True)
-    low, high = rule.interval(tally_of(SCORES[:80]))
+def test_by_bets_each_end_is_a_bound_at_half_the_risk():
+    rule = Precise(0.1, ITEMS, any_look=True, even=True, limit=90)
     signed = 2 * SCORES[:80] - 1
-    assert low == pytest.approx((bound(signed, ITEMS, 0.05) + 1) / 2)
-    assert high == pytest.approx((1 - bound(-signed, ITEMS, 0.05)) / 2)
-    assert low < SCORES[:80].mean() < high
-    assert "guarantee" not in rule.guarantee
+    low, opposite = lower_bounds(np.array([signed, -signed]), 0.05, 90, ITEMS)[:, -1]
+    assert rule.interval(tally_of(SCORES[:80])) == pytest.approx(((1 + low) / 2, (1 - opposite) / 2))
     assert rule.guarantee.startswith("with random draws")
     assert Precise(0.1, ITEMS, any_look=True).guarantee is None
 
 
+def test_a_tally_that_grows_and_one_that_does_not_have_the_same_bounds():
+    grows, rng = Precise(0.1, ITEMS, 0.05, even=True), np.random.default_rng(3)
+    for scores in (rng.random(60), SCORES[:60]):
+        for number in (10, 11, 40, 60):
+            afresh = Precise(0.1, ITEMS, 0.05, even=True)
+            assert grows.interval(tally_of(scores[:number])) == afresh.interval(tally_of(scores[:number]))
+
+
+def test_scores_of_0_and_1_at_one_look_have_exact_ends():
+    rule, tally = Precise(0.1, ITEMS, even=True), tally_of(SCORES[:50])
+    ones, known = int(SCORES[:50].sum()), 50
+    low, high = (round(end * ITEMS) for end in rule.interval(tally))
+    assert rule.kind(tally) is IntervalKind.EXACT
+    assert hypergeom.sf(ones - 1, ITEMS, low - 1, known) <= 0.05 < hypergeom.sf(ones - 1, ITEMS, low, known)
+    assert hypergeom.cdf(ones, ITEMS, high + 1, known) <= 0.05 < hypergeom.cdf(ones, ITEMS, high, known)
+    like_these = Precise(0.1, ITEMS, even=True, sampled=True).interval(tally)
+    assert like_these == pytest.approx(share_interval(ones, known - ones, 0.1))
+
+
+def test_another_score_or_look_takes_the_bounds_for_every_look():
+    graded, votes, proxy = tally_of([*SCORES[:49], 0.5]), tally_of(SCORES[:50]), np.linspace(0, 1, ITEMS)
+    rule, anytime = Precise(0.1, ITEMS, even=True), IntervalKind.ANYTIME
+    assert rule.kind(graded) is rule.kind(votes, once=False) is anytime
+    assert replace(rule, half_width=0.1).kind(votes) is replace(rule, any_look=True).kind(votes) is anytime
+    helped = replace(votes, proxy=proxy)
+    assert rule.kind(helped) is Precise(0.1, ITEMS).kind(votes) is IntervalKind.APPROXIMATE
+    assert replace(rule, any_look=True).kind(helped) is anytime
+    promises = {rule.promised(kind) for kind in IntervalKind}
+    assert len(promises) == 3
+    assert rule.promised(IntervalKind.APPROXIMATE) is None
+
+
+def test_a_proxy_narrows_the_bounds_and_a_useless_one_hardly_widens_them():
+    rng, votes = np.random.default_rng(5), tally_of(SCORES[:150])
+    near = np.clip(SCORES + rng.normal(0, 0.2, ITEMS), 0, 1)
+    widths = []
+    for proxy in (None, near, rng.random(ITEMS)):
+        low, high = Precise(0.1, ITEMS, any_look=True, even=True, limit=150).interval(replace(votes, proxy=proxy))
+        widths.append(high - low)
+    assert widths[1] < 0.75 * widths[0] < widths[2] < 1.15 * widths[0]
+
+
 def test_once_all_is_known_the_interval_is_a_point():
-    for rule in (Precise(0.1, ITEMS), Precise(0.1, ITEMS, any_look=True)):
+    for rule in (Precise(0.1, ITEMS), Precise(0.1, ITEMS, even=True), Precise(0.1, ITEMS, any_look=True, even=True)):
         low, high = rule.interval(tally_of(SCORES))
         assert low == pytest.approx(high) == pytest.approx(SCORES.mean())
     outcome = run(Precise(0.1, ITEMS, 0.0001))

@@ -189,3 +189,64 @@ def test_the_run_is_another_where_labels_are_others_and_verdicts_are_paid_once(a
     one, two = agree(often, labels()), agree(often, labels(votes=often))
     assert one.setup.run != two.setup.run
     assert (two.equal, two.spend.attempts) == (1.0, 0)
+
+
+def test_a_comparison_by_a_judge_that_was_measured_on_these_items_says_so(agree, tmp_path):
+    measured = agree(often, labels(places=range(30)))
+    systems = [("old", rows("old")), ("new", rows("new"))]
+    settings = {"version": "often", "ledger": tmp_path / "ledger.sqlite"}
+    result = judgeloop.compare(*systems, judge=judge_of(often), **settings)
+    assert "80 % of 30 labelled items of these (64 to 91 %); its gap for old is off by" in result.measured
+    assert measured.setup.run in result.measured
+    assert result.to_dict()["measured"] == result.measured
+    other = judgeloop.compare(*systems, judge=judge_of(better), **(settings | {"version": "another"}))
+    assert not other.measured, "it is another judge"
+    changed = [("old", rows("old", lambda at: f"other {at}")), ("new", rows("new"))]
+    assert not judgeloop.compare(*changed, judge=judge_of(often), **settings).measured, "these are other outputs"
+
+
+def judge_that_changes(places):
+    """A judge that is right, and the second time wrong at these places."""
+    asked = []
+
+    def judge(*, prompt, first, second):
+        at = int(prompt.split()[0])
+        asked.append(at)
+        wrong = at in places and asked.count(at) > 2  # in both orders before
+        name = ("old" if better(at) == "new" else "new") if wrong else better(at)
+        return "A" if first.startswith(name) else "B"
+
+    return judge, asked
+
+
+def test_asked_anew_a_judge_is_tested_for_drift_and_its_earlier_verdicts_stay(agree):
+    judge, asked = judge_that_changes(range(ITEMS))
+    before = agree(better, labels(), judge=judge, version="1")
+    assert len(asked) == 120
+    anew = agree(better, labels(), judge=judge, version="1", again=True)
+    assert len(asked) == 120 + 60
+    assert (anew.anew.asked, anew.anew.changed, anew.anew.lost, anew.anew.gained) == (30, 30, 30, 0)
+    assert (anew.exit_code, anew.conditions[1].name, anew.conditions[1].outcome) == (5, "drift", "failed")
+    assert anew.equal == before.equal == 1, "the figures are of the earlier verdicts"
+    again = agree(better, labels(), judge=judge, version="1", again=True)
+    assert (len(asked), again.exit_code) == (180, 5), "the same day nothing is paid twice"
+    assert agree(better, labels(), judge=judge, version="1").equal == 1
+
+
+def test_a_judge_that_changes_seldom_has_not_drifted(agree):
+    judge, _ = judge_that_changes(range(0, ITEMS, 15))
+    agree(better, labels(), judge=judge, version="1")
+    anew = agree(better, labels(), judge=judge, version="1", again=True)
+    assert anew.anew.lost <= 4
+    assert anew.exit_code == 0
+    assert anew.anew.chance > 0.05
+
+
+def test_the_gap_by_people_stands_beside_the_judges(agree):
+    result = agree(often, labels())
+    assert result.corrected.gap == pytest.approx((20 - 40) / 60)
+    low, high = result.corrected.interval
+    assert low < result.corrected.gap < high
+    assert result.to_dict()["corrected"]["labels"] == 60
+    every = agree(often, labels(), about="items")
+    assert every.corrected.interval == pytest.approx((-1 / 3, -1 / 3), abs=0.02)

@@ -212,6 +212,9 @@ def test_what_does_not_go_with_a_proxy_is_refused_before_anything_is_asked(asked
 
 def test_what_is_said_of_it_stands_in_the_report(asked):
     printed = asked(scores(), FRESH, plain=True).stdout
+    run = asked(scores(), FRESH)["run"]
+    kept = json.loads(commandline.judgeloop("runs", "show", run, "--json").stdout)
+    assert kept["corrected"]["block"] == 5
     assert "openai/cheap on 5 items a label" in " ".join(printed.split())
     assert CompareSettings.of(first="a", second="b", judge=("human",), proxy="openai/x").every_judge == (
         "human",

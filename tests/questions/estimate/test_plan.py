@@ -20,13 +20,13 @@ def tally_of(scores, *, drawn=True):
     return MeanScore(Strata.single(ITEMS)).tally(labels, ITEMS)
 
 
-@pytest.mark.parametrize("any_look", [False, True])
+@pytest.mark.parametrize("even", [False, True])
 @pytest.mark.parametrize("half_width", [pytest.param(0.04, marks=pytest.mark.simulation), 0.08])
 @pytest.mark.parametrize("rate", [0.5, 0.2])
-def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(any_look, half_width, rate):
+def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(even, half_width, rate):
     rng = np.random.default_rng(1)
     scores = (rng.permutation(ITEMS) < rate * ITEMS).astype(float)
-    rule = Precise(0.1, ITEMS, half_width, any_look)
+    rule = Precise(0.1, ITEMS, half_width, even=even, limit=400)
     takes = next(n for n in range(20, ITEMS + 1) if rule.is_met(tally_of(scores[:n])))
     so_far = tally_of(scores[:60])
     if rule.is_met(so_far):

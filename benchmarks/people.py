@@ -1,0 +1,259 @@
+"""What a cheap judge saves of people's labels, and that the risk stays what it is.
+
+    python benchmarks/people.py DATA [--runs 600]
+    python benchmarks/people.py DATA --errors [--runs 20000]
+
+DATA holds `pandalm`, `llmbar`, `realsumm` and `alpacaeval`; no judge is asked. All runs are decided by the rule bets at
+a risk of 0.1, within 200 labels. The first table has real pairs of systems, whose items are all that the decision is
+about and all have a cheap verdict: labels by people alone, with the judge, and with the judge's verdicts in random
+order, which say nothing. The second has items of LLMBar, 400 drawn with replacement, on which the second system wins by
+a gap that is planted: the labels and the judge's verdict stay together. The third has items like these of LLMBar, where
+each label comes with a block of fresh cheap verdicts. With `--errors` both systems are level, or just at the margin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from score_tables import score_table
+
+from judgeloop.core.records import UNLIMITED, preference
+from judgeloop.methods.stats.corrected import Aside
+from judgeloop.methods.stopping.bets import Bets, answers
+
+RISK, LIMIT, ITEMS = 0.1, 200, 400
+MOST_PAIRS = 60
+Scores = NDArray[np.float64]
+
+
+class Found(NamedTuple):
+    """Labels and answers of runs, 1 for the system that is better in truth, -1 for the other one, 0 for none."""
+
+    labels: Scores
+    sides: Scores
+
+
+class Pair(NamedTuple):
+    """What people and a judge say of each item, the system first that is better by people."""
+
+    dear: Scores
+    cheap: Scores
+
+    @property
+    def r2(self) -> float:
+        """The squared correlation of both."""
+        return float(np.corrcoef(self.dear, self.cheap)[0, 1] ** 2) if self.cheap.std() and self.dear.std() else 0.0
+
+
+def on_every_item(dear: Scores, cheap: Scores | None, limit: int = LIMIT, **asked: float) -> Found:
+    """Runs on all items of each row, in the order given; `cheap` rates all of them."""
+    items = dear.shape[1]
+    limit, beside = min(limit, items), None
+    if cheap is not None:
+        left = cheap.sum(axis=1, keepdims=True) - np.cumsum(cheap, axis=1) + cheap
+        means = np.clip(left / np.arange(items, 0, -1), -1, 1)
+        beside = Aside(cheap[:, :limit], means[:, :limit])
+    when, which = answers(Bets(RISK, items, limit, **asked).begin, dear[:, :limit], beside)
+    return Found(when.astype(float), np.select([which == 0, which == 1], [1.0, -1.0], 0.0))
+
+
+def in_blocks(dear: Scores, cheap: Scores | None, limit: int = LIMIT, **asked: float) -> Found:
+    """Runs on items like these; `dear` has the labels, and `cheap`, of one dimension more, the blocks."""
+    beside = None if cheap is None else Aside(cheap[..., 0], cheap.mean(axis=-1), cheap.shape[-1])
+    when, which = answers(Bets(RISK, UNLIMITED, limit, **asked).begin, dear, beside)
+    return Found(when.astype(float), np.select([which == 0, which == 1], [1.0, -1.0], 0.0))
+
+
+def pandalm(data: Path, judge: str) -> Iterator[Pair]:
+    """The pairs of PandaLM's systems: the majority of three people, and a judge, or the first of them."""
+    said: dict[str, dict[str, float]] = {}
+    with gzip.open(data / "pandalm/verdicts.csv.gz", "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            said.setdefault(row["item_id"], {})[row["judge"]] = 2 * float(row["score"] or 0.5) - 1
+    groups: dict[str, list[tuple[float, float]]] = {}
+    for line in (data / "pandalm/items.jsonl").read_text(encoding="utf-8").splitlines():
+        item = json.loads(line)
+        own = said[item["id"]]
+        votes = [own[f"person-{n}"] for n in (1, 2, 3)]
+        majority = next((vote for vote in (1.0, 0.0, -1.0) if votes.count(vote) > 1), 0.0)
+        groups.setdefault(item["group"], []).append((majority, own.get(judge, 0.0)))
+    for rows in groups.values():
+        yield _ahead(*np.array(rows).T)
+
+
+def of_tables(dear: Path, cheap: Path, margin: float, rng: np.random.Generator) -> Iterator[Pair]:
+    """Pairs of systems that both tables have, at most `MOST_PAIRS`."""
+    known, other = score_table(dear), score_table(cheap)
+    systems = [name for name in known.systems if name in other.systems]
+    items = [item for item in known.items if item in other.items]
+    both = [
+        np.array(
+            [[table.scores[table.systems.index(name), table.items.index(item)] for item in items] for name in systems]
+        )
+        for table in (known, other)
+    ]
+    pairs = list(combinations(range(len(systems)), 2))
+    for at in rng.permutation(len(pairs))[:MOST_PAIRS]:
+        first, second = pairs[at]
+        apart = [scores[first] - scores[second] for scores in both]
+        there = ~np.isnan(apart[0]) & ~np.isnan(apart[1])
+        signs, graded = preference(apart[0][there], margin).astype(float), apart[1][there]
+        yield _ahead(signs, np.clip(graded / max(2 * graded.std(), 1e-9), -1, 1))
+
+
+def _ahead(dear: Scores, cheap: Scores) -> Pair:
+    sign = 1.0 if dear.sum() >= 0 else -1.0
+    return Pair(sign * dear, sign * cheap)
+
+
+def llmbar(data: Path, group: str, judge: str, prompt: str) -> Scores:
+    """For each item of a part of LLMBar whether a judge agrees with people: 1, -1, or 0 where it has no opinion."""
+    truth = {}
+    for line in (data / "llmbar/items.jsonl").read_text(encoding="utf-8").splitlines():
+        item = json.loads(line)
+        if item["group"] == group:
+            truth[item["id"]] = item["label"]
+    said: dict[str, list[str]] = {item: [] for item in truth}
+    with gzip.open(data / "llmbar/verdicts.csv.gz", "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if (row["judge"], row["prompt"]) == (judge, prompt) and row["item_id"] in said:
+                said[row["item_id"]].append(row["winner"])
+    found = []
+    for item, winners in said.items():
+        both = len(winners) == 2 and winners[0] == winners[1] != ""
+        found.append(0.0 if not both else 1.0 if int(winners[0]) == truth[item] else -1.0)
+    return np.array(found)
+
+
+def planted(agrees: Scores, gap: float, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Scores, Scores]:
+    """Labels with this gap, and what a judge says that agrees with them as it agrees with people on LLMBar."""
+    if len(shape) == 2:
+        wins = round(shape[1] * (1 + gap) / 2)
+        dear = rng.permuted(np.tile(np.repeat([1.0, -1.0], [wins, shape[1] - wins]), (shape[0], 1)), axis=1)
+    else:
+        dear = np.where(rng.random(shape) < (1 + gap) / 2, 1.0, -1.0)
+    return dear, dear * agrees[rng.integers(len(agrees), size=shape)]
+
+
+def show_real(name: str, pairs: list[Pair], runs: int, rng: np.random.Generator) -> None:
+    """Print a line of the first table."""
+    each = max(1, runs // len(pairs))
+    found: list[list[Found]] = [[], [], []]
+    for pair in pairs:
+        order = np.array([rng.permutation(len(pair.dear)) for _ in range(each)])
+        dear, cheap = pair.dear[order], pair.cheap[order]
+        found[0].append(on_every_item(dear, None))
+        found[1].append(on_every_item(dear, cheap))
+        found[2].append(on_every_item(dear, rng.permuted(cheap, axis=1)))
+    alone, helped, useless = (Found(*map(np.concatenate, zip(*one, strict=True))) for one in found)
+    ratios = [_ratio(one.labels, alone.labels) for one in (helped, useless)]
+    r2 = np.mean([pair.r2 for pair in pairs])
+    print(
+        f"| {name} | {r2:.2f} | {alone.labels.mean():.1f} | {helped.labels.mean():.1f} ({ratios[0]}) | {ratios[1]} | "
+        f"{np.mean(alone.sides == 0):.1%} | {np.mean(helped.sides == 0):.1%} | {np.mean(helped.sides < 0):.2%} |",
+        flush=True,
+    )
+
+
+def show_planted(name: str, agrees: Scores, runs: int, rng: np.random.Generator) -> None:
+    """Print a line of the second table."""
+    cells = []
+    for gap in (0.1, 0.2, 0.4):
+        dear, cheap = planted(agrees, gap, (runs, ITEMS), rng)
+        alone, helped = on_every_item(dear, None), on_every_item(dear, cheap)
+        cells.append(f"{alone.labels.mean():.0f} → {helped.labels.mean():.0f} ({_ratio(helped.labels, alone.labels)})")
+    dear, cheap = planted(agrees, 0.0, (20_000,), rng)
+    print(f"| {name} | {Pair(dear, cheap).r2:.2f} | {' | '.join(cells)} |", flush=True)
+
+
+def show_blocks(name: str, agrees: Scores, gap: float, runs: int, rng: np.random.Generator) -> None:
+    """Print a line of the third table."""
+    dear, cheap = planted(agrees, gap, (runs, LIMIT, 16), rng)
+    found = [in_blocks(dear[..., 0], None), *(in_blocks(dear[..., 0], cheap[..., :each]) for each in (2, 4, 8, 16))]
+    cells = [f"{one.labels.mean():.1f}, {np.mean(one.sides == 0):.1%}" for one in found]
+    print(f"| {name}, gap {gap} | {' | '.join(cells)} |", flush=True)
+
+
+def show_errors(runs: int, rng: np.random.Generator) -> None:
+    """Print how often the wrong system is named, in so many runs of which each could."""
+    print("| case | first | second |\n|---|---|---|")
+    chances = [0.35, 0.3, 0.35]
+    for agrees in (0.0, 0.7, 1.0):
+        for items in (100, 400):
+            wins = round(0.35 * items)
+            truth = np.repeat([1.0, 0.0, -1.0], [wins, items - 2 * wins, wins])
+            dear = rng.permuted(np.tile(truth, (runs, 1)), axis=1)
+            cheap = np.where(rng.random(dear.shape) < agrees, dear, rng.choice([1.0, 0.0, -1.0], size=dear.shape))
+            _show(f"{items} items, all rated, agrees in {agrees:.0%}", on_every_item(dear, cheap))
+        for asked, gap, name in (
+            ({}, 0.0, ""),
+            ({"min_gap": 0.1}, -0.1, ", min gap 0.1"),
+            ({"not_worse": 0.1}, 0.0, ", not worse 0.1"),
+        ):
+            shares = [chances[0] + gap / 2, chances[1], chances[2] - gap / 2]
+            dear = rng.choice([1.0, 0.0, -1.0], size=(runs, LIMIT, 4), p=shares)
+            cheap = np.where(rng.random(dear.shape) < agrees, dear, rng.choice([1.0, 0.0, -1.0], size=dear.shape))
+            _show(f"like these, blocks of 4, agrees in {agrees:.0%}{name}", in_blocks(dear[..., 0], cheap, **asked))
+
+
+def _show(name: str, found: Found) -> None:
+    print(f"| {name} | {np.mean(found.sides > 0):.4f} | {np.mean(found.sides < 0):.4f} |", flush=True)
+
+
+def _ratio(labels: Scores, alone: Scores) -> str:
+    """The ratio of two means of the same runs, and its standard error."""
+    ratio = labels.mean() / alone.mean()
+    error = (labels - ratio * alone).std() / alone.mean() / len(labels) ** 0.5
+    return f"{ratio:.2f} ± {error:.2f}"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--runs", type=int, default=None)
+    parser.add_argument("--errors", action="store_true")
+    given = parser.parse_args()
+    data, rng = given.data, np.random.default_rng(1)
+    if given.errors:
+        show_errors(given.runs or 20_000, rng)
+        return
+    runs = given.runs or 600
+    print(
+        "| people, judge | R² | people alone | with the judge | useless judge | open, alone | open, with it | wrong |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for judge in ("gpt-3.5-turbo", "pandalm-7b", "person-1"):
+        show_real(f"PandaLM, {judge}", list(pandalm(data, judge)), 5 * runs, rng)
+    tables = {
+        "REALSumm pyramid, ROUGE-L": ("realsumm/verdicts-human-pyramid.csv.gz", "realsumm/verdicts-rougeL.csv.gz", 0.0),
+        "AlpacaEval GPT-4-turbo, GPT-4": (
+            "alpacaeval/verdicts-gpt4turbo.csv.gz",
+            "alpacaeval/verdicts-gpt4.csv.gz",
+            0.05,
+        ),
+    }
+    for name, (dear, cheap, margin) in tables.items():
+        show_real(name, list(of_tables(data / dear, data / cheap, margin, rng)), 2 * runs, rng)
+    print("\n| LLMBar | R² | gap 0.1 | gap 0.2 | gap 0.4 |\n|---|---|---|---|---|")
+    plain, with_reference = "Vanilla_NoRules", "Metrics_Reference"
+    show_planted("Natural, GPT-4 with a reference", llmbar(data, "Natural", "GPT-4", with_reference), runs, rng)
+    for group in ("Natural", "MT-Bench", "FairEval"):
+        for judge in ("GPT-4", "ChatGPT"):
+            show_planted(f"{group}, {judge}", llmbar(data, group, judge, plain), runs, rng)
+    print("\n| items like these | people alone | k = 2 | 4 | 8 | 16 |\n|---|---|---|---|---|---|")
+    for judge, gap in (("GPT-4", 0.1), ("GPT-4", 0.2), ("ChatGPT", 0.2)):
+        show_blocks(f"MT-Bench, {judge}", llmbar(data, "MT-Bench", judge, plain), gap, runs, rng)
+
+
+if __name__ == "__main__":
+    main()

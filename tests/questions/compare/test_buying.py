@@ -1,0 +1,71 @@
+"""How a comparison buys a cheap judge's verdicts: by prices and numbers of items, before the first call."""
+
+from __future__ import annotations
+
+import pytest
+
+from judgeloop.core.records import UNLIMITED, Item, Pool
+from judgeloop.engine.session import Limits
+from judgeloop.formats.join import Joined
+from judgeloop.methods.selectors.blocks import Blocks
+from judgeloop.questions.compare import buying as module
+from judgeloop.questions.compare.buying import buying, not_bought
+from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.runs.inputs import Inputs
+
+
+class Judge:
+    by_hand = False
+
+
+def bought(monkeypatch, items, about, prices, limit=100):
+    pool = Pool(tuple(Item(f"i{n}", f"p{n}") for n in range(items)), ("a", "b"), (("x",) * items, ("y",) * items))
+    population = UNLIMITED if about == "like-these" else None
+    judges = (Judge(),)
+    inputs = Inputs(Joined(pool, {}, "", ""), judges, Limits(5, limit), population=population, proxy=Judge())
+    monkeypatch.setattr(module, "prices", lambda *_: prices)
+    config = CompareSettings.of(first="a", second="b", judge=("one",), proxy="two", about=about, max_judgments=limit)
+    return buying(config, inputs)
+
+
+@pytest.mark.parametrize(
+    ("items", "about", "prices", "each"),
+    [
+        (400, "items", (100.0, 0.0), 0),  # costs nothing
+        (400, "items", (100.0, 0.5), 0),
+        (4000, "items", (100.0, 1.0), 7),  # a verdict on every item costs more than it saves
+        (4000, "items", (100.0, 30.0), 1),
+        (4000, "like-these", (100.0, 1.0), 7),
+        (4000, "like-these", (100.0, 0.0), 20),
+        (450, "like-these", (100.0, 1.0), 4),  # no label is to go short
+        (150, "like-these", (100.0, 1.0), 1),
+        (4000, "like-these", (100.0, 30.0), 1),
+    ],
+)
+def test_the_cheapest_way_that_is_proved_is_taken(monkeypatch, items, about, prices, each):
+    found = bought(monkeypatch, items, about, prices)
+    assert found.chosen.each == each
+    assert found.chosen.cost_p <= found.ways[-1].cost_p
+    assert bool(not_bought(found, "two")) == (each == 1)
+
+
+def test_too_few_items_are_told_how_many_more_would_do(monkeypatch):
+    assert bought(monkeypatch, 150, "like-these", (100.0, 1.0)).further == 50
+    assert bought(monkeypatch, 150, "like-these", (100.0, 90.0)).further == 0
+
+
+def test_fresh_blocks_have_no_item_in_common_and_leave_less_than_a_block():
+    blocks = Blocks.fresh(range(100), 7, seed=3)
+    drawn = [place for ((block,),) in zip(blocks.by_label, strict=True) for place in block]
+    assert len(drawn) == len(set(drawn)) == 98
+    assert blocks.labels == blocks.draws == 14
+    assert blocks != Blocks.fresh(range(100), 7, seed=4)
+
+
+def test_blocks_that_are_drawn_again_end_with_the_last_label():
+    blocks = Blocks.again(20, 3, 15, seed=1)
+    firsts = [block[0] for own in blocks.by_label for block in own]
+    assert len(set(firsts)) == blocks.labels == 15
+    assert blocks.draws == len(firsts) > 15
+    assert all(own[0][0] not in firsts[: firsts.index(own[0][0])] for own in blocks.by_label)
+    assert {len(block) for own in blocks.by_label for block in own} == {3}
