@@ -130,7 +130,7 @@ def test_the_score_comes_first_with_its_interval(drawing):
     first, *rest = done.stdout.splitlines()
     assert re.fullmatch(r"✓ DECIDED: mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.", first)
     assert [line.split()[0] for line in rest if re.match(r"  \w", line)][:3] == ["judged", "score", "interval"]
-    assert "anytime: it misses the score of all items at most 1 in 10 times" in unwrapped(done.stdout)
+    assert "anytime: at most 1 in 10 such intervals miss the score" in unwrapped(done.stdout)
 
 
 def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, drawing):
@@ -191,12 +191,12 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
     done = judgeloop(*narrow, "--budget", "0.03")
     assert done.exit_code == 3
     assert re.match(
-        r"mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+; not yet within "
+        r"\? OPEN: mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+; not yet within "
         r"0\.01 of the score, as asked: the budget does not cover another judgment\. judged",
         unwrapped(done.stdout),
     )
     assert "Score so far" not in done.stdout
-    assert re.search(r"about \d+ more judgments .*--budget \S+ covers", unwrapped(done.stdout))
+    assert re.search(r"About \d+ more judgments .*Go on with --budget \S+, the", unwrapped(done.stdout))
     result = result_of(*narrow, "--budget", "0.03")
     assert result["stop_reason"] == "budget"
     assert result["run_spent_usd"] <= 0.03
