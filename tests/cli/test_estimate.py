@@ -128,7 +128,9 @@ def test_the_score_comes_first_with_its_interval(drawing):
     done = judgeloop(*drawing, "--max-judgments", 40)
     assert done.exit_code == 0, done.output
     first, *rest = done.stdout.splitlines()
-    assert re.fullmatch(r"✓ DECIDED: mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.", first)
+    assert re.fullmatch(
+        r"✓ DECIDED: mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.", first
+    )
     assert [line.split()[0] for line in rest if re.match(r"  \w", line)][:3] == ["judged", "score", "interval"]
     assert "anytime: at most 1 in 10 such intervals miss the score" in unwrapped(done.stdout)
 

@@ -366,7 +366,7 @@ def test_about_items_like_these_the_race_says_so_and_is_never_certain(systems, c
     command = live(chat_server, systems, "--about", "like-these", "--min-gap", "0.5")
     first, *rest = judgeloop(*command).stdout.splitlines()
     assert first.startswith("✓ DECIDED: best: no system is more than ")
-    assert first.endswith(" points better, of 5 systems, each compared with base, on items")
+    assert first.endswith(" points better, of 5 systems, each compared with base,")
     assert "verdicts on items like these" in " ".join(rest)
     outcome = outcome_of(judgeloop(*command, "--json"))
     assert (outcome["about"], outcome["winner"]) == ("like-these", "best")
