@@ -52,7 +52,6 @@ class _Switches:
     details: bool = fields.report_setting(
         "Print all of a result: what must hold, the groups, the judge, the run. `runs show RUN --details` prints it later.",
         OUTPUT,
-        common=True,
     ).field(False)
     dry_run: bool = fields.report_setting(
         "Forecast judgments, calls and cost; spend nothing.", fields.MONEY, common=True

@@ -83,7 +83,7 @@ def test_a_decision_is_the_first_line_and_exit_0(recorded):
     result = judgeloop(*recorded)
     assert result.exit_code == 0, result.output
     first_line, *lines = result.stdout.splitlines()
-    assert first_line == "good-model is better than poor-model on items like these 30."
+    assert first_line == "✓ DECIDED: good-model is better than poor-model on items like these 30."
     assert [line.split()[0] for line in lines if re.match(r"  \w", line)][:5] == [
         "judged", "votes", "gap", "risk", "cost",
     ]  # fmt: skip
@@ -139,10 +139,10 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
     result = judgeloop(*limited)
     assert result.exit_code == 3
     assert unwrapped(result.stdout).startswith(
-        "No winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
+        "? OPEN: no winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
     )
     assert re.search(
-        r"about \d+ more judgments \(expected cost \$0\.\d+\) would probably decide", unwrapped(result.stdout)
+        r"About \d+ more judgments \(expected cost \$0\.\d+\) would probably decide", unwrapped(result.stdout)
     )
     assert "The limit of 6 judgments is reached." in result.stdout
     outcome = json.loads(judgeloop(*limited, "--json").stdout)
@@ -387,9 +387,9 @@ def test_a_run_shows_bounds_and_may_end_with_no_practical_difference(judged):
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith(
-        "There is no practical difference between good-model and poor-model on these 30 items."
+        "✓ DECIDED: there is no practical difference between good-model and poor-model on these 30 items."
     )
-    bound = "(each bound is wrong with probability at most 0.2)"
+    bound = "Each bound is wrong with a chance of at most 0.2."
     assert bound in unwrapped(result.stdout)
     required = judgeloop(*arguments, "--require-winner", "good-model", "--json")
     assert required.exit_code == 3
@@ -401,7 +401,7 @@ def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(judged
     arguments = [*judged([i % 2 for i in range(30)]), "JUDGELOOP_MIN_JUDGMENTS=30", "--about", "items"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
-    said = "good-model and poor-model are level on these 30 items."
+    said = "✓ DECIDED: good-model and poor-model are level on these 30 items."
     assert unwrapped(result.stdout).startswith(said)
     assert judgeloop(*arguments, "--require-winner", "good-model").exit_code == 3
 

@@ -128,9 +128,11 @@ def test_the_score_comes_first_with_its_interval(drawing):
     done = judgeloop(*drawing, "--max-judgments", 40)
     assert done.exit_code == 0, done.output
     first, *rest = done.stdout.splitlines()
-    assert re.fullmatch(r"mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.", first)
+    assert re.fullmatch(
+        r"✓ DECIDED: mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.", first
+    )
     assert [line.split()[0] for line in rest if re.match(r"  \w", line)][:3] == ["judged", "score", "interval"]
-    assert "anytime: it misses the score of all items at most 1 in 10 times" in unwrapped(done.stdout)
+    assert "anytime: at most 1 in 10 such intervals miss the score" in unwrapped(done.stdout)
 
 
 def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, drawing):
@@ -191,12 +193,12 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
     done = judgeloop(*narrow, "--budget", "0.03")
     assert done.exit_code == 3
     assert re.match(
-        r"mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+; not yet within "
+        r"\? OPEN: mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+; not yet within "
         r"0\.01 of the score, as asked: the budget does not cover another judgment\. judged",
         unwrapped(done.stdout),
     )
     assert "Score so far" not in done.stdout
-    assert re.search(r"about \d+ more judgments .*--budget \S+ covers", unwrapped(done.stdout))
+    assert re.search(r"About \d+ more judgments .*Go on with --budget \S+, the", unwrapped(done.stdout))
     result = result_of(*narrow, "--budget", "0.03")
     assert result["stop_reason"] == "budget"
     assert result["run_spent_usd"] <= 0.03
@@ -409,7 +411,7 @@ def test_of_items_like_these_a_score_is_never_exact(drawing):
     result = judgeloop(*drawing, "--about", "like-these")
     assert result.exit_code == 0, result.output
     first = result.stdout.splitlines()[0]
-    assert re.fullmatch(r"mine scores 0\.\d+ out of 1 on items like these 60, probably between .*\.", first)
+    assert re.fullmatch(r"✓ DECIDED: mine scores 0\.\d+ out of 1 on items like these 60, probably between .*\.", first)
     assert "exact" not in result.stdout
     about = result_of(*drawing, "--about", "like-these")
     these = result_of(*drawing)
@@ -426,7 +428,7 @@ def test_too_few_items_like_these_are_said_before_and_after(kind, drawing):
     assert "for items like these, an interval of --half-width 0.03 probably takes" in forecast
     result = judgeloop(*command)
     assert result.exit_code == 3
-    assert re.search(r"about [\d,]+ more items like these would probably decide", unwrapped(result.stdout))
+    assert re.search(r"About [\d,]+ more items like these would probably decide", unwrapped(result.stdout))
 
 
 def test_a_limit_that_is_too_low_for_the_width_is_said_before(drawing):

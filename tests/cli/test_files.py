@@ -97,7 +97,7 @@ def test_a_system_called_like_a_setting_keeps_its_name_in_json():
 FORMS = {
     ".json": render_json,
     ".md": lambda result: f"<!-- judgeloop -->\n\n{result.to_markdown()}",
-    ".txt": lambda result: f"{result}\n",
+    ".txt": lambda result: f"{result.to_text()}\n",
     ".html": lambda result: result.to_html(),
     ".csv": lambda result: render_csv(result.labels),
     ".tex": lambda result: result.to_latex(),

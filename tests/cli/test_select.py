@@ -50,7 +50,7 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     result = judgeloop(*live(chat_server, systems))
     assert result.exit_code == 0, result.output
     first, *rest = result.stdout.splitlines()
-    assert first == "best is the best of 5 systems, each compared with base, on these 40 items."
+    assert first == "✓ DECIDED: best is the best of 5 systems, each compared with base, on these 40 items."
     assert re.search(
         r"judged \d+ judgments on \d+ of 40 items, by openai/judge risk 0\.1, guaranteed: ", unwrapped(result.stdout)
     )
@@ -130,7 +130,7 @@ def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
     near = judgeloop(*command, "--min-gap", "0.9")
     assert near.exit_code == 0
     assert re.match(
-        r"best: no system is more than \d[\d.]* points better, of 5 systems, each compared with base, on these 40 items\. "
+        r"✓ DECIDED: best: no system is more than \d[\d.]* points better, of 5 systems, each compared with base, on these 40 items\. "
         r"judged .* risk 0\.02, guaranteed",
         unwrapped(near.stdout),
     )
@@ -365,8 +365,8 @@ def test_only_a_race_chooses_its_baseline(systems, chat_server):
 def test_about_items_like_these_the_race_says_so_and_is_never_certain(systems, chat_server):
     command = live(chat_server, systems, "--about", "like-these", "--min-gap", "0.5")
     first, *rest = judgeloop(*command).stdout.splitlines()
-    assert first.startswith("best: no system is more than ")
-    assert first.endswith(" points better, of 5 systems, each compared with base, on items")
+    assert first.startswith("✓ DECIDED: best: no system is more than ")
+    assert first.endswith(" points better, of 5 systems, each compared with base,")
     assert "verdicts on items like these" in " ".join(rest)
     outcome = outcome_of(judgeloop(*command, "--json"))
     assert (outcome["about"], outcome["winner"]) == ("like-these", "best")

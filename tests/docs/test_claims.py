@@ -70,7 +70,7 @@ def test_the_readmes_easy_and_hard_set_have_the_figures_of_what_each_question_co
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     page = (ROOT / "docs" / "how-to" / "questions.md").read_text(encoding="utf-8")
     easy = page.partition("| AlpacaEval, GPT-4 (73 % ties) |")[2]
-    hard = page.partition("| people's scores |")[2]
+    hard = page.partition("| MQM news, people |")[2]
     of = {"which is better?": " winner ", "not worse by 10 points?": " `--not-worse` "}
     rows = re.findall(r"\| (which is better\?|not worse by 10 points\?) \| (\d+) \| (\S+ %) \| (\S+ %) \|", readme)
     assert len(rows) == 4

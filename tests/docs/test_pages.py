@@ -133,7 +133,7 @@ def printed(text, folder, environment):
 # What differs from place to place: a run's id (the judge's address is part of it), the time, the
 # source of the price, the version of SQLite, and the file system.
 DIFFERS = re.compile(
-    r"(?<= )[0-9a-f]{16}\b|\d{4}-\d\d-\d\dT[\d:.+]+"
+    r"(?<= )[0-9a-f]{16}\b|(?<=runs show )[0-9a-f]{8}\b|\d{4}-\d\d-\d\dT[\d:.+]+"
     r"|(?<=from)\s+(?:genai-prices\s+\S+\s+for\s+[\w./-]*\w|\S+prices\.toml)"
     r"|(?<=SQLite )[\d.]+(?=, )|(?<=sqlite on ).*"
 )
