@@ -141,8 +141,8 @@ class Agreed(RunResult):
     - `by_position`: the same where the verdict changed with the order of presentation, and where it did not
     - `by_family`: the same if one of the two systems bears the name of the judge's own family of models
     - `gates`: what is required, and how it stands
-    - `corrected`: the gap of the first system by people, by labels and the judge's verdicts, with bounds that hold
-      at every look; null for ratings, and where too few verdicts of the judge are known
+    - `corrected`: by how much people prefer the first system, from their labels and the judge's verdicts, with bounds
+      that hold at every look; null for ratings, and with too few verdicts
     - `anew`: what the judge said when it was asked anew; null if it was not
     - `labels_to_halve`: how many further labels would halve the interval, roughly; null without one
     """
