@@ -141,7 +141,7 @@ class Agreed(RunResult):
     - `by_position`: the same where the verdict changed with the order of presentation, and where it did not
     - `by_family`: the same if one of the two systems bears the name of the judge's own family of models
     - `gates`: what is required, and how it stands
-    - `corrected`: by how much people prefer the first system, from their labels and the judge's verdicts, with bounds
+    - `corrected`: by how much people prefer the first system, by labels and verdicts, with bounds
       that hold at every look; null for ratings, and with too few verdicts
     - `anew`: what the judge said when it was asked anew; null if it was not
     - `labels_to_halve`: how many further labels would halve the interval, roughly; null without one
