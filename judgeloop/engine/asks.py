@@ -11,6 +11,7 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.records import (
     DECISION_MARGIN,
     IDENTICAL,
+    NOBODY,
     TIE,
     Abstention,
     Answer,
@@ -120,7 +121,7 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
 def asked_of(query: Query, panel: int) -> Sequence[int]:
     """Which judges are asked, by number: those of a panel of so many, the cheap one after them, or one alone."""
     if query.alone is not None:
-        return (query.alone,)
+        return (query.alone,) if query.alone != NOBODY else ()
     return (panel,) if query.cheap else range(panel)
 
 
