@@ -202,7 +202,7 @@ def drawn(values: Sequence[float]) -> str:
     """A small line of gaps, each as high as it is, about a middle of 0; empty for less than two.
 
     >>> drawn([0.2, 0.2, 0.0, -0.2])
-    '███▅▁'
+    '██▅▁'
     """
     reach = max(LEAST_REACH, *map(abs, values)) if values else LEAST_REACH
     levels = (round((value + reach) / (2 * reach) * (len(HEIGHTS) - 1)) for value in values)

@@ -165,7 +165,7 @@ def test_a_command_that_shows_a_result_again_makes_no_file_of_its_error():
 
 
 def test_a_refused_start_leaves_the_result_that_the_running_one_wrote_meanwhile():
-    path, theirs = Path("night.xml"), render_ends("suite", [("x", 0, "x is better", ())], {})
+    path, theirs = Path("night.xml"), render_ends("suite", [("x", 0, "x is better", (), ())], {})
 
     def refused():
         with unfinished((path,), "suite"):

@@ -166,7 +166,7 @@ PLANTED = [
         "SET state = 'abandoned', ended = '{End.LOST}'",
         "SET charged_p = 0, state = 'abandoned', ended = '{End.LOST}'",
     ),
-    Planted("what a dead process never sent is charged", LEDGER, "WHERE {LEFT} AND state = 'sent'", "WHERE {LEFT}"),
+    Planted("what a dead process never sent is charged", LEDGER, "WHERE {LEFT} AND {LOST}", "WHERE {LEFT}"),
     Planted("the budget is looked at before the cost is added", LEDGER, "t.upto_p <= (", "t.upto_p - t.cost_p <= ("),
     Planted(
         "the budget of the ledger is forgotten", LEDGER, "greatest(0, b.limit_p - b.charged_p)", "1000000000000000"
@@ -222,8 +222,8 @@ PLANTED = [
     Planted(
         "what a dead process sent is deleted",
         LEDGER,
-        "WHERE {LEFT} AND state = 'sent'",
-        "WHERE {LEFT} AND state = 'sent' AND id % 2 = 1",
+        "WHERE {LEFT} AND {LOST}",
+        "WHERE {LEFT} AND {LOST} AND id % 2 = 1",
     ),
     Planted(
         "an earmark is given back though nothing was granted", LEDGER, "(:first = '' OR EXISTS (", "(1 = 1 OR EXISTS ("

@@ -136,7 +136,7 @@ def mean_change(changes: Sequence[float]) -> tuple[float, float, float] | None:
     It is approximate: normal, and as if the items had been drawn without regard to their verdicts.
 
     >>> mean_change([0.0] * 9), mean_change([-1.0, 0.0] * 10)
-    (None, (-0.5, -0.6886736..., -0.3113263...))
+    (None, (-0.5, -0.68867..., -0.31132...))
     """
     number = len(changes)
     if number < FEWEST_CHANGES:
