@@ -188,7 +188,7 @@ def test_a_pair_or_a_key_names_the_system_of_a_file(rows, tmp_path, monkeypatch)
         files[night] = write(tmp_path / night, {"outputs": unnamed})["outputs"]
     settings = {"judge": shorter, "version": "1"}
     named = judgeloop.compare(*files.items(), **settings)
-    assert str(named).startswith("june is better than july")
+    assert str(named).startswith("✓ DECIDED: june is better than july")
     assert judgeloop.compare(*files.values(), names=["june", "july"], **settings).setup == named.setup
     found = judgeloop.select(files, baseline="july", **settings)
     assert found.setup.systems == ("june", "july")
@@ -203,7 +203,7 @@ def test_two_systems_in_a_dictionary_go_as_its_items(rows):
     with pytest.raises(InputError, match=r"`second`: .* use `compare\(\*systems.items\(\), …\)`"):
         judgeloop.compare(systems, judge=shorter)
     result = judgeloop.compare(*systems.items(), judge=shorter, version="1")
-    assert str(result).startswith("june is better than july")
+    assert str(result).startswith("✓ DECIDED: june is better than july")
 
 
 SIDE_BY_SIDE = {"q": [f"p{n}" for n in range(30)], "x": ["long"] * 30, "y": ["s"] * 30}
@@ -302,4 +302,4 @@ def test_advice_and_results_show_values_as_python_writes_them(files):
 def test_a_result_names_its_price_as_python_writes_it(files):
     same = [pd.read_json(files["terse"], lines=True).drop(columns="model") for _ in "ab"]
     found = judgeloop.compare(*same, judge="openai/mine", judge_price=(1, 4), environment={"OPENAI_API_KEY": "k"})
-    assert "from `judge_price=(1, 4)`" in str(found)
+    assert "from `judge_price=(1, 4)`" in found.to_text()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.commandline import judgeloop
+from support.text import unwrapped
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_each_run_has_its_own_budget_and_all_share_one(files):
     assert sum(json.loads(run.stdout)["rehearsed_usd"] for run in runs) == pytest.approx(0.5)
     last = judgeloop(*files, "--seed", "9")
     assert last.exit_code == 3
-    assert last.stdout.splitlines()[0].endswith(": the budget of $0.50 a day for every run")
+    assert ": the budget of $0.50 a day for every run" in unwrapped(last.stdout)
     assert (
         "budget of $0.50 a day for every run does not cover the worst case of the next query, $0.010: "
         "$0.00 is left, and it starts again at 20"

@@ -383,7 +383,7 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named(recorded, flags,
 def test_a_run_shows_bounds_and_may_end_with_no_practical_difference(judged):
     scores = [[0.5, 1.0, 0.0][i % 3 if i < 3 else 0] for i in range(30)]
     arguments = [*judged(scores), "--risk", "0.2", "--near-tie", "0.3"]
-    arguments += ["--about", "items"]
+    arguments += ["--about", "items", "--max-judgments", "29"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith(

@@ -111,7 +111,7 @@ def test_kept_files_answer_the_command_that_it_prints(empty, monkeypatch):
     assert {path.name for path in kept.iterdir()} == {*FILES, ".judgeloop"}
     command = commands(said)[0]
     monkeypatch.chdir(kept)
-    done = CliRunner().invoke(app, shlex.split(command)[1:])
+    done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--details"])
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0] in said
     assert "0 attempts, 43 answered from the ledger" in done.output

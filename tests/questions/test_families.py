@@ -114,7 +114,7 @@ def test_the_gap_by_items_stands_beside_that_by_families_where_it_speaks_for_the
     result = Asking(prompts, lambda words: int(words[0]) <= 5, tmp_path).compare(risk=0.01)
     assert (result.gap, result.leader) == (0.5, "a")
     assert result.gap_by_items == pytest.approx((6 - 24) / 30)
-    assert "0.60 for b if each family counts as often as it has items" in " ".join(str(result).split())
+    assert "0.60 for b if each family counts as often as it has items" in " ".join(result.to_text().split())
     same = Asking(prompts, lambda _: True, tmp_path / "same").compare(risk=0.01)
     assert same.gap_by_items == 1.0
     assert "counts as often" not in str(same)
@@ -234,7 +234,7 @@ def test_several_outputs_a_prompt_are_one_draw_and_what_is_left_over_is_named(tm
         ledger=tmp_path / "ledger.sqlite",
     )  # fmt: skip
     assert (result.winner, result.items, result.to_dict()["families"]) == ("a", 20, 10)
-    assert "10 further outputs of a without a counterpart" in " ".join(str(result).split())
+    assert "10 further outputs of a without a counterpart" in " ".join(result.to_text().split())
 
 
 def test_verdicts_that_agree_with_their_neighbours_are_warned_of(tmp_path):

@@ -36,7 +36,7 @@ def test_the_baseline_and_the_required_winner_go_by_these_names(nights):
     given = ["--names", "old,new", "--judge", "metric:exact"]
     assert command("compare", *nights, *given, "--require-winner", "new").exit_code == 5
     found = command("select", *nights, *given, "--baseline", "new")
-    assert (found.exit_code, found.stdout.split()[0]) == (0, "old")
+    assert (found.exit_code, found.stdout.split()[2]) == (0, "old")
 
 
 def test_an_empty_name_leaves_the_files_own(nights):

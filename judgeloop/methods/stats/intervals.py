@@ -135,8 +135,8 @@ def mean_change(changes: Sequence[float]) -> tuple[float, float, float] | None:
 
     It is approximate: normal, and as if the items had been drawn without regard to their verdicts.
 
-    >>> mean_change([0.0] * 9), mean_change([-1.0, 0.0] * 10)
-    (None, (-0.5, -0.68867..., -0.31132...))
+    >>> mean_change([0.0] * 9), [round(one, 3) for one in mean_change([-1.0, 0.0] * 10)]
+    (None, [-0.5, -0.689, -0.311])
     """
     number = len(changes)
     if number < FEWEST_CHANGES:

@@ -50,7 +50,7 @@ def test_all_items_are_compared_by_their_recorded_scores(here):
 def test_turning_the_files_round_turns_the_result_round(here):
     turned = compared("b.jsonl", "a.jsonl")
     assert (turned.winner, turned.risk) == ("a", compared().risk)
-    for text in map(unwrapped, map(str, (turned, compared()))):
+    for text in (unwrapped(one.to_text()) for one in (turned, compared())):
         assert "; a less b +0.758" in text, "as the gap is for a"
         assert "whenever one looks, so that they are wider than the test's" in text
     low, high = compared().recorded.win_share_interval

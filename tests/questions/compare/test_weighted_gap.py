@@ -36,7 +36,7 @@ def test_it_is_an_estimate_for_the_leader_with_an_interval():
     estimate = weighted_gap(MOSTLY_SECOND)
     low, high = estimate.interval
     assert gap(make_result(tally=MOSTLY_SECOND)) == (
-        f"{-estimate.value:.2f} for large, estimated from draws that prefer some items "
+        f"{-100 * estimate.value:.0f} points for large, estimated from draws that prefer some items "
         f"(90 % interval {-100 * high:.0f} to {-100 * low:.0f}, approximate)"
     )
 
@@ -56,7 +56,7 @@ def test_an_estimate_against_the_leader_says_so():
     assert result.leader == "small"
     assert result.gap == weighted_gap(AGAINST).value < 0
     assert gap(result) == (
-        f"{-result.gap:.2f} for large, estimated from draws that prefer some items "
+        f"{-100 * result.gap:.0f} points for large, estimated from draws that prefer some items "
         f"(90 % interval {-100 * high:.0f} to {-100 * low:.0f}, approximate); it contradicts the votes, where small leads"
     )
 
