@@ -136,7 +136,8 @@ def _labels(folder):
     for new, old in [*pairs][7::8]:
         lead = figures(new["output"]) - figures(old["output"]) + hash_of(new["id"]) % 4
         rows.append(f"{new['id']},new,old,{1 if lead > 0 else 0 if lead else 0.5}\n")
-    (folder / "mine.csv").write_text("".join(rows), encoding="utf-8")
+    for name in ("mine", "labels"):
+        (folder / f"{name}.csv").write_text("".join(rows), encoding="utf-8")
 
 
 def hash_of(text):
@@ -163,6 +164,7 @@ def environment(tmp_path):
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "100",
         "JUDGELOOP_JOBS": "1",
+        "JUDGELOOP_AHEAD": "0",  # how much is asked ahead, and costs, depends on the clock
         "OPENAI_API_KEY": "sk-reader-0123456789",
         "OPENAI_BASE_URL": server.url,
         "JUDGELOOP_JUDGE_PRICE": str(prices),
