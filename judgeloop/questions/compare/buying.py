@@ -136,13 +136,13 @@ def said_of(found: Buying, judge: str, proxy: str) -> tuple[str, ...]:
 
 
 def not_bought(found: Buying, proxy: str) -> Sequence[str]:
-    """That the proxy is not bought, and what would make it worth its price; () where it is."""
+    """That the proxy is not bought, and why; () where it is."""
     if found.chosen.each != 1:
         return ()
-    more = (
-        f"{count(found.further, 'item')} more, or `about=items`, would make it worth its price" if found.further else ""
-    )
-    return (f"{visible(proxy)} is not asked: it would save less than it costs{f'; {more}' if more else ''}.",)
+    why = "it would save less than it costs"
+    if found.further:
+        why = f"the items are too few for it; {count(found.further, 'item')} more, or `about=items`, would do"
+    return (f"{visible(proxy)} is not asked: {why}.",)
 
 
 def _name(way: Way) -> str:
