@@ -155,7 +155,7 @@ class Asking(Generic[R]):
 
         shown = watched and ready.booked and not ready.by_hand
         watching = self.watching(ready) if shown else nullcontext(unobserved)
-        return driven(partial(self.question.load().run, ready), watching)
+        return driven(partial(self.question.load().run, ready), watching, by_hand=ready.by_hand)
 
     def watching(self, ready: Prepared[Any], pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
         """A context that says how a run goes on, that of a pair of a suite if it is named."""
@@ -268,7 +268,9 @@ def warn_of_place(ledger: Address) -> None:
         say(visible(as_flags(sentence)))
 
 
-def driven(run: Callable[..., Coroutine[Any, Any, T]], watching: AbstractContextManager[Observe[Any]]) -> T:
+def driven(
+    run: Callable[..., Coroutine[Any, Any, T]], watching: AbstractContextManager[Observe[Any]], *, by_hand: bool = False
+) -> T:
     """Run what can be interrupted to its end, and observe how it goes on in the context `watching`."""
     import asyncio
 
@@ -276,7 +278,7 @@ def driven(run: Callable[..., Coroutine[Any, Any, T]], watching: AbstractContext
 
     async def observed() -> T:
         interruption = Interruption()
-        catch_signals(interruption)
+        catch_signals(interruption, by_hand=by_hand)
         with watching as observe:
             return await run(interruption=interruption, observe=observe)
 
@@ -284,8 +286,8 @@ def driven(run: Callable[..., Coroutine[Any, Any, T]], watching: AbstractContext
         return asyncio.run(observed())
 
 
-def catch_signals(interruption: Interruption) -> None:
-    """Let the first Ctrl-C, SIGTERM or SIGHUP wait for the calls in flight, the second end them.
+def catch_signals(interruption: Interruption, *, by_hand: bool) -> None:
+    """Let the first Ctrl-C, SIGTERM or SIGHUP wait for the calls in flight, but for people's, the second end them.
 
     SIGHUP says that the terminal is closed. Where it is ignored, as under nohup, it stays ignored.
     """
@@ -296,11 +298,14 @@ def catch_signals(interruption: Interruption) -> None:
 
     def request() -> None:
         again = interruption.requested.is_set()
-        text = (
-            "giving up the calls in flight; they stay charged"
-            if again
-            else "stopping: waiting for the calls in flight; interrupt again to give them up, which leaves them charged"
-        )
+        if by_hand:
+            text = "stopping: what people have in hand is let go, at no cost"
+        elif again:
+            text = "giving up the calls in flight; they stay charged"
+        else:
+            text = (
+                "stopping: waiting for the calls in flight; interrupt again to give them up, which leaves them charged"
+            )
         interruption.request()
         say(text)
 
