@@ -334,7 +334,7 @@ def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server)
     assert b"leads: good-model" in seen
     assert b"risk" not in seen
     assert "\x1b" not in out
-    assert out.startswith("good-model is better than poor-model")
+    assert out.startswith("✓ DECIDED: good-model is better than poor-model")
 
 
 def test_an_unreadable_reply_names_the_flag_in_every_file(files, chat_server, tmp_path):

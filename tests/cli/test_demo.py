@@ -100,7 +100,7 @@ def test_it_runs_as_a_command_in_an_empty_folder_without_a_network(empty, tmp_pa
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n\n")[1].startswith("centrality is better than lead-2")
+    assert done.stdout.split("\n\n")[1].startswith("✓ DECIDED: centrality is better than lead-2")
     assert done.stderr == ""
     assert not any(empty.iterdir())
 

@@ -63,7 +63,7 @@ def test_a_function_that_hangs_outlives_neither_its_time_limit_nor_the_deadline(
     monkeypatch.setenv("JUDGELOOP_JUDGE_TIMEOUT", "0.2")
     done = run([*compare("time.sleep(10_000)"), "--deadline", "0.5s"])
     assert done.returncode in {3, 4}, done.stderr
-    assert "The deadline of 0.5 s is reached." in done.stdout + done.stderr
+    assert "the deadline has passed" in " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.mark.processes

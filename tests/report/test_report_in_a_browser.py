@@ -36,7 +36,9 @@ def result_of(first="the quick red fox", second="the quick brown fox", items=40)
     pool = Pool(pool_items, ("small", "large"), ((first,) * 100, (second,) * 100))
     found = tuple(Label(Choice(n, 0.01), Verdict(n % 3 / 2, f"reason {n} {first}", both=True)) for n in range(items))
     lead = Curve("large", "lead", tuple((n, n / 2) for n in range(items)))
-    result = replace(make_result(labels=found, groups=(f"g0{first}", f"g1{first}")), texts=Texts(pool), course=(lead,))
+    result = replace(
+        make_result(labels=found, groups=(f"g0{first}", f"g1{first}")), texts=Texts(pool), course=(lead,) * 3
+    )
     return replace(result, page=text_of(result))
 
 
