@@ -170,7 +170,7 @@ def runner(tmp_path):
             rows = [{"id": f"i{n}", "model": model, "output": f"{name} {n}"} for n in range(60)]
             text = "".join(f"{json.dumps(row)}\n" for row in rows)
             (made.work / f"{name}.jsonl").write_text(text)
-        items = [{"id": f"i{n}", "prompt": "p", "reference": f"new one {n}"} for n in range(60)]
+        items = [{"id": f"i{n}", "prompt": f"p{n}", "reference": f"new one {n}"} for n in range(60)]
         text = "".join(f"{json.dumps(item)}\n" for item in items)
         (made.work / "items.jsonl").write_text(text)
         return made
