@@ -26,7 +26,7 @@ def tally_of(scores, *, drawn=True):
 def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(even, half_width, rate):
     rng = np.random.default_rng(1)
     scores = (rng.permutation(ITEMS) < rate * ITEMS).astype(float)
-    rule = Precise(0.1, ITEMS, half_width, even=even, limit=400)
+    rule = Precise(0.1, ITEMS, half_width, even=even, limit=round(32 / half_width))  # within which it is met
     takes = next(n for n in range(20, ITEMS + 1) if rule.is_met(tally_of(scores[:n])))
     so_far = tally_of(scores[:60])
     if rule.is_met(so_far):
