@@ -18,7 +18,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import Rule
-from judgeloop.questions.compare.question import more_to_decide
+from judgeloop.questions.compare.outlook import more_to_decide
 
 RISK, MARGIN = 0.1, 0.1
 GAPS, TIES, LOOKS = (-0.1, -0.05, 0.0, 0.05, 0.1), (0.3, 0.6), (60, 120, 180)

@@ -151,7 +151,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
     """Print the forecast of each pair within its share of the budget, and what all may cost together."""
     from judgeloop.cli.files import json_text
     from judgeloop.cli.questions import Asking
-    from judgeloop.runs.inputs import WITHOUT_LIMIT
+    from judgeloop.runs.judging import WITHOUT_LIMIT
 
     budget_p = config.budget_p or 0
     made = {pair.name: _offline(pair, config, read) for pair in pairs}

@@ -29,7 +29,8 @@ from judgeloop.providers.pricing import Metered, Renamed, age_sentence, old_pric
 from judgeloop.report.facts import tokens
 from judgeloop.report.terminal import wrapped
 from judgeloop.report.words import WIDTH, moves, visible
-from judgeloop.runs.inputs import check_ledger, judge_options
+from judgeloop.runs.inputs import check_ledger
+from judgeloop.runs.judging import judge_options
 from judgeloop.settings.run_settings import DoctorSettings, JudgeSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS, make_system, source
 from judgeloop.systems.options import options_of

@@ -86,7 +86,9 @@ def read_labels(source: Source, pool: Pool, scale: tuple[float, float] | None = 
             if at is None:
                 beyond += 1
                 continue
-            who = _who(table, row.fields.get(person) if person else None, name if len(columns) > 1 else "")
+            # Whose label it is: by the column of names, by the column of votes, else the file's.
+            named = "" if says_nothing(row.fields.get(person)) else str(row.fields[person]).strip()
+            who = " ".join(filter(None, [named, name if len(columns) > 1 else ""])) or stem_of(table)
             own = found.setdefault(who, {})
             if at in own:
                 twice = f"a second label of {who or 'one person'} on {pool.items[at].id!r}"
@@ -167,7 +169,11 @@ def _votes_in(
     table: Table, rows: Sequence[Row], names: Sequence[str], systems: Sequence[str], *, rates: bool
 ) -> dict[str, bool]:
     """The columns of labels, and of each whether its numbers name the first and the second system."""
-    cells = {name: _cells(rows, name) for name in names if name not in NO_LABELS}
+    cells = {
+        name: {_plain(row.fields.get(name)) for row in rows if not says_nothing(row.fields.get(name))}
+        for name in names
+        if name not in NO_LABELS
+    }
     known, expected = (OF_RATINGS, "numbers") if rates else (OF_VOTES, f"a, b or tie, or {some(systems)}")
 
     def fits(name: str, text: str) -> bool:
@@ -189,10 +195,6 @@ def _votes_in(
             if not says_nothing(value) and not fits(name, _plain(value)):
                 raise table.wrong(f"{name!r}: expected {expected}, found {shown(value)}", row.line)
     raise table.wrong(f"expected a column of labels ({expected}); found {found_text(names)}")
-
-
-def _cells(rows: Sequence[Row], name: str) -> set[str]:
-    return {_plain(row.fields.get(name)) for row in rows if not says_nothing(row.fields.get(name))}
 
 
 def _plain(value: object) -> str:
@@ -224,12 +226,6 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return found if math.isfinite(found) else None
-
-
-def _who(table: Table, person: object, column: str) -> str:
-    """Whose label it is: by the column of names, by the column of votes, else the file's."""
-    named = "" if person is None or says_nothing(person) else str(person).strip()
-    return " ".join(filter(None, [named, column])) or stem_of(table)
 
 
 def stem_of(table: Table) -> str:

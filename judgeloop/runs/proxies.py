@@ -9,7 +9,8 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query
 from judgeloop.engine.asks import asks_for
 from judgeloop.engine.state import Terms
-from judgeloop.runs.inputs import Inputs, checked_judge, judge_options
+from judgeloop.runs.inputs import Inputs
+from judgeloop.runs.judging import checked_judge, judge_options
 from judgeloop.settings.run_settings import RunSettings
 
 

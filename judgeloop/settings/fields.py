@@ -7,7 +7,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from judgeloop.core.records import DECISION_MARGIN
+from judgeloop.core.records import DECISION_MARGIN, Order
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.settings.setting import DURATION_FORM, Parse, Role, Setting, alternatives, anybody, like, matching
@@ -95,6 +95,9 @@ LiveSystems = Annotated[
 Seed = Annotated[int, Ge(0), run_setting("Seed of all random numbers.", SELECTION)]
 MinJudgments = Annotated[int, Ge(1), run_setting("Minimum number of judgments.", STOPPING, file_only=True)]
 MaxJudgments = Annotated[int, Ge(1), run_setting("Maximum number of judgments.", STOPPING, common=True)]
+ShownOrder = Annotated[
+    Order, run_setting("Order in which the two outputs are shown: both, random or fixed.", JUDGE, common=True)
+]
 # Shares of items: a share won less a share lost.
 MinGap = Annotated[
     float | None,

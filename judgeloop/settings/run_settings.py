@@ -394,9 +394,7 @@ class ContestSettings(RunSettings):
         example="new",
         gate=Gate.CONDITION,
     ).field(None)
-    order: Order = fields.run_setting(
-        "Order in which the two outputs are shown: both, random or fixed.", fields.JUDGE, common=True
-    ).field(Order.BOTH)
+    order: fields.ShownOrder = Order.BOTH
     vote: Vote = fields.run_setting(
         "How a panel decides: majority, mean or unanimous.", fields.JUDGE, file_only=True
     ).field(Vote.MAJORITY)

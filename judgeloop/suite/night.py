@@ -20,7 +20,7 @@ from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import in_points
-from judgeloop.runs.inputs import WITHOUT_LIMIT
+from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import Prepared
 from judgeloop.suite.settings import Pair, SuiteSettings
 from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of

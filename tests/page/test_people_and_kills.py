@@ -78,7 +78,9 @@ def test_three_people_and_three_kills(tmp_path):
     assert result["winner"] == "secret-new"
     assert {one["by"] for one in given} == set(PEOPLE)
     by_seconds = sorted(one["seconds"] * 40 / 3600 for one in given)
-    late = sum(by_seconds[-len(PEOPLE) :])  # an answer of each may come when the run has decided: it is not booked
+    late = sum(
+        by_seconds[-len(PEOPLE) :]
+    )  # what was answered ahead of a kill, and is not needed after it, is not booked
     assert sum(by_seconds) - late - 1e-9 <= result["run_spent_usd"] <= sum(by_seconds) + 1e-9
     assert result["unconfirmed_usd"] == 0
     assert {window.over for window in windows} <= {"decided", ""}

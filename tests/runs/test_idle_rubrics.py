@@ -15,7 +15,8 @@ from judgeloop.core.errors import InputError
 from judgeloop.judges import human
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.estimate.settings import EstimateSettings
-from judgeloop.runs.inputs import judge_options, read_inputs
+from judgeloop.runs.inputs import read_inputs
+from judgeloop.runs.judging import judge_options
 from judgeloop.settings.run_settings import DoctorSettings
 
 SHORTER, LONGER = "Prefer the shorter answer.", "Prefer the longer answer."

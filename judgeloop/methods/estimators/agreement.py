@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 from typing import final
 
 import numpy as np
@@ -49,12 +50,9 @@ class Paired:
     @cached_property
     def truth(self) -> Floats:
         """What people said of each item together: what most said of a pair, the mean of ratings."""
-        return np.array([self._together([one for one in row if not math.isnan(one)]) for row in self.people.tolist()])
-
-    def _together(self, votes: list[float]) -> float:
-        if not votes:
-            return math.nan
-        return sum(votes) / len(votes) if self.rates else by_people(votes)
+        together = fmean if self.rates else by_people
+        said = ([one for one in row if not math.isnan(one)] for row in self.people.tolist())
+        return np.array([together(votes) if votes else math.nan for votes in said])
 
     @cached_property
     def known(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -192,7 +192,8 @@ def corrected(  # noqa: PLR0917 - what the correction is made of
     if gap is not None and interval is not None:
         interval = min(interval[0], gap), max(interval[1], gap)
     finite = labels / items
-    share = _share_of_mean(asides, labels, items)
+    # Of what the judge explains, the luck of its own verdicts in a block does not help.
+    share = 1 - 1 / max(asides[0].block, 1) if labels and math.isinf(items) else 1.0
     return Corrected(
         gap=gap,
         interval=interval,
@@ -250,13 +251,6 @@ def _regression(dear: Floats, cheap: Floats, pool: Floats) -> tuple[float, float
     among_all, product = float(pool.var(ddof=1)), float(dear.var() * cheap.var())
     slope = together / among_all if among_all > 0 else 0.0
     return min(1.0, max(0.0, slope)), min(1.0, together * together / product) if product > 0 else None
-
-
-def _share_of_mean(asides: Sequence[Aside], labels: int, items: float) -> float:
-    """Which share of what the judge explains helps: not that of the luck of its own verdicts in a block."""
-    if not math.isinf(items) or not labels:
-        return 1.0
-    return 1 - 1 / max(asides[0].block, 1)
 
 
 def _saved_between(r2: float, share: float, labels: int) -> tuple[float, float]:

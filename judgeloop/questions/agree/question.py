@@ -45,7 +45,8 @@ from judgeloop.report.facts import HUMAN
 from judgeloop.report.page import Page
 from judgeloop.runs.begin import conducted, data_notes, opened, setup_of, terms_of
 from judgeloop.runs.forecast import Forecast, Left, Range, forecast
-from judgeloop.runs.inputs import Inputs, checked_judge, judge_options, read_inputs
+from judgeloop.runs.inputs import Inputs, read_inputs
+from judgeloop.runs.judging import checked_judge, judge_options
 from judgeloop.runs.people import page_options
 from judgeloop.runs.prepared import Parts, Prepared, families_drawn
 from judgeloop.settings import values

@@ -65,9 +65,7 @@ class AgreeSettings(RunSettings):
         fields.ITEMS,
         metavar="LOW,HIGH",
     ).field(None)
-    order: Order = fields.run_setting(
-        "Order in which the two outputs are shown: both, random or fixed.", fields.JUDGE
-    ).field(Order.BOTH)
+    order: fields.ShownOrder = Order.BOTH
     about: Annotated[str, one_of(tuple(Population))] = fields.run_setting(
         "What the result is about: like-these (the labelled items are a random sample of them), or items (these alone).",
         fields.STOPPING,
@@ -82,7 +80,7 @@ class AgreeSettings(RunSettings):
         example=0.1,
     ).field(None)
     require_agreement: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
-        "Pass if the share of equal verdicts is above this; fail if it is below this and the zone.",
+        "Passed: the share of equal verdicts is above this. Failed: it is below this plus the zone.",
         fields.STOPPING,
         common=True,
         example=0.8,
@@ -92,14 +90,14 @@ class AgreeSettings(RunSettings):
         "Width of the zone above the required agreement in which both answers are true.", fields.STOPPING
     ).field(USUAL_ZONE)
     require_kappa: Annotated[float | None, Gt(-1), Lt(1)] = fields.run_setting(
-        "Pass if the linearly weighted kappa is above this; fail if it is below.",
+        "Passed: the linearly weighted kappa is above this. Failed: it is below.",
         fields.STOPPING,
         example=0.6,
         gate=Gate.CONDITION,
     ).field(None)
     not_worse_than_a_person: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
-        "Pass if the judge agrees with people less often than they with each other by less than this; fail if it is "
-        "worse than a person. Takes items that two people labelled.",
+        "Passed: the judge agrees with people at most this much less than two people with each other. Failed: it agrees "
+        "less than they do. Takes items that two people labelled.",
         fields.STOPPING,
         example=0.1,
         gate=Gate.CONDITION,

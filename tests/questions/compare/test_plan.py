@@ -7,7 +7,7 @@ from support.rules import make_rule
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import UNLIMITED
 from judgeloop.engine.session import Limits
-from judgeloop.questions.compare.question import judgments_to_decide, more_to_decide, with_an_equal_system
+from judgeloop.questions.compare.outlook import judgments_to_decide, more_to_decide, with_an_equal_system
 
 ITEMS = 500
 
