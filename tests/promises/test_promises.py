@@ -102,9 +102,9 @@ def answer(request, _):
     return verdict(chosen, f"{shown['answer_A']!r} or {shown['answer_B']!r}.")
 
 
-def stopped_after_thirty(ask, watching):
+def stopped_after_thirty(ask, watching, by_hand):
     """Run a question, and interrupt it once thirty judgments are known."""
-    del watching
+    del watching, by_hand
 
     async def observed():
         interruption = Interruption()
