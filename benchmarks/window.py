@@ -1,13 +1,14 @@
 """How a run keeps its places busy: calls in flight, idle moments, seconds, and verdicts not needed.
 
-    python benchmarks/window.py [--seeds 200] [--ahead auto 0]      many runs on a virtual clock
-    python benchmarks/window.py --server [--ahead auto 0]           runs against a server, by its arrivals
+    python benchmarks/window.py [--seeds 200] [--places 64] [--ms 300]    many runs on a virtual clock
+    python benchmarks/window.py --server [--places 64] [--ms 300]         a run each against a server, by its arrivals
 
-The first runs the engine in full, with a ledger in memory, and replies after 300 ms (a tenth more or less) with 64
-calls in flight, for pairs with several gaps. The second runs it against a server on loopback, in a process of its own,
-that answers each request after 10, 300 or 2,000 ms and notes when requests come. A moment is idle in which it has none,
-after the first. Ideal are the judgments of the run in rounds of the places, rounded up, times the latency. Each pair is
-asked about in one order, up to 200 of 805 items, 30 % ties.
+The first runs the engine in full, with a ledger in memory, for pairs with several gaps, and replies after so many
+milliseconds, a tenth more or less. The second runs it against a server on loopback, in a process of its own, that
+notes when requests come. A moment is idle in which no call is in flight, after the first. Ideal are the judgments of
+the run in rounds of the places, rounded up, times the latency. Each pair is asked about in one order. By default at
+most 200 of 805 items are judged, with 30 % ties (`--limit`, `--ties`, `--near-tie`). What is printed is the mean, with
+its standard error, as a table of a page.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ import tempfile
 import time
 import urllib.request
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -38,7 +40,7 @@ from judgeloop.catalogue import rule_row
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import UNLIMITED, Call, Order, Pool, Reply, Verdict
 from judgeloop.engine.loop import drive
-from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.session import WASTED, WASTED_OF_FEW, Limits, Session
 from judgeloop.engine.state import Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
@@ -48,10 +50,22 @@ from judgeloop.methods.rows import Draft
 from judgeloop.methods.selectors.random import Random
 from judgeloop.questions.compare.settings import RULES
 
-ITEMS, LIMIT, TIES, RISK = 805, 200, 0.3, 0.05
+ITEMS, TIES, RISK = 805, 0.3, 0.05
 GAPS = (0.0, 0.1, 0.2, 0.4)
-PLACES, LATENCY_S, JITTER = 64, 0.3, 0.1
+JITTER = 0.1  # of a reply's time, more or less
 REAL_S = 0.001  # for what a thread has done to arrive
+
+
+class Cell(NamedTuple):
+    """What is run: which pair, how it is asked about, and how a judge replies."""
+
+    gap: float
+    places: int
+    ms: int
+    ahead: int | None = None
+    ties: float = TIES
+    limit: int = 200
+    near_tie: float | None = None
 
 
 class Ran(NamedTuple):
@@ -62,27 +76,28 @@ class Ran(NamedTuple):
     unneeded: int
 
 
-def verdicts(gap: float, seed: int) -> list[float]:
+def verdicts(gap: float, seed: int, ties: float = TIES) -> list[float]:
     """The scores of a pair by item."""
-    shares = [(1 - TIES + gap) / 2, TIES, (1 - TIES - gap) / 2]
+    shares = [(1 - ties + gap) / 2, ties, (1 - ties - gap) / 2]
     return np.random.default_rng([seed, 7]).choice([1.0, 0.5, 0.0], size=ITEMS, p=shares).tolist()
 
 
-async def run(judge: Judge, pool: Pool, *, seed: int, ahead: int | None, places: int, ledger: str | Path) -> Ran:
+async def run(cell: Cell, judge: Judge, pool: Pool, seed: int, ledger: str | Path) -> Ran:
     """Run a comparison in full."""
-    rule = rule_row("compare", RULES[0]).make(Draft(ITEMS, LIMIT, RISK, population=UNLIMITED))
+    draft = Draft(ITEMS, cell.limit, RISK, population=UNLIMITED, settings=SimpleNamespace(near_tie=cell.near_tie))
+    rule = rule_row("compare", RULES[0]).make(draft)
     session = Session(
         items=ITEMS,
         selector=Random(),
         estimator=Preferences(sampled=True),
         rule=rule,
-        limits=Limits(5, LIMIT),
+        limits=Limits(5, cell.limit),
         rng=np.random.default_rng(seed),
-        ahead=ahead,
+        ahead=cell.ahead,
     )
     book, began = open_ledger(ledger), asyncio.get_running_loop().time()
     try:
-        terms = Terms("run", order=Order.FIXED, budget_p=10**15, concurrency=places)
+        terms = Terms("run", order=Order.FIXED, budget_p=10**15, concurrency=cell.places)
         finished = await drive(session, pool, judge, book, terms)
     finally:
         await book.aclose()
@@ -118,13 +133,22 @@ class VirtualClock(selectors.DefaultSelector):
         return found
 
 
-def on_virtual_clock(gap: float, seed: int, ahead: int | None) -> Ran:
-    """One run whose replies take their time on a clock that does not wait."""
-    table, rng, clock = verdicts(gap, seed), np.random.default_rng(seed), VirtualClock()
+def seen(log: list[tuple[float, int]]) -> tuple[float, int]:
+    """The calls in flight in the mean, and the idle moments, of the times when calls began (1) and ended (-1)."""
+    flying, spans = np.cumsum([step for _, step in log])[:-1], np.diff([at for at, _ in log])
+    return (flying * spans).sum() / spans.sum(), int((flying == 0).sum())
+
+
+def on_virtual_clock(cell: Cell, seed: int) -> tuple[float, ...]:
+    """One run whose replies take their time on a clock that does not wait; with what was seen of its calls."""
+    table, rng, clock = verdicts(cell.gap, seed, cell.ties), np.random.default_rng(seed), VirtualClock()
+    log: list[tuple[float, int]] = []
 
     class Late(ScriptedJudge):
         async def judge(self, call: Call) -> Reply:
-            await asyncio.sleep(LATENCY_S * (1 + JITTER * rng.uniform(-1, 1)))
+            log.append((clock.now_s, 1))
+            await asyncio.sleep(cell.ms / 1000 * (1 + JITTER * rng.uniform(-1, 1)))
+            log.append((clock.now_s, -1))
             return Reply(self.script(call), cost_p=self.cost_p)
 
     def script(call: Call) -> Verdict:
@@ -135,30 +159,39 @@ def on_virtual_clock(gap: float, seed: int, ahead: int | None) -> Ran:
     pool, judge = make_pool(ITEMS), Late(script, cost_p=10**8)
     booking = {name: clock.noting(getattr(Writer, name)) for name in ("queued", "submit")}
     with closing(loop), patch.multiple(Writer, **booking):
-        return loop.run_until_complete(run(judge, pool, seed=seed, ahead=ahead, places=PLACES, ledger=":memory:"))
+        ran = loop.run_until_complete(run(cell, judge, pool, seed, ":memory:"))
+    return *ran, *seen(log)
 
 
-def simulate(seeds: int, ways: list[int | None], gaps: list[float]) -> None:
-    """Print what runs take in the mean, with its standard error, and what the ideal is."""
-    print(f"{PLACES} in flight, {1000 * LATENCY_S:.0f} ms, {seeds} seeds; risk {RISK:g}, rule {RULES[0]}")
-    print("gap   ahead   seconds   ideal   times the ideal   judgments   not needed (at most)")
-    for gap in gaps:
-        for ahead in ways:
-            found = np.array([on_virtual_clock(gap, seed, ahead) for seed in range(seeds)])
-            (seconds, judgments, unneeded), errors = found.mean(axis=0), found.std(axis=0) / math.sqrt(seeds)
-            ideal = np.ceil(found[:, 1] / PLACES).mean() * LATENCY_S
-            most = max(4, 0.05 * (judgments + unneeded))
-            times = f"{seconds / ideal:.2f} ± {errors[0] / ideal:.2f}"
-            print(
-                f"{gap:<6g}{shown(ahead):<8}{seconds:<10.2f}{ideal:<8.2f}{times:<18}"
-                f"{judgments:<12.1f}{unneeded:.1f} ± {errors[2]:.1f} ({most:.1f})",
-                flush=True,
-            )
+HEAD = ("gap", "in flight", "ms", "ahead", "seconds", "times the ideal", "mean in flight", "idle moments", "judgments",
+        "not needed", "at most")  # fmt: skip
 
 
-def shown(ahead: int | None) -> str:
-    """How a way is typed."""
-    return "auto" if ahead is None else str(ahead)
+def simulate(seeds: int, cells: Sequence[Cell]) -> None:
+    """Print what runs take in the mean, with its standard error, and how it compares to the ideal."""
+    asked = f"at most {cells[0].limit} of {ITEMS} items, {cells[0].ties:.0%} ties, near tie {cells[0].near_tie}"
+    print(f"{seeds} seeds; {asked}, risk {RISK:g}, rule {RULES[0]}\n")
+    line(*HEAD)
+    line(*["---"] * len(HEAD))
+    for cell in cells:
+        found = np.array([on_virtual_clock(cell, seed) for seed in range(seeds)])
+        means, errors = found.mean(axis=0), found.std(axis=0) / math.sqrt(seeds)
+        seconds, judgments, unneeded, busy, idle = means
+        ideal = np.ceil(found[:, 1] / cell.places).mean() * cell.ms / 1000
+        times = f"{seconds / ideal:.2f} ± {errors[0] / ideal:.2f}"
+        most = max(WASTED_OF_FEW, WASTED * (judgments + unneeded))
+        line(*shown(cell), f"{seconds:.2f}", times, f"{busy:.1f}", f"{idle:.1f}",
+             f"{judgments:.1f}", f"{unneeded:.1f} ± {errors[2]:.1f}", f"{most:.1f}")  # fmt: skip
+
+
+def line(*cells: object) -> None:
+    """Print a row of a table."""
+    print("|", " | ".join(map(str, cells)), "|", flush=True)
+
+
+def shown(cell: Cell) -> tuple[object, ...]:
+    """The columns that say what is run."""
+    return f"{cell.gap:g}", cell.places, f"{cell.ms:,}", "auto" if cell.ahead is None else cell.ahead
 
 
 async def serve() -> None:
@@ -238,34 +271,29 @@ def told(url: str, path: str, body: Any = None) -> Any:
         return json.loads(reply.read())
 
 
-def against_server(places: list[int], latencies_ms: list[int], ways: list[int | None], gaps: list[float]) -> None:
+def against_server(cells: Sequence[Cell]) -> None:
     """Print what the server saw of runs."""
     pool = make_pool(ITEMS)
-    print("gap   in flight   ms      ahead   seconds   ideal   mean in flight   idle moments   judgments   not needed")
+    line(*HEAD[:-1])
+    line(*["---"] * len(HEAD[:-1]))
     with served() as url:
         told(url, "/begin", {"table": verdicts(0.4, 1), "latency_s": 0.0})
-        asyncio.run(one_run(url, pool, None, 8))  # imports what a run needs
-        for gap, most, latency_ms, ahead in product(gaps, places, latencies_ms, ways):
-            told(url, "/begin", {"table": verdicts(gap, 1), "latency_s": latency_ms / 1000})
-            ran = asyncio.run(one_run(url, pool, ahead, most))
-            log = told(url, "/log")
-            flying = np.cumsum([step for _, step in log])[:-1]
-            spans = np.diff([at for at, _ in log])
-            busy, idle = (flying * spans).sum() / spans.sum(), int((flying == 0).sum())
-            ideal = math.ceil(ran.judgments / most) * latency_ms / 1000
-            print(
-                f"{gap:<6g}{most:<12}{latency_ms:<8}{shown(ahead):<8}{ran.seconds:<10.2f}{ideal:<8.2f}"
-                f"{busy:<17.1f}{idle:<15}{ran.judgments:<12}{ran.unneeded}",
-                flush=True,
-            )
+        asyncio.run(one_run(url, pool, Cell(0.4, 8, 0)))  # imports what a run needs
+        for cell in cells:
+            told(url, "/begin", {"table": verdicts(cell.gap, 1, cell.ties), "latency_s": cell.ms / 1000})
+            ran = asyncio.run(one_run(url, pool, cell))
+            busy, idle = seen(told(url, "/log"))
+            ideal = math.ceil(ran.judgments / cell.places) * cell.ms / 1000
+            line(*shown(cell), f"{ran.seconds:.2f}", f"{ran.seconds / ideal:.2f}", f"{busy:.1f}", idle, ran.judgments,
+                 ran.unneeded)  # fmt: skip
 
 
-async def one_run(url: str, pool: Pool, ahead: int | None, places: int) -> Ran:
+async def one_run(url: str, pool: Pool, cell: Cell) -> Ran:
     """One run against the server, with a ledger on disk."""
     judge = make_judge(f"{url}/v1")
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return await run(judge, pool, seed=1, ahead=ahead, places=places, ledger=Path(folder) / "ledger.sqlite")
+            return await run(cell, judge, pool, 1, Path(folder) / "ledger.sqlite")
         finally:
             await judge.aclose()
 
@@ -277,17 +305,22 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--ahead", nargs="*", default=["0", "auto"])
+    parser.add_argument("--ahead", nargs="*", default=["auto"])
     parser.add_argument("--server", action="store_true")
-    parser.add_argument("--places", nargs="*", type=int, default=[8, 64, 256])
-    parser.add_argument("--ms", nargs="*", type=int, default=[10, 300, 2000])
+    parser.add_argument("--places", nargs="*", type=int, default=[64])
+    parser.add_argument("--ms", nargs="*", type=int, default=[300])
     parser.add_argument("--gaps", nargs="*", type=float, default=list(GAPS))
-    arguments = parser.parse_args()
-    ways = [None if one == "auto" else int(one) for one in arguments.ahead]
-    if arguments.server:
-        against_server(arguments.places, arguments.ms, ways, arguments.gaps)
+    parser.add_argument("--ties", type=float, default=TIES)
+    parser.add_argument("--limit", type=int, default=200)
+    parser.add_argument("--near-tie", type=float)
+    given = parser.parse_args()
+    ways = [None if one == "auto" else int(one) for one in given.ahead]
+    each = product(given.gaps, given.places, given.ms, ways)
+    cells = [Cell(*one, given.ties, given.limit, given.near_tie) for one in each]
+    if given.server:
+        against_server(cells)
     else:
-        simulate(arguments.seeds, ways, arguments.gaps)
+        simulate(given.seeds, cells)
 
 
 if __name__ == "__main__":

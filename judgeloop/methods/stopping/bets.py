@@ -7,8 +7,8 @@ interval hold at its risk is the theorem of `methods/stats/confidence_sequence.p
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, final
 
@@ -22,17 +22,7 @@ from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.corrected import Aside, Slope
 from judgeloop.methods.stats.hedged import HedgedBets, Numbers, boundary_at_the_end
 from judgeloop.methods.stats.predictive import ItemsToDecide, chance_to_reach, items_to_decide
-from judgeloop.methods.stopping.rule import (
-    Rule,
-    asked,
-    at_most,
-    controls_of,
-    in_order,
-    levelled,
-    points,
-    scores_for,
-    verdicts_of,
-)
+from judgeloop.methods.stopping.rule import Rule, asked, at_most, controls_of, in_order, points, scores_for, verdicts_of
 
 NEAR = 2  # in the place of a system: both are nearly equal
 GROWS = 0.3  # by so much the slope of a cheap judge may grow in the labels that are asked at once
@@ -176,20 +166,27 @@ class Bets(Rule):
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: nothing is better for an answer than wins of its side, or for "nearly equal" ties."""
         following = self._followed_by(tally)
-        if any(_shown(following.bets)[-1]) or any(following.shown_by_wins(side, unknown) for side in (0, 1)):
+        shown = _shown(following.bets)
+        if shown[-1].any() or any(following.wins.needs(-1, side, unknown) for side in (0, 1)):
             return True
-        return self.near_tie is not None and self.no_difference(levelled(tally, unknown))
+        return self.near_tie is not None and (shown[0].all() or following.levelled(tally).fall(0, unknown))
 
     def chance(self, tally: Tally, more: int) -> float:
-        """As `Rule.chance`: that the lead over a null grows to what wins alone would take."""
-        if self.near_tie is not None:  # both nulls may fall, too
-            return super().chance(tally, more)
-        following, found = self._followed_by(tally), 0.0
-        for side, null in enumerate(np.broadcast_to(self.begin[-1].null, 2).tolist()):
-            if wins := following.shown_by_wins(side, more):
-                counts = tally.wins[side], tally.wins[1 - side], tally.judged
-                found += chance_to_reach(*counts, more, wins * (1 - null), -null)
+        """As `Rule.chance`; of both nulls of a near-tie at most as probable as the less probable one."""
+        found = sum(self._falls(tally, -1, side, more) for side in (0, 1))
+        if self.near_tie is not None:
+            found += min(self._falls(tally, 0, side, more) for side in (0, 1))
         return min(1.0, found)
+
+    def _falls(self, tally: Tally, at: int, side: int, more: int) -> float:
+        """How probable it is that a side's null falls: that the lead over it grows to what wins alone would take."""
+        following = self._followed_by(tally)
+        if _shown(following.bets)[at, side]:
+            return 1.0
+        null = float(np.broadcast_to(self.begin[at].null, 2)[side])
+        wins = following.wins.needs(at, side, more)
+        counts = tally.wins[side], tally.wins[1 - side], tally.judged
+        return chance_to_reach(*counts, more, wins * (1 - null), -null) if wins else 0.0
 
     def chance_at_the_end(self, tally: Tally, within: int) -> float:
         """As `Rule.chance_at_the_end`, by simulation from the wealth and the shares so far."""
@@ -292,15 +289,40 @@ class Bets(Rule):
 
 
 @dataclass(slots=True)
+class _Imagined:
+    """Bets along draws that may come, and after how many of these each null has fallen, by null and side."""
+
+    bets: tuple[HedgedBets, ...]
+    scores: Callable[[int], tuple[int, int]]  # of the draw with this number
+    most: float = 0.0  # that a cheap verdict may take off a score, and has foreseen nothing of it
+    _drawn: int = 0
+    _fallen: NDArray[np.int64] | None = None  # 0: not yet
+
+    def needs(self, at: int, side: int, within: int) -> int:
+        """How many draws it takes until the null has fallen; 0: more than these."""
+        if self._fallen is None:
+            self._fallen = np.zeros((len(self.bets), 2), dtype=np.int64)
+        while self._drawn < within and not self._fallen[at, side]:
+            self.bets = _after(self.bets, self.scores(self._drawn), -self.most, self.most)
+            self._drawn += 1
+            self._fallen[(self._fallen == 0) & _shown(self.bets)] = self._drawn
+        found = int(self._fallen[at, side])
+        return found if found <= within else 0
+
+    def fall(self, at: int, within: int) -> bool:
+        """Whether it has fallen for both sides after so many draws."""
+        return all(self.needs(at, side, within) for side in (0, 1))
+
+
+@dataclass(slots=True)
 class _Course:
-    """Bets after some draws, and how they would go on if each system won every further item."""
+    """Bets after some draws, and how they would go on."""
 
     bets: tuple[HedgedBets, ...]
     slope: Slope | None = None  # of the dear verdicts by the cheap ones; None without any
     most: float = 0.0  # that a cheap verdict may take off a score
-    _further: tuple[HedgedBets, ...] = ()  # in which each system has won the most items that were looked at
-    _looked: int = 0  # so many
-    _shown_by: list[int] = field(default_factory=lambda: [0, 0])  # by how many of them the system is shown; 0: by none
+    _wins: _Imagined | None = None
+    _levelled: _Imagined | None = None
 
     def follow(self, observed: Observed) -> None:
         """Go on by one draw."""
@@ -312,16 +334,22 @@ class _Course:
             self.most = 2 * min(1.0, float(self.slope.value) + GROWS)
         else:
             self.bets = _after(self.bets, scores_of(observed))
-        self._further, self._looked, self._shown_by = self.bets, 0, [0, 0]
+        self._wins = self._levelled = None
 
-    def shown_by_wins(self, side: int, most: int) -> int:
-        """How many wins in a row, which no cheap verdict foresaw, show what is asked for this side; 0: over `most`."""
-        self._further = self._further or self.bets
-        while self._looked < most and not self._shown_by[side]:
-            self._further, self._looked = _after(self._further, (1, 1), -self.most, self.most), self._looked + 1
-            for one in np.flatnonzero(_shown(self._further)[-1]):
-                self._shown_by[one] = self._shown_by[one] or self._looked
-        return self._shown_by[side] if self._shown_by[side] <= most else 0
+    @property
+    def wins(self) -> _Imagined:
+        """If each system won every further item, as no cheap verdict foresaw."""
+        self._wins = self._wins or _Imagined(self.bets, lambda _: (1, 1), self.most)
+        return self._wins
+
+    def levelled(self, tally: Tally) -> _Imagined:
+        """If the system behind won until both are level, and all further items were ties (`levelled`)."""
+        lead = tally.wins[0] - tally.wins[1]
+        sign = (lead > 0) - (lead < 0)
+        self._levelled = self._levelled or _Imagined(
+            self.bets, lambda drawn: (-sign, sign) if drawn < abs(lead) else (0, 0)
+        )
+        return self._levelled
 
 
 def _after(

@@ -132,7 +132,17 @@ def test_the_chance_to_stop_soon_grows_with_the_verdicts_and_with_the_lead():
     assert NOT_WORSE.chance(tally_of([0] * 3, 1000), 1) == 0.0
 
 
-@pytest.mark.parametrize("rule", [WINNER, WITHIN, NOT_WORSE])
+def test_a_near_tie_is_as_probable_as_the_null_that_is_less_likely_to_fall():
+    level, leading = (tally_of([1, -1] * 40 + [0] * 40 + [1] * lead, 1000) for lead in (0, 8))
+    sides = [[NEAR._falls(tally, 0, side, 60) for side in (0, 1)] for tally in (level, leading)]  # noqa: SLF001
+    assert sides[0][0] == sides[0][1] > sides[1][1]
+    winner = replace(NEAR, near_tie=None)
+    for tally, each in zip((level, leading), sides, strict=True):
+        assert 0 < min(each) <= NEAR.chance(tally, 60) < 1
+        assert NEAR.chance(tally, 60) == pytest.approx(winner.chance(tally, 60) + min(each), rel=0.3)
+
+
+@pytest.mark.parametrize("rule", [WINNER, WITHIN, NOT_WORSE, NEAR])
 @settings(max_examples=15)
 @given(history=st.lists(st.sampled_from([1, 0, -1]), max_size=40), more=st.integers(1, 30))
 def test_a_rule_has_a_chance_to_stop_where_it_can_be_met(rule, history, more):
