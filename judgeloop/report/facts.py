@@ -450,6 +450,7 @@ def _calls(result: RunResult) -> str:
         now += f" ({dollars(outputs)} for outputs, {dollars(judging)} for judging)"
     ahead = f"{count(counts.ahead, 'more answer')} {'was' if counts.ahead == 1 else 'were'}"
     ahead += f" {'paid for' if result.ahead_usd else 'given'}, and not needed{about(result.ahead_usd)}"
+    waited = result.waits and counts.rounds > 1 and spend.attempts
     controls = sum(one.asked for one in counts.controls if one is not None)
     controls *= result.setup.controlled or result.setup.advised
     paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
@@ -462,6 +463,7 @@ def _calls(result: RunResult) -> str:
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         ahead if counts.ahead and not result.answer.broke_off else "",
+        f"each round waited for all answers: {result.waits}" if waited else "",
         f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
     ]
     return "; ".join(filter(None, parts))

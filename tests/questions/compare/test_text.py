@@ -9,7 +9,7 @@ import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.core.outcomes import Control, ControlTally, Generated, Outcome, Spend, StopKind, StopReason, Tally
-from judgeloop.core.records import IDENTICAL, Choice, Label, Population, Verdict
+from judgeloop.core.records import IDENTICAL, Choice, Groups, Label, Population, Verdict
 from judgeloop.methods.stopping.rule import risk_met
 from judgeloop.questions.compare.page import facts
 from judgeloop.report.facts import shared
@@ -606,6 +606,18 @@ def test_a_budget_that_failed_attempts_used_up_says_so():
     assert (fix.code, more.code) == ("fix_and_resume", "raise_budget")
     assert more.values["budget"] > 5, "more than the budget that was too small"
     assert undecided(spend=replace(SPEND, unconfirmed_p=10**10)).exit_code == 3
+
+
+def test_tests_of_groups_say_why_each_round_waits():
+    def calls(by_group, rounds):
+        result = make_result()
+        options, counts = replace(result.options, by_group=by_group), replace(result.counts, rounds=rounds)
+        return {one.key: one.text for one in shared(replace(result, options=options, counts=counts))}["calls"]
+
+    waits = "each round waited"
+    assert waits in calls(Groups.REPORT, 3)
+    assert waits not in calls(Groups.REPORT, 1)
+    assert waits not in calls(None, 3)
 
 
 def test_answers_that_cost_nothing_were_not_paid_for():
