@@ -1,8 +1,9 @@
 """A tiny Qwen3 for the tests of a real vLLM server: `python -P tests/support/tiny_qwen3.py FOLDER`.
 
-vLLM answers decisions for some architectures only, and Qwen3 is one. The model is random, and so its words mean
-nothing; but the labels of three options are its likely first tokens, as they are of a model that was trained, and how
-likely each is depends on the text. It needs torch, transformers and tokenizers, which lie beside a vLLM; `-P` as this folder has a `selectors` of its own.
+vLLM answers decisions for some architectures only, and Qwen3 is one.
+The model is random, and so its words mean nothing; but the labels of three options are its likely first tokens, as
+they are of a model that was trained, and how likely each is depends on the text. It needs torch, transformers and
+tokenizers, which lie beside a vLLM. `-P`: this folder has a `selectors` of its own.
 """
 
 import sys
