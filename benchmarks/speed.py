@@ -133,8 +133,9 @@ async def inspect_ai(url: str, folder: Path, places: int) -> None:
         "openai/judge", base_url=url, api_key="key", responses_api=False,
         config=model.GenerateConfig(max_connections=places),
     )  # fmt: skip
-    task = Task(dataset.MemoryDataset(samples), solver.generate(), winner())
-    await eval_async(task, model=judge, max_samples=places, log_dir=str(folder / "logs"), display="none")
+    task = Task(dataset.MemoryDataset(samples), solver=solver.generate(), scorer=winner())
+    (log,) = await eval_async(task, model=judge, max_samples=places, log_dir=str(folder / "logs"))
+    assert log.status == "success", log.error
 
 
 PLAIN = {"the SDK and tenacity": plain, "httpx2, bare": bare}
@@ -169,6 +170,8 @@ def took(way: str, pair: str, url: str, given: argparse.Namespace, ms: int) -> T
             (folder / f"{file}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
         told(url, "/begin", {"table": table, "latency_s": ms / 1000})
         environment = {"PATH": os.environ["PATH"], "HOME": name, "OPENAI_API_KEY": "key"}
+        # litellm asks for prices on the net when it is imported, and inspect_ai draws, unless they are told not to.
+        environment |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "INSPECT_DISPLAY": "none"}
         began = time.perf_counter()
         process = subprocess.Popen(
             command(way, f"{url}/v1", given),

@@ -134,7 +134,7 @@ def test_the_chance_to_stop_soon_grows_with_the_verdicts_and_with_the_lead():
 
 def test_a_near_tie_is_as_probable_as_the_null_that_is_less_likely_to_fall():
     level, leading = (tally_of([1, -1] * 40 + [0] * 40 + [1] * lead, 1000) for lead in (0, 8))
-    sides = [[NEAR._falls(tally, 0, side, 60) for side in (0, 1)] for tally in (level, leading)]  # noqa: SLF001
+    sides = [[NEAR._falls(tally, 0, side, 60) for side in (0, 1)] for tally in (level, leading)]
     assert sides[0][0] == sides[0][1] > sides[1][1]
     winner = replace(NEAR, near_tie=None)
     for tally, each in zip((level, leading), sides, strict=True):
