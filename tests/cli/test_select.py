@@ -54,6 +54,7 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     assert re.search(
         r"judged \d+ judgments on \d+ of 40 items, by openai/judge risk 0\.1, guaranteed: ", unwrapped(result.stdout)
     )
+    assert "each round waited for all answers" in unwrapped(result.stdout)
     assert "only 40 items" in result.stdout.partition("\nWin rates")[0]
     assert "Win rates against base; bounds for all items, each at a risk of 0.1" in rest
     bounds = re.search(r"best +(\d+\.\d) % +(\d+\.\d) % +(\d+\.\d) %", result.stdout)
