@@ -156,9 +156,9 @@ async def _ask_beside(oracle: Oracle, pool: Pool, choices: Sequence[Choice]) -> 
     beside = oracle.state.terms.beside
     if beside is None:
         return
-    places = dict.fromkeys(place for choice in choices for place in beside.needed(choice.position))
-    told = await answers(oracle, [replace(pool.query(place), cheap=True) for place in places], counted=False)
-    for place, answer in zip(places, told, strict=False):
+    places = {place: choice.systems for choice in choices for place in beside.needed(choice.position)}
+    queries = [replace(pool.query(place, systems), cheap=True) for place, systems in places.items()]
+    for place, answer in zip(places, await answers(oracle, queries, counted=False), strict=False):
         beside.tell(place, answer)
 
 

@@ -85,7 +85,7 @@ class Inputs:
     `guessed` says which columns of the files were guessed; empty if none were. `prompt` is what the
     judges read, None if none of them reads a prompt, and `rubric` what models or people judge by; empty without one.
     `systems` are those that answer live, by their place. `controls` and `controls_of` are as in `Terms`. `most_usd`
-    is the most that the budget may be raised to. `proxy` is the judge that rates every item before the judges,
+    is the most that the budget may be raised to. `proxy` is the cheap judge that is asked beside the judges,
     None if the proxy is not a judge. `confidence`, shape (items,), is the system's in its outputs, None if nothing uses
     it.
     """

@@ -45,7 +45,7 @@ F = TypeVar("F")
 
 @dataclass(slots=True)
 class Command:
-    """What the parts of a command have done: an estimate may ask a proxy first, and a suite lets a pair go on.
+    """What the parts of a command have done: the judge may be asked anew, and a suite lets a pair go on.
 
     - `spend`: of all parts so far
     - `seen`: the keys of the calls that they made, or that the ledger answered; `tested`: those of them for controls

@@ -1,17 +1,22 @@
-"""The cheap judge that a dear one is helped by: made of its setting, and refused where it cannot help."""
+"""The cheap judge that a dear one is helped by: made of its setting, refused where it cannot help, and its price."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Query
+from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS, Order, Query
 from judgeloop.engine.asks import asks_for
 from judgeloop.engine.state import Terms
 from judgeloop.runs.inputs import Inputs
 from judgeloop.runs.judging import checked_judge, judge_options
 from judgeloop.settings.run_settings import RunSettings
+
+SUPPOSED = 0.3  # R², that of GPT-3.5 with people on PandaLM, and of ChatGPT with people on MT-Bench
+SAMPLE = 20  # items whose calls are priced
+MOST_EACH = 20  # cheap verdicts a label, which tell 95 % of what any number tells
 
 
 def proxy_judge(
@@ -42,7 +47,29 @@ def proxy_judge(
     return judge
 
 
-def likely_cost_p(judges: tuple[Judge, ...], queries: list[Query], terms: Terms) -> float:
+def prices(config: RunSettings, inputs: Inputs) -> tuple[float, float]:
+    """What a label and a cheap verdict probably cost, in picodollars."""
+    assert inputs.proxy is not None, "there is a proxy"
+    queries = sample(inputs)
+    order = Order.RANDOM if inputs.by_hand and not config.rates else config.order
+    return (
+        _likely_cost_p(inputs.judges, queries, Terms("", order=order)),
+        _likely_cost_p((inputs.proxy,), queries, Terms("", order=config.order)),
+    )
+
+
+def sample(inputs: Inputs) -> list[Query]:
+    """Some queries, by which prices and times are reckoned."""
+    systems = TWO_SYSTEMS if len(inputs.pool.systems) > 1 else ONE_SYSTEM
+    return [inputs.pool.query(at, systems) for at in range(min(SAMPLE, len(inputs.pool)))]
+
+
+def best_block(label_p: float, cheap_p: float) -> float:
+    """How many cheap verdicts a label cost the least for what they tell together, at the R² that is supposed."""
+    return min(MOST_EACH, math.sqrt(SUPPOSED / (1 - SUPPOSED) * label_p / cheap_p) if cheap_p else MOST_EACH)
+
+
+def _likely_cost_p(judges: tuple[Judge, ...], queries: list[Query], terms: Terms) -> float:
     """What a judgment by these judges probably costs, in picodollars: the mean of these queries."""
     calls = [judges[ask.judge].quote(ask.call) for query in queries for ask in asks_for(query, judges, terms)]
     return sum(quote.likely_cost_p for quote in calls) / max(1, len(queries))

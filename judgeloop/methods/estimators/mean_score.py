@@ -1,7 +1,7 @@
 """The mean score of one system over a whole pool, from the items judged so far.
 
-Takes labels, and perhaps a proxy of every item's score. Returns `Ratings`. A stopping rule decides whether the mean
-is precise enough (`methods/stopping/precise.py`).
+Takes labels, and perhaps a proxy's scores of all items, or of those in blocks beside the labels. Returns `Ratings`. A
+stopping rule decides whether the mean is precise enough (`methods/stopping/precise.py`).
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,12 @@ from typing import final
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.records import Label, Verdict
+from judgeloop.core.records import Answer, Label, Verdict
 from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, SAMPLE_JUDGED, whole
-from judgeloop.methods.stats.strata import Counts, Floats, Moments, Strata, of_sample, stratified, with_proxy
+from judgeloop.methods.selectors.blocks import Blocks
+from judgeloop.methods.stats.strata import Counts, Floats, Moments, Strata, of_blocks, of_sample, stratified, with_proxy
+
+NO_SCORE = 0.5  # the proxy's score of an item that it does not score: any value does that is fixed without the label
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +25,9 @@ class Ratings:
     """The scores in [0, 1] of the items at `positions`, NaN for an abstention; shape (asked,).
 
     `drawn` is True if all items were drawn at random within their strata. `proxy`, shape (items,),
-    is a cheap guess at the score of every item, or None.
-    With `sampled`, the mean is that of the population of which the items, in one stratum, are a sample.
+    is a cheap guess at the score of every item, or None; NaN where it is not known yet.
+    With `sampled`, the mean is that of the population of which the items, in one stratum, are a sample. A proxy is then
+    known of the items in `blocks` of which the first is the one that got the label, in the order of the labels.
     """
 
     strata: Strata
@@ -32,6 +36,7 @@ class Ratings:
     drawn: bool = True
     proxy: Floats | None = None
     sampled: bool = False
+    blocks: Counts | None = None
 
     @property
     def items(self) -> int:
@@ -77,6 +82,9 @@ class Ratings:
         return self._estimated(self.positions, np.nan_to_num(self.scores, nan=score))
 
     def _estimated(self, positions: Counts, scores: Floats) -> Moments:
+        if self.sampled and self.proxy is not None and self.blocks is not None:
+            known = np.isin(self.positions, positions)
+            return of_blocks(scores, self.proxy[self.blocks[: self.asked]], known)
         if self.sampled:
             return of_sample(scores)
         if self.proxy is None:
@@ -90,12 +98,25 @@ class MeanScore:
     """Scores by stratum, with the help of a `proxy`, shape (items,), if there is one.
 
     `methods/stats/strata.py` estimates the mean from them. With `sampled`, it is the mean of the
-    population of which the items are a sample (`Ratings`).
+    population of which the items are a sample (`Ratings`). A proxy that is a judge is asked beside the labels: `tell`
+    takes its scores, about all items before the first label, or about each block before its label.
     """
 
     strata: Strata
     proxy: Floats | None = None
     sampled: bool = False
+    blocks: Blocks | None = None
+
+    def needed(self, position: int) -> Sequence[int]:
+        """The items that the proxy is still to be asked about before the label of this one."""
+        assert self.proxy is not None, "there is a proxy"
+        wanted = range(len(self.proxy)) if self.blocks is None else self.blocks.needed[position]
+        return [place for place in wanted if np.isnan(self.proxy[place])]
+
+    def tell(self, position: int, answer: Answer) -> None:
+        """Take what the proxy says of an item."""
+        assert self.proxy is not None, "there is a proxy"
+        self.proxy[position] = answer.score if isinstance(answer, Verdict) else NO_SCORE
 
     def tally(self, labels: Sequence[Label], items: int) -> Ratings:
         """Collect `labels` over a pool of `items`.
@@ -106,7 +127,8 @@ class MeanScore:
         if items != len(self.strata.labels):
             raise ValueError(f"expected strata of {items} items, found strata of {len(self.strata.labels)}")
         positions = np.zeros(0, dtype=np.int64)
-        none = Ratings(self.strata, positions, np.zeros(0), proxy=self.proxy, sampled=self.sampled)
+        blocks = None if self.blocks is None else np.array([block for (block,) in self.blocks.by_label])
+        none = Ratings(self.strata, positions, np.zeros(0), proxy=self.proxy, sampled=self.sampled, blocks=blocks)
         return self.extended(none, labels)
 
     def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:

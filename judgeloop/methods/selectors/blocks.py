@@ -70,6 +70,7 @@ class ByBlock(Unmoved):
     """Draws the first items of blocks, each once, of which there are as many as a run has labels at most."""
 
     blocks: Blocks
+    queries: tuple[tuple[int, ...], ...] = ((0, 1),)
     name: str = "random"
     draws: Draws = Draws.EVEN
 
@@ -81,4 +82,4 @@ class ByBlock(Unmoved):
 
     def ask(self, state: RandomState, rng: np.random.Generator) -> tuple[Step | None, RandomState]:
         """The next item, as in uniform draws."""
-        return Random().ask(state, rng)
+        return Random(self.queries).ask(state, rng)

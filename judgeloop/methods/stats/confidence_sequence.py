@@ -36,11 +36,19 @@ class ConfidenceSequence:
     """Lower bounds of means in [-1, 1], which follow the draws one by one; -1 while none is known.
 
     There is one bound for each side from which the same verdicts are seen. `asked` has for each side the bets before
-    the first draw, on one null each, in ascending order of the nulls. `items` is inf for items like these.
+    the first draw, on one null each, in ascending order of the nulls. `items` is inf for items like these. `late`: the
+    bounds are to be narrow after the last draw of the plan, and hold before it all the same.
     """
 
     def __init__(
-        self, sides: int, risk: float, limit: int, items: float = math.inf, asked: Sequence[Sequence[HedgedBets]] = ()
+        self,
+        sides: int,
+        risk: float,
+        limit: int,
+        items: float = math.inf,
+        asked: Sequence[Sequence[HedgedBets]] = (),
+        *,
+        late: bool = False,
     ) -> None:
         """Stand before the first draw."""
         self.risk, asked = risk, asked or [()] * sides
@@ -48,7 +56,7 @@ class ConfidenceSequence:
         self._at = [[int(np.searchsorted(self.grid, float(np.asarray(bets.null)))) for bets in own] for own in asked]
         aimed = [own[-1] if own else -1 for own in self._at]
         self._reserve = np.array([np.where(np.arange(len(self.grid)) <= last, 0.0, RESERVE) for last in aimed])
-        self._every = HedgedBets(risk * (1 - RESERVE) * 0.999, self.grid, limit, items, of_grid=True)
+        self._every = HedgedBets(risk * (1 - RESERVE) * 0.999, self.grid, limit, items, of_grid=True, late=late)
         self._asked = [list(own) for own in asked]
         self._mixed = np.ones((sides, len(self.grid), len(BETS)))
         self._out = np.zeros((sides, len(self.grid)), dtype=np.bool_)

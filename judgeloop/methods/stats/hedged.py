@@ -52,6 +52,7 @@ RARELY = -0.3  # the mean of a draw that moves, under the null, below which ties
 SURE, LEAST = 1e-9, 1e-12
 SLACK = 1e-6  # of the wealth: a perfect copy ends at 1/risk but for rounding, which must not cost the answer
 BOLDEST = 0.98  # of the stake that could lose everything
+SPENT, SPENT_LATE = 0.5, 2.0  # the power of the share of a plan that is over, which is the share of the risk spent
 ROUNDS = 10  # of the bisection for the scale of a zone's boundary
 
 
@@ -102,7 +103,9 @@ def stakes_of_a_zone(risk: float, limit: int, drawn: float, zone: float) -> Stak
 
 
 @lru_cache(maxsize=64)
-def stakes_of_means(risk: float, limit: int, drawn: float, means: tuple[float, ...], most: int) -> Stakes:
+def stakes_of_means(  # noqa: PLR0917 - what a family of tables is made of
+    risk: float, limit: int, drawn: float, means: tuple[float, ...], most: int, spent: float = SPENT
+) -> Stakes:
     """One table of at most `most` coins for each of `SHARES`, and in it for each mean of a draw that moves."""
     given = np.array(means)
     tables = []
@@ -112,7 +115,9 @@ def stakes_of_means(risk: float, limit: int, drawn: float, means: tuple[float, .
         each = moves / coins
         skewed = given / np.sqrt(1 - given**2) / np.sqrt(each)
         of_coin = skewed / np.sqrt(1 + skewed**2)
-        tables.append(_tables(risk, coins, np.sqrt(each * (1 - given**2) / (1 - of_coin**2)), drawn, of_coin))
+        tables.append(
+            _tables(risk, coins, np.sqrt(each * (1 - given**2) / (1 - of_coin**2)), drawn, of_coin, spent=spent)
+        )
     return _together(tables)
 
 
@@ -137,7 +142,13 @@ def _together(tables: Sequence[Stakes]) -> Stakes:
 
 
 def _tables(  # noqa: PLR0917 - what a family of tables is made of
-    risk: float, coins: NDArray[np.int64], scale: Floats, drawn: float, mean: Floats, size: float = 0.0
+    risk: float,
+    coins: NDArray[np.int64],
+    scale: Floats,
+    drawn: float,
+    mean: Floats,
+    size: float = 0.0,
+    spent: float = SPENT,
 ) -> Stakes:
     """The tables of walks of so many coins with this `mean` under the null; a zone's if it has a `size`.
 
@@ -145,7 +156,7 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
     """
     most = int(coins.max())
     walk = _Walk(coins, mean, coins / drawn if drawn else None, most)
-    bars, lows = _zone(risk, walk, drawn, size) if size else _one_sided(risk, walk)
+    bars, lows = _zone(risk, walk, drawn, size) if size else _one_sided(risk, walk, spent)
     value = np.zeros((len(coins), most, most + 2))
     slope = np.zeros_like(value)
     after = np.zeros((len(coins), most + 2))
@@ -207,8 +218,8 @@ class _Walk:
         return after
 
 
-def _one_sided(risk: float, walk: _Walk) -> tuple[NDArray[np.int64], None]:
-    """The least heads that end the walk, if by toss k of K it may have spent risk · (k / K)^½ (Lan & DeMets 1983)."""
+def _one_sided(risk: float, walk: _Walk, power: float = SPENT) -> tuple[NDArray[np.int64], None]:
+    """The least heads that end the walk, if by toss k of K it may have spent risk · (k / K)^p (Lan & DeMets 1983)."""
     coins, most = walk.coins, int(walk.coins.max())
     bars = np.full((len(coins), most + 1), most + 2, dtype=np.int64)
     alive = np.zeros((len(coins), most + 2))
@@ -217,7 +228,7 @@ def _one_sided(risk: float, walk: _Walk) -> tuple[NDArray[np.int64], None]:
     for k in range(1, most + 1):
         alive = walk.on(k - 1, alive)
         beyond = np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]
-        allowed = risk * np.sqrt(np.minimum(k / coins, 1.0)) - spent + 1e-15
+        allowed = risk * np.minimum(k / coins, 1.0) ** power - spent + 1e-15
         bar = np.argmax(beyond <= allowed[:, None], axis=1)
         bar = np.where(walk.mean == 0, np.maximum(bar, k // 2 + 1), bar)  # a name needs a lead
         bars[:, k] = bar
@@ -271,6 +282,7 @@ class HedgedBets:
     - `null`: in [-1, 1]. `items`: of the population, inf for items like these
     - `zone`: half-width of the zone where the question has two answers, else 0
     - `of_grid`: whether the null is one of many, with any mean; else it is 0, or the far end of the zone
+    - `late`: whether the stakes on a grid aim at the last draw of the plan alone
     - `total`, `square`, `fourth`: sums of the scores, and of powers of what moved the wealth
     """
 
@@ -280,6 +292,7 @@ class HedgedBets:
     items: float = math.inf
     zone: float = 0.0
     of_grid: bool = False
+    late: bool = False
     drawn: int = 0
     wealth: Numbers = 1.0
     total: Numbers = 0.0
@@ -325,7 +338,8 @@ class HedgedBets:
         if self.zone:
             stakes = stakes_of_a_zone(self.risk, self.limit, drawn, self.zone)
         elif self.of_grid:
-            stakes = stakes_of_means(self.risk, self.limit, drawn, MEANS, FEWER_COINS)
+            spent = SPENT_LATE if self.late else SPENT
+            stakes = stakes_of_means(self.risk, self.limit, drawn, MEANS, FEWER_COINS, spent)
             table = table // COARSE * len(MEANS) + np.searchsorted(_BETWEEN_MEANS, half)
         else:
             stakes = stakes_of_means(self.risk, self.limit, drawn, (0.0,), MOST_COINS)
@@ -361,6 +375,7 @@ class HedgedBets:
             self.items,
             self.zone,
             self.of_grid,
+            self.late,
             self.drawn + 1,
             wealth,
             total,

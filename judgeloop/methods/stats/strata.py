@@ -130,6 +130,20 @@ def of_sample(scores: Floats) -> Moments:
     return Moments(float(scores.mean()), float(scores.var(ddof=1)) / judged, judged - 1.0)
 
 
+def of_blocks(scores: Floats, cheap: Floats, known: NDArray[np.bool_]) -> Moments:
+    """Estimate the mean of the population as `of_sample` does, with the help of a proxy of further items.
+
+    `cheap`, shape (asked, k), has the proxy's scores of a block of items a label, the item of the label first; `known`
+    says which labels have one of the `scores`. All items of the blocks are a sample of the population, and of these
+    `with_proxy` estimates the mean.
+    """
+    asked, each = cheap.shape
+    if len(scores) < FEWEST:
+        return of_sample(scores)
+    found = with_proxy(Strata.single(asked * each), np.flatnonzero(known) * each, scores, cheap.ravel())
+    return found._replace(variance=found.variance + float(scores.var(ddof=1)) / (asked * each))
+
+
 def _apart(strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]) -> _Part:
     """The part of the strata with enough known scores, each by itself."""
     means = np.bincount(within, scores, minlength=len(known)) / np.maximum(known, 1)

@@ -18,7 +18,7 @@ from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats import intervals
 from judgeloop.methods.stats.confidence_sequence import ConfidenceSequence
-from judgeloop.methods.stats.strata import Counts, Floats
+from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.rule import at_most
 
 # Items between two looks, as a share of those asked: they can be asked in parallel without waste.
@@ -44,13 +44,14 @@ class Precise:
     Without `half_width`, the run goes on to its limit. `threshold` is the risk that the interval
     misses the mean over all `items`. Which interval it is depends on the draws and on the scores:
 
-    - Uniform draws (`even`), scores of 0 and 1, one look after a number of judgments that no score has influenced:
-      *exact*. Each end is wrong with half of the risk, by the binomial distribution (Clopper & Pearson 1934), or by
-      the hypergeometric one for these items.
-    - Uniform draws, and `any_look`, a `half_width` or another score: *anytime*. Each end is a bound of the confidence
-      sequence at half of the risk, whose stakes aim at an end after `limit` draws. A proxy is its control.
-    - Other draws, or a proxy at one look: *approximate*, for one look. If only its width stops a run, many looks do
-      little harm (Chow & Robbins 1965).
+    - Uniform draws (`even`), scores of 0 and 1, one look after a number of judgments that no score has influenced, and
+      no proxy: *exact*. Each end is wrong with half of the risk, by the binomial distribution (Clopper & Pearson 1934),
+      or by the hypergeometric one for these items.
+    - Uniform draws, and a proxy, `any_look`, a `half_width` or another score: *anytime*. Each end is a bound of the
+      confidence sequence at half of the risk, whose stakes aim at an end after `limit` draws. A proxy is its control,
+      as theorems 1 and 2 of `methods/stats/corrected.py` allow.
+    - Other draws: *approximate*, for one look. If only its width stops a run, many looks do little harm (Chow & Robbins
+      1965).
 
     Where all scores of the population are 0 or 1, the second is never taken instead of the first, so the choice costs
     nothing. Where others exist and none was drawn, the first one is taken, and misses with at most the risk, too (for
@@ -128,10 +129,11 @@ class Precise:
     def kind(self, tally: Ratings, *, once: bool = True) -> IntervalKind:
         """Which interval these scores have; `once`: no score has influenced their number."""
         often = self._looks_often or not once
-        if not self.even or (tally.proxy is not None and not often):
+        if not self.even:
             return IntervalKind.APPROXIMATE
         zero_or_one = np.isin(tally.scores[~np.isnan(tally.scores)], (0.0, 1.0)).all()
-        return IntervalKind.EXACT if zero_or_one and not often else IntervalKind.ANYTIME
+        alone = tally.proxy is None
+        return IntervalKind.EXACT if zero_or_one and alone and not often else IntervalKind.ANYTIME
 
     def interval(self, tally: Ratings, *, once: bool = True) -> intervals.Interval | None:
         """Bounds for the mean over all items.
@@ -170,7 +172,8 @@ class Precise:
     @cached_property
     def _following(self) -> "_Following":
         items = math.inf if self.sampled else float(self.items)
-        return _Following(lambda: ConfidenceSequence(2, self.threshold / 2, self.planned, items))
+        late = not self._looks_often  # who looks at the end alone needs no narrow bounds before
+        return _Following(lambda: ConfidenceSequence(2, self.threshold / 2, self.planned, items, late=late))
 
     def is_met(self, tally: Ratings) -> bool:
         """Whether the interval is narrow enough, at a number of items at which it is checked."""
@@ -224,29 +227,38 @@ class _Following:
         before = tally.positions[:so_far], tally.scores[:so_far]
         if not (np.array_equal(before[0], self._positions) and np.array_equal(before[1], self._scores, equal_nan=True)):
             self._sequence, so_far = self._begin(), 0
-        proxy = None if tally.proxy is None else 2 * tally.proxy - 1
         for at in range(so_far, tally.asked):
             score = 2 * float(tally.scores[at]) - 1
             sides = np.full(2, -1.0) if math.isnan(score) else np.array([score, -score])
-            control = (0.0, 0.0) if proxy is None else _control(proxy, tally.positions[: at + 1], tally.scores[:at])
-            self._sequence.follow(sides, *control)
+            self._sequence.follow(sides, *_control(tally, at))
         self._positions, self._scores = tally.positions, tally.scores
         return self._sequence.low
 
 
-def _control(proxy: Floats, positions: Counts, scores: Floats) -> tuple[Floats, Floats]:
-    """The control of the last of these positions for both sides, and the most that it can be; by the scores before.
+def _control(tally: Ratings, at: int) -> tuple[Floats, Floats]:
+    """The control of a label for both sides, and the most that it can be; by what was known before. 0 without a proxy.
 
-    It is a slope times what the proxy is above its mean over the items left. Each of these is as likely to be next as
-    any other, so the control has a mean of 0.
+    It is a slope times what the proxy says of the item, less the mean of what it was drawn from. This is the mean of
+    the items left, each of which is as likely to be next as any other, or that of a block, in which the item has a
+    random place. So the control has a mean of 0.
     """
-    before, last = positions[:-1], int(positions[-1])
-    left = np.delete(proxy, before)
-    known = ~np.isnan(scores)
-    above, seen = proxy[before][known] - proxy.mean(), 2 * scores[known] - 1
-    spread = float(above @ above) + SHOWN_NOTHING * float(proxy.var())
-    slope = float(above @ (seen - seen.mean())) / spread if len(seen) and spread > 0 else 0.0
-    slope = min(max(slope, -STEEPEST), STEEPEST)
-    control = slope * (float(proxy[last]) - float(left.mean()))
-    ends = [slope * (float(end) - float(left.mean())) for end in (left.min(), left.max())]
+    if tally.proxy is None:
+        return np.zeros(2), np.zeros(2)
+    proxy, before, last = 2 * tally.proxy - 1, tally.positions[:at], int(tally.positions[at])
+    if tally.blocks is None:
+        seen, left = proxy, np.delete(proxy, before)
+        mean, low, high = float(left.mean()), float(left.min()), float(left.max())
+    else:
+        block = proxy[tally.blocks[at]]
+        seen, mean = proxy[tally.blocks[:at].ravel()], float(block.mean())
+        low, high = (mean + sign * 2 * (1 - 1 / len(block)) for sign in (-1, 1))
+    known = ~np.isnan(tally.scores[:at])
+    slope = 0.0
+    if known.any():
+        own, scores = proxy[before][known] - seen.mean(), 2 * tally.scores[:at][known] - 1
+        spread = float(own @ own) + SHOWN_NOTHING * float(seen.var())
+        slope = float(own @ (scores - scores.mean())) / spread if spread > 0 else 0.0
+        slope = min(max(slope, -STEEPEST), STEEPEST)
+    control = slope * (float(proxy[last]) - mean)
+    ends = slope * (low - mean), slope * (high - mean)
     return np.array([control, -control]), np.array([max(ends), -min(ends)])

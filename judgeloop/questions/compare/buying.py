@@ -5,15 +5,13 @@ k c more for each label. What is cheapest follows from the prices and the number
 an R² that is supposed, so that the same command buys the same.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import fmean
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.records import UNLIMITED, Call, Order, Query
-from judgeloop.engine.state import Terms
+from judgeloop.core.records import UNLIMITED, Call
 from judgeloop.judges.wage import Wage, likely_s
 from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.selectors.blocks import Blocks
@@ -22,13 +20,10 @@ from judgeloop.methods.stopping.bets import Bets
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.report.words import count, visible
 from judgeloop.runs.inputs import Inputs
-from judgeloop.runs.proxies import likely_cost_p
+from judgeloop.runs.proxies import SUPPOSED, best_block, prices, sample
 
-SUPPOSED = 0.3  # R², that of GPT-3.5 with people on PandaLM, and of ChatGPT with people on MT-Bench
 AHEAD, TIES = 0.2, 0.3  # the gap, and the share of ties, for which labels are reckoned
 WAGE = Decimal(40)  # dollars an hour, of people whose time has no price
-SAMPLE = 20  # items whose calls are priced
-MOST_EACH = 20  # cheap verdicts a label, which tell 95 % of what any number tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +59,12 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     items, sampled = len(members) or len(inputs.pool), inputs.sampled
     limit = min(config.max_judgments, items)
     label_p, cheap_p = prices(config, inputs)
-    seconds = fmean(likely_s(Call(one.item, one.systems, one.outputs)) for one in _sample(inputs)) * inputs.by_hand
+    seconds = fmean(likely_s(Call(one.item, one.systems, one.outputs)) for one in sample(inputs)) * inputs.by_hand
     supposed = inputs.by_hand and not label_p
     label_p = Wage(WAGE).cost_p(seconds) if supposed else label_p
     rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
     alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
-    best = min(MOST_EACH, math.sqrt(SUPPOSED / (1 - SUPPOSED) * label_p / cheap_p) if cheap_p else MOST_EACH)
+    best = best_block(label_p, cheap_p)
 
     def way(each: int, saved: float, verdicts: float = 0.0) -> Way:
         labels = alone * (1 - saved)
@@ -87,21 +82,6 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     wanted = block(max(2, round(best)))
     worth = sampled and not bought and wanted.cost_p < none.cost_p
     return Buying((*ways, none), (bought or [none])[0], label_p, supposed, seconds, 2 * limit - items if worth else 0)
-
-
-def prices(config: CompareSettings, inputs: Inputs) -> tuple[float, float]:
-    """What a label and a cheap verdict probably cost, in picodollars."""
-    assert inputs.proxy is not None, "there is a proxy"
-    queries = _sample(inputs)
-    shown = Terms("", order=Order.RANDOM if inputs.by_hand else config.order)
-    return (
-        likely_cost_p(inputs.judges, queries, shown),
-        likely_cost_p((inputs.proxy,), queries, Terms("", order=config.order)),
-    )
-
-
-def _sample(inputs: Inputs) -> list[Query]:
-    return [inputs.pool.query(at) for at in range(min(SAMPLE, len(inputs.pool)))]
 
 
 def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) -> CheapVerdicts | None:

@@ -149,8 +149,10 @@ def _proxy(result: Estimation) -> str:
     name = result.options.proxy
     if name is None:
         return ""
-    mean = "" if result.proxy_mean is None else f", mean {result.proxy_mean:.3f} over all items"
-    return f"{name}{mean}; the score is the judge's"
+    block = result.options.block
+    where = f"{count(block, 'item')} a judgment" if block else "every item"
+    mean = "" if result.proxy_mean is None else f", mean {result.proxy_mean:.3f}"
+    return f"{name} on {where}{mean}; the score is the judge's"
 
 
 def _selector(result: Estimation) -> str:

@@ -1,9 +1,9 @@
 """An estimate of one system's mean score: what it is made of, what it is likely to take, and its result.
 
-`question.py` of `questions/` runs it. A proxy judge rates every item first; then the judge rates a sample.
+`question.py` of `questions/` runs it. A proxy judge rates every item first, or of items like these a block beside each
+that the judge rates.
 """
 
-import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,16 +14,14 @@ from scipy.special import chdtri
 
 from judgeloop.catalogue import selectors_of
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Finished, StopKind, StopReason
-from judgeloop.core.records import ONE_SYSTEM, Draws, Pool
-from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
+from judgeloop.core.outcomes import Finished, StopKind
+from judgeloop.core.records import ONE_SYSTEM, Draws, Pool, Population
+from judgeloop.engine.state import Beside, Interruption, Observe, Terms, unobserved
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.rows import INTERVALS, Draft
+from judgeloop.methods.selectors.blocks import Blocks, ByBlock
 from judgeloop.methods.selectors.families import Members
-from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.selectors.stratified import strata_of
-from judgeloop.methods.stats.controls import NO_CONTROLS
 from judgeloop.methods.stats.hedged import VERSION, boundary_at_the_end
 from judgeloop.methods.stats.intervals import interval_at_once, reach
 from judgeloop.methods.stats.strata import Floats, Moments, Strata
@@ -37,13 +35,11 @@ from judgeloop.runs.begin import conducted, data_notes, neighbours_alike, setup_
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, looks_at_all, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
-from judgeloop.runs.proxies import proxy_judge
+from judgeloop.runs.proxies import MOST_EACH, best_block, prices, proxy_judge
 from judgeloop.settings.setting import alternatives, declared
 
 YES_OR_NO = 2  # steps of a scale
 CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy
-# Ends of the proxy's run after which it was asked about every item.
-WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}
 # Assumed until scores are known: a variance, and what has it. That of ratings is the middle one of recorded
 # ratings by people (RealSumm's 25 systems: 0.02 to 0.06) and models.
 ZERO_OR_ONE = 0.25, "scores of 0 and 1, as many of each"
@@ -76,25 +72,18 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
                     f"`{name}`: `selector={config.selector}` picks its items, so no interval can be stated; "
                     "use `selector=random` or `selector=stratified`"
                 )
-        proved = row.draws is Draws.EVEN and (config.proxy is None or config.looks_often)
         if row.draws is not Draws.EVEN and config.interval != declared(EstimateSettings)["interval"].default:
             raise InputError(
                 f"`interval={config.interval}` needs uniform draws, and `selector={config.selector}` makes others; use "
                 "`selector=random`"
             )
-        if config.require_score is not None and not proved:
-            chosen, instead = f"proxy={config.proxy}", "add `interval=anytime`, which is proved, too"
-            if row.draws is not Draws.EVEN:
-                chosen, instead = f"selector={config.selector}", "use `selector=random`"
+        if config.require_score is not None and row.draws is not Draws.EVEN:
             raise InputError(
-                f"`require_score={config.require_score:g}` needs an interval that is proved, and that of `{chosen}` is "
-                f"approximate; {instead}"
+                f"`require_score={config.require_score:g}` needs an interval that is proved, and that of "
+                f"`selector={config.selector}` is approximate; use `selector=random`"
             )
         check_about(
-            config,
-            f"`proxy={config.proxy}`" if config.proxy else f"`selector={config.selector}`",
-            proves=row.draws is Draws.EVEN and config.proxy is None,
-            instead="`selector=random` without a `proxy`",
+            config, f"`selector={config.selector}`", proves=row.draws is Draws.EVEN, instead="`selector=random`"
         )
         if isinstance(config.outputs, str) and (config.proxy or row.needs_outputs):
             chosen = f"proxy={config.proxy}" if config.proxy else f"selector={config.selector}"
@@ -117,14 +106,19 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         """The proxy and the confidences, and the stakes of bets, as others may end a run elsewhere."""
         proxy, confidence = inputs.proxy, inputs.confidence
         stakes = {"stakes": VERSION} if config.selector_row.draws is Draws.EVEN else {}
-        return stakes | {
+        block = {}
+        if config.proxy is not None and inputs.sampled:
+            block = {"block": _blocks(config, inputs, families_drawn(config, inputs, config.selector_row)).each}
+        return {
+            **stakes,
+            **block,
             "proxy": config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
             "confidence": None if confidence is None else confidence.tolist(),
             **config.vectors_digest,
         }
 
     def parts(self, config: EstimateSettings, inputs: Inputs) -> Parts[Ratings]:
-        """Selector, mean by its strata, rule; a proxy's scores come later."""
+        """Selector, mean by its strata, rule; the scores of a proxy that is a judge come later."""
         row = config.selector_row
         members = families_drawn(config, inputs, row)
         items = len(members) or len(inputs.pool)
@@ -139,8 +133,18 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         )
         # Stakes that aim at the end of a run: with a width to reach, at where scores that spread the most end it.
         rule = replace(rule, limit=min(config.max_judgments, items, max(config.min_judgments, _at_most(rule))))
+        proxy = None if config.proxy is None else np.full(len(inputs.pool), np.nan)
+        if config.proxy == BY_CONFIDENCE:
+            proxy = inputs.confidence
+        if proxy is not None and inputs.sampled:
+            blocks = _blocks(config, inputs, members)
+            whole = Strata.single(len(inputs.pool))
+            return Parts(
+                ByBlock(blocks, (ONE_SYSTEM,)),
+                MeanScore(whole, proxy, sampled=True, blocks=blocks),
+                replace(rule, items=len(inputs.pool)),
+            )
         selector = row.make(draft_of(config, inputs.pool, inputs.confidence, members))
-        proxy = inputs.confidence if config.proxy == BY_CONFIDENCE else None
         estimator = MeanScore(strata_of(selector, items), proxy, sampled=inputs.sampled)
         return Parts(selector, estimator, rule, members=members)
 
@@ -151,42 +155,13 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         interruption: Interruption | None = None,
         observe: Observe[Ratings] = unobserved,
     ) -> tuple[Parts[Ratings], Finished[Ratings]]:
-        """Let a proxy judge rate every item, within the same budget, then the judge a sample."""
+        """Let a proxy rate beside the judges."""
+        mean, config = _mean(run.parts), run.config
         if run.inputs.proxy is None:
             return await super().ask(run, terms, interruption, observe)
-        began, items = asyncio.get_running_loop().time(), len(run.pool)
-        every = Session(
-            items=items,
-            selector=Random((ONE_SYSTEM,)),
-            estimator=MeanScore(Strata.single(items)),
-            rule=Precise(run.config.risk, items),
-            limits=Limits(1, items, run.limits.max_abstentions),
-            rng=np.random.default_rng(run.config.seed),
-        )
-        first = await conducted(
-            every, run, replace(terms, controls=()), judges=(run.inputs.proxy,), interruption=interruption
-        )
-        stop = first.ending.stop
-        if stop.kind not in WHOLE:
-            session: Session[Ratings] = run.session()
-            session.ask()
-            said = f"the proxy has not rated every item: {stop.sentence}"
-            session.tell([], halt=StopReason(stop.kind, said))
-            unasked = ((),) * len(run.judges)
-            none = tuple(NO_CONTROLS if draw else None for draw in terms.controls)
-            asked_none = replace(first, models=unasked, controls=none, answered_by=(), counting=())
-            return run.parts, replace(asked_none, ending=session.ending())
-        tally = first.ending.estimate.tally
-        scores = np.empty(tally.items)
-        scores[tally.positions] = tally.scores
-        # An item on which the proxy abstained gets the proxy's mean, which is neutral.
-        proxy = np.where(np.isnan(scores), tally.moments.mean, scores)
-        strata = strata_of(run.parts.selector, items)
-        parts = replace(run.parts, estimator=MeanScore(strata, proxy, sampled=run.sampled))
-        if terms.deadline_s is not None:
-            took_s = asyncio.get_running_loop().time() - began
-            terms = replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
-        return parts, await conducted(run.session(parts), run, terms, interruption=interruption, observe=observe)
+        beside = Beside(mean.needed, mean.tell, config.order, config.concurrency, config.judge_timeout)
+        asked = conducted(run.session(), run, terms, beside=beside, interruption=interruption, observe=observe)
+        return run.parts, await asked
 
     def left(self, ran: Ran[EstimateSettings, Ratings]) -> Left:
         """The items without a verdict, and how many of them the interval is likely to take."""
@@ -196,20 +171,26 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         assuming = RATINGS if prompt is not None and len(prompt.labels) > YES_OR_NO else ZERO_OR_ONE
         judgments, assumed = judgments_to_know(rule, tally, 0 if over else run.most_judgments, assuming)
         done = {label.choice.position for label in ending.labels}
+        mean, blocks = _mean(ran.parts), _mean(ran.parts).blocks
+        left = [one for one in (run.places if blocks is None else blocks.needed) if one not in done]
         return Left(
             judgments,
             assumed,
-            [pool.query(one, ONE_SYSTEM) for one in run.places if one not in done],
+            [pool.query(one, ONE_SYSTEM) for one in left],
             len(done),
             too_few(rule, tally, run.most_judgments, assuming),
-            first=() if proxy is None or _proxy_scores(ran.parts) is not None else (proxy,),
+            first=() if proxy is None else (proxy,),
+            beside=None
+            if blocks is None
+            else [[pool.query(at, ONE_SYSTEM) for at in mean.needed(one)] for one in left],
         )
 
     def result_of(self, ran: Ran[EstimateSettings, Ratings]) -> Estimation:
         """The mean with its interval, and how many further judgments would make it narrow enough."""
         run, parts, ending = ran.run, ran.parts, ran.finished.ending
         config, items = run.config, len(run.places)
-        proxy, scores = run.inputs.proxy, _proxy_scores(parts)
+        proxy, mean = run.inputs.proxy, _mean(parts)
+        scores = np.zeros(0) if mean.proxy is None else mean.proxy[~np.isnan(mean.proxy)]
         searched: int | None = getattr(parts.selector, "layer", None)
         layer = config.layer if searched is None else f"{config.layer} ({searched})"
         represent = config.represented if config.selector_row.vectors else None
@@ -225,12 +206,13 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
                 half_width=config.half_width,
                 interval_kind=kind.value,
                 proxy=proxy.identity.name if proxy else str(config.proxy or "") or None,
+                block=mean.blocks.each if mean.blocks else 0,
                 required_score=config.require_score,
             ),
             data_notes(run, ran.finished.pool, neighbours_alike(run, ending)),
             items=run.pool.items,
             interval=rule.interval(tally, once=once),
-            proxy_mean=None if scores is None else float(scores.mean()),
+            proxy_mean=float(scores.mean()) if len(scores) else None,
             more_judgments=more,
             least=min(config.min_judgments, items),
         )
@@ -266,9 +248,33 @@ def _rule(parts: Parts[Ratings]) -> Precise:
     return cast("Precise", parts.rule)  # as the rules of estimates are
 
 
-def _proxy_scores(parts: Parts[Ratings]) -> Floats | None:
-    """The proxy's score of each item, shape (items,); None without scores for all items."""
-    return cast("MeanScore", parts.estimator).proxy
+def _mean(parts: Parts[Ratings]) -> MeanScore:
+    return cast("MeanScore", parts.estimator)  # as the estimators of estimates are
+
+
+def _blocks(config: EstimateSettings, inputs: Inputs, members: Members) -> Blocks:
+    """Which items the proxy rates beside each label, for items like these: fresh ones.
+
+    Raises:
+        InputError: there are not two items a judgment, or a confidence is out of range.
+    """
+    places = [family[0] for family in members] if members else range(len(inputs.pool))
+    most = len(places) // min(config.max_judgments, len(places))
+    if most < 2:  # noqa: PLR2004 - an item beside the one that gets a label
+        raise InputError(
+            f"`proxy={config.proxy}`: about items like these it rates two items or more for each judgment, and there "
+            f"are {len(places):,} for {config.max_judgments:,}; set `max_judgments={max(1, len(places) // 2)}` or less, "
+            f"give more items, or use `about={Population.THESE_ITEMS}`"
+        )
+    if inputs.proxy is None and inputs.confidence is not None:
+        low, high = float(inputs.confidence.min()), float(inputs.confidence.max())
+        if low < 0 or high > 1:
+            raise InputError(
+                f"`proxy={config.proxy}`: about items like these a confidence is expected from 0 to 1, found "
+                f"{low:g} to {high:g}; scale it, or use `about={Population.THESE_ITEMS}`"
+            )
+    best = MOST_EACH if inputs.proxy is None else best_block(*prices(config, inputs))
+    return Blocks.fresh(places, max(2, min(round(best), most)), config.seed)
 
 
 def _check_layer(config: EstimateSettings) -> None:

@@ -31,7 +31,8 @@ class EstimateOptions(Part):
     - `half_width`: the greatest accepted reach of the interval, null if the run was to go to its
       limit
     - `interval_kind`: how the interval is made: exact, for scores of 0 and 1; anytime, by bets; or approximate
-    - `proxy`: the cheap judge of every item; null without one
+    - `proxy`: the cheap judge beside the judge; null without one
+    - `block`: how many items it rates for each judgment; 0 where it rates all
     - `required_score`: the score that must be reached; null without one
     """
 
@@ -40,6 +41,7 @@ class EstimateOptions(Part):
     half_width: float | None = None
     interval_kind: str
     proxy: str | None = None
+    block: int = 0
     required_score: float | None = None
 
 
@@ -54,7 +56,7 @@ class Estimation(RunResult):
     - `sampled_mean`: the plain mean of the judged items
     - `cautious`: true if the interval was widened for rare scores that the judged items may not
       contain
-    - `proxy_mean`: the mean of the proxy over all items
+    - `proxy_mean`: the mean of the proxy over all items that it rated
     - `criteria`: the plain mean score of the judged items by each criterion of the rubric, without a claim; empty
       without any
     """

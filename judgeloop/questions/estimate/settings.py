@@ -95,11 +95,6 @@ class EstimateSettings(AcTracerSettings, RunSettings):
         return self.judge if self.proxy_judge is None else (*self.judge, self.proxy_judge)
 
     @property
-    def looks_often(self) -> bool:
-        """Whether the interval has to hold at more than one look."""
-        return INTERVALS[self.interval] or self.half_width is not None
-
-    @property
     def looks_at_confidence(self) -> bool:
         """Whether the selector or the proxy uses the system's confidence."""
         return "confidence" in self.selector_row.takes or self.proxy == BY_CONFIDENCE

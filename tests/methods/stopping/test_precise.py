@@ -15,7 +15,7 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.confidence_sequence import lower_bounds
+from judgeloop.methods.stats.confidence_sequence import ConfidenceSequence, lower_bounds
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import AT_THE_END, IntervalKind, Precise
@@ -141,8 +141,8 @@ def test_another_score_or_look_takes_the_bounds_for_every_look():
     assert rule.kind(graded) is rule.kind(votes, once=False) is anytime
     assert replace(rule, half_width=0.1).kind(votes) is replace(rule, any_look=True).kind(votes) is anytime
     helped = replace(votes, proxy=proxy)
-    assert rule.kind(helped) is Precise(0.1, ITEMS).kind(votes) is IntervalKind.APPROXIMATE
-    assert replace(rule, any_look=True).kind(helped) is anytime
+    assert Precise(0.1, ITEMS).kind(votes) is Precise(0.1, ITEMS).kind(helped) is IntervalKind.APPROXIMATE
+    assert rule.kind(helped) is replace(rule, any_look=True).kind(helped) is anytime
     promises = {rule.promised(kind) for kind in IntervalKind}
     assert len(promises) == 3
     assert rule.promised(IntervalKind.APPROXIMATE) is None
@@ -156,6 +156,40 @@ def test_a_proxy_narrows_the_bounds_and_a_useless_one_hardly_widens_them():
         low, high = Precise(0.1, ITEMS, any_look=True, even=True, limit=150).interval(replace(votes, proxy=proxy))
         widths.append(high - low)
     assert widths[1] < 0.75 * widths[0] < widths[2] < 1.15 * widths[0]
+
+
+def test_at_one_look_stakes_that_aim_at_it_make_a_proxy_worth_more():
+    near = np.clip(SCORES + np.random.default_rng(5).normal(0, 0.5, ITEMS), 0, 1)
+    helped = replace(tally_of(SCORES[:60]), proxy=near)
+    widths = []
+    for often in (True, False):
+        low, high = Precise(0.1, ITEMS, any_look=often, even=True, limit=60).interval(helped)
+        widths.append(high - low)
+    assert widths[1] < 0.95 * widths[0]
+
+
+def test_of_items_like_these_a_proxy_is_a_control_by_its_block_and_not_by_the_pool():
+    """By hand: the bets of both sides with a slope of the labels before, as theorem 2 has it."""
+    rng = np.random.default_rng(8)
+    votes = (rng.random(ITEMS) < 0.6).astype(float)
+    near = np.clip(votes + rng.normal(0, 0.3, ITEMS), 0, 1)
+    blocks = rng.permutation(ITEMS)[:160].reshape(40, 4)
+    helped = replace(tally_of(votes[:40]), positions=blocks[:, 0], scores=votes[blocks[:, 0]], proxy=near, sampled=True)
+    helped = replace(helped, blocks=blocks)
+    rule = Precise(0.1, ITEMS, any_look=True, even=True, sampled=True, limit=40)
+    sequence, cheap, dear = ConfidenceSequence(2, 0.05, 40), 2 * near - 1, 2 * votes - 1
+    for at, block in enumerate(blocks):
+        slope = 0.0
+        if at:
+            own, seen, told = cheap[blocks[:at, 0]], cheap[blocks[:at]], dear[blocks[:at, 0]]
+            away = own - seen.mean()
+            slope = float(np.clip(away @ (told - told.mean()) / (away @ away + 4 * seen.var()), -2, 2))
+        control, most = slope * (cheap[block[0]] - cheap[block].mean()), abs(slope) * 1.5
+        signs = np.array([1, -1])
+        sequence.follow(signs * dear[block[0]], signs * control, np.full(2, most))
+    low, opposite = sequence.low
+    assert rule.interval(helped) == pytest.approx(((1 + low) / 2, (1 - opposite) / 2))
+    assert near[blocks].mean() != pytest.approx(near.mean(), abs=1e-4)
 
 
 def test_once_all_is_known_the_interval_is_a_point():
