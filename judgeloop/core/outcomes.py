@@ -580,7 +580,7 @@ class ReadAgain:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenByPeople:
     """How many answers people gave to a run, skips among them, in what time, and what that cost, in picodollars."""
 
     answers: int = 0
@@ -610,4 +610,4 @@ class Finished(Generic[T_co]):
     pool: Pool | None = None
     decided_at: str = ""
     read_again: tuple[ReadAgain, ...] = ()
-    people: Given = Given()
+    people: GivenByPeople = GivenByPeople()

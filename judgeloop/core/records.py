@@ -101,7 +101,7 @@ class Item:
     place: str = field(default="", compare=False)
 
 
-class Reading(NamedTuple):
+class SecondReading(NamedTuple):
     """That people read a query after its decision: the `same` person as before, or another.
 
     `by` is who answered first; empty if that is not known.
@@ -128,7 +128,7 @@ class Query:
     missing: tuple[int, ...] = ()
     alone: int | None = None
     cheap: bool = False
-    reading: Reading | None = None
+    reading: SecondReading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Call:
     item: Item
     systems: tuple[str, ...]
     outputs: tuple[str, ...]
-    reading: Reading | None = None
+    reading: SecondReading | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Ending, ReadAgain
-from judgeloop.core.records import IDENTICAL, Label, Pool, Reading, Verdict
+from judgeloop.core.records import IDENTICAL, Label, Pool, SecondReading, Verdict
 from judgeloop.engine.asks import plan_for
 from judgeloop.engine.batch import Oracle, answers
 from judgeloop.ledger.reader import LedgerReader
@@ -38,7 +38,7 @@ async def read_again(oracle: Oracle, pool: Pool, ending: Ending[Any]) -> tuple[R
     keys = [key for query in firsts for key in plan_for(query, oracle.judges, terms).keys]
     by = await oracle.ledger.read(lambda db: LedgerReader(db).people(keys))
     queries = [
-        replace(query, reading=Reading(by.get(key, ""), same))
+        replace(query, reading=SecondReading(by.get(key, ""), same))
         for query, key, (_, same) in zip(firsts, keys, wanted, strict=True)
     ]
     told = await answers(oracle, queries, counted=False)

@@ -214,10 +214,12 @@ class Forecast:
         """That the question is decided, and what controls and open groups still cost at most."""
         if self.calls.worst == 0:
             return "No calls are needed: known verdicts or identical outputs already decide."
-        left = ["controls"] if self.controls[1] else []
+        again, _, most_again = (0, 0, 0) if self.people is None else self.people.again
+        controls = self.calls.low > again
+        left = ["controls"] if controls else []
         left += ["open groups"] if self.judgments.worst else []
-        left += ["second readings"] if self.people is not None and self.people.again[2] else []
-        untested = " Until the controls are asked, no gate is passed." if self.controls[1] else ""
+        left += ["second readings"] if most_again else []
+        untested = " Until the controls are asked, no gate is passed." if controls else ""
         return (
             f"{OPENING} Known verdicts or identical outputs already decide. The {' and '.join(left)} still need "
             f"{count(self.calls.worst, 'call')} at most, for {show_usd(self.cost_p.worst)} at most.{untested}"

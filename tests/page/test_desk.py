@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from support.office import call
 
 from judgeloop.core.errors import JudgeError
-from judgeloop.core.records import Reading
+from judgeloop.core.records import SecondReading
 from judgeloop.page.desk import AWAY_S, HELD_S, LEASE_S, Desk, Given, Sheet, TakenError
 from judgeloop.page.journal import PageJournal
 
@@ -276,7 +276,7 @@ TestJudging = Judging.TestCase
 
 
 def reading(desk, at, by, *, same=False):
-    one = replace(call(at), reading=Reading(by, same))
+    one = replace(call(at), reading=SecondReading(by, same))
     sheet = Sheet(one, f"again-{at}", LOOPS[-1].create_future())
     desk.add(sheet)
     return sheet
