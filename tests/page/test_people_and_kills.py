@@ -55,20 +55,33 @@ class Window(threading.Thread):
         self.given += said.status_code == 200
 
 
+def journalled(folder):
+    """How many answers the journal has so far."""
+    return sum(path.read_bytes().count(b'"what": "answer"') for path in folder.glob("people-*.jsonl"))
+
+
+def wait_for_answers(folder, wanted):
+    """A decision takes more answers than those before all kills."""
+    until = time.monotonic() + PATIENCE_S
+    while journalled(folder) < wanted:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 def test_three_people_and_three_kills(tmp_path):
     write_outputs(tmp_path, items=80, alike=2)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     flags = ("--people", ",".join(PEOPLE), "--human-price", "40", "--budget", "400")
-    windows, rng = [], random.Random(3)
+    windows = []
     for _ in range(3):
         with page_run(tmp_path, *flags, JUDGELOOP_PAGE_PORT=port) as run:
             if not windows:
                 windows = [Window(run.url, token, seed) for seed, token in enumerate(run.tokens)]
                 for window in windows:
                     window.start()
-            time.sleep(0.3 + rng.random())
+            wait_for_answers(tmp_path, journalled(tmp_path) + 2)
             run.kill()
     with page_run(tmp_path, *flags, JUDGELOOP_PAGE_PORT=port) as run:
         assert run.ended() == 0
