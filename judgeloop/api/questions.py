@@ -109,6 +109,8 @@ class RunArguments(CallArguments, total=False):
     page: bool | None
     people: str | Sequence[str] | None
     human_price: Dollars | None
+    shared: float | None
+    repeated: float | None
     page_host: str | None
     page_port: int | None
     page_url: str | None

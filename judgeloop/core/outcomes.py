@@ -11,7 +11,7 @@ from typing import Generic, Protocol, Self, TypeVar
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.jsonable import Part
 from judgeloop.core.money import to_usd
-from judgeloop.core.records import NO_TOKENS, Key, Label, Pool, Usage
+from judgeloop.core.records import NO_TOKENS, Choice, Key, Label, Pool, Usage, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -569,6 +569,25 @@ class Ending(Generic[T_co]):
         return len(self.labels) + self.ahead
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAgain:
+    """The verdicts of people who read an item twice: the `same` person, or another. The second decides nothing."""
+
+    choice: Choice
+    first: Verdict
+    second: Verdict
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GivenByPeople:
+    """How many answers people gave to a run, skips among them, in what time, and what that cost, in picodollars."""
+
+    answers: int = 0
+    seconds: float = 0.0
+    cost_p: int = 0
+
+
 @dataclass(frozen=True)
 class Finished(Generic[T_co]):
     """How a run ended, its cost, and the results of its controls.
@@ -577,7 +596,8 @@ class Finished(Generic[T_co]):
     `generated` says what systems gave that answer live, and `pool` holds their outputs; both are
     empty without any. `answered_by` says for each judge which models gave the verdicts that were used, and `counting`
     whose alone count, empty where all do. `decided_at` says when an earlier command had this result, if this one
-    asked for nothing (ISO 8601, UTC); else it is empty.
+    asked for nothing (ISO 8601, UTC); else it is empty. `read_again` is what people said of some items a second time,
+    and `people` what they gave to the run, over all its commands.
     """
 
     ending: Ending[T_co]
@@ -589,3 +609,5 @@ class Finished(Generic[T_co]):
     counting: tuple[str, ...] = ()
     pool: Pool | None = None
     decided_at: str = ""
+    read_again: tuple[ReadAgain, ...] = ()
+    people: GivenByPeople = GivenByPeople()

@@ -293,6 +293,9 @@ class People(Protocol):
     def begin(self, run: str, folder: str) -> None:
         """Know the run's id, before the first call, and the folder of its ledger."""
 
+    def let_go(self) -> None:
+        """Raise `ErrorKind.QUIT`, not billed, in the calls that nobody has in hand; more will come."""
+
     def leave(self, why: StopKind | None) -> None:
         """Let go: settle what was answered, and raise `ErrorKind.QUIT`, not billed, in all other calls from now on.
 

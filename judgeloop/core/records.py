@@ -11,7 +11,7 @@ import enum
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from judgeloop.core.ends import OutputEnd
 from judgeloop.core.thoughts import answer_of, holds_thoughts
@@ -101,6 +101,16 @@ class Item:
     place: str = field(default="", compare=False)
 
 
+class SecondReading(NamedTuple):
+    """That people read a query after its decision: the `same` person as before, or another.
+
+    `by` is who answered first; empty if that is not known.
+    """
+
+    by: str
+    same: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """An item and the systems to judge on it: two for a comparison, one for a rating.
@@ -108,7 +118,8 @@ class Query:
     `missing` holds the places of the outputs that a live system has not given yet; their texts are
     empty.
     `alone` is the number of the only judge that is asked, in the order given; None for all judges, and
-    `NOBODY` if the outputs alone are wanted. `cheap` is True where the cheap judge beside them is asked.
+    `NOBODY` if the outputs alone are wanted. `cheap` is True where the cheap judge beside them is asked. `reading` is
+    None for the verdict that may decide.
     """
 
     item: Item
@@ -117,6 +128,7 @@ class Query:
     missing: tuple[int, ...] = ()
     alone: int | None = None
     cheap: bool = False
+    reading: SecondReading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +136,13 @@ class Call:
     """One request: to a judge, about a query in one order of presentation; or to a system.
 
     The judge sees `outputs[0]`, the output of `systems[0]`, first. A system sees the item alone,
-    and there are no outputs.
+    and there are no outputs. `reading` is as in the query.
     """
 
     item: Item
     systems: tuple[str, ...]
     outputs: tuple[str, ...]
+    reading: SecondReading | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from judgeloop.engine.state import Terms
 from judgeloop.ledger.records import Reservation
 
 ANEW = "asked anew"  # a parameter of a judge that is asked past its earlier verdicts
+BY_ANOTHER, BY_THE_SAME = "by another person", "by the same person"  # its values where people read an item again
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +106,15 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
         before, identity = None, judge.identity
-        if terms.anew:  # as another judge, so that no earlier verdict answers
-            identity = replace(identity, parameters={**identity.parameters, ANEW: terms.anew})
+        anew = terms.anew if query.reading is None else BY_THE_SAME if query.reading.same else BY_ANOTHER
+        if anew:  # as another judge, so that no earlier verdict answers
+            identity = replace(identity, parameters={**identity.parameters, ANEW: anew})
         # One order of a control is drawn with it, so that it is the same for every seed.
         order = Order.FIXED if query.alone is not None and terms.order is not Order.BOTH else terms.order
         order = terms.beside.order if query.cheap and terms.beside else order
         calls = calls_for(query, order, terms.seed, order_matters=judge.order_matters)
+        if query.reading is not None:  # the other way round, so that a preference for a side is seen
+            calls = tuple(Call(one.item, one.systems[::-1], one.outputs[::-1], query.reading) for one in calls)
         for call in calls:
             ingredients = KeyIngredients.of(identity, call, blind=judge.blind)
             asks.append(Ask(number, call, ingredients.key, ingredients, before))

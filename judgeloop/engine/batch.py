@@ -226,8 +226,10 @@ class Window:
         """The answers to the other queries, None where one has none yet."""
         return [_answer_of(one.task) for one in self._admitted]
 
-    async def drain(self) -> None:
+    async def drain(self, *, more: bool = False) -> None:
         """Wait for the queries that run, unless the user abandons them; people let go once the run is over.
+
+        Where `more` comes, they finish what they have in hand.
 
         Raises:
             Exception: the code of a judge raised it.
@@ -238,7 +240,10 @@ class Window:
             await first_of(asyncio.wait(self._running), state.closed.wait())
         if people and self._running and state.is_over():
             for one in people:
-                one.leave(state.reason.kind if state.reason else None)
+                if more and state.reason is None:
+                    one.let_go()
+                else:
+                    one.leave(state.reason.kind if state.reason else None)
         if self._running:
             await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
         if state.interruption.abandoned.is_set():

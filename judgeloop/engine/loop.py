@@ -23,6 +23,7 @@ from judgeloop.core.records import NOBODY, Answer, Choice, Output, Pool, Query
 from judgeloop.engine.answering import ANEW
 from judgeloop.engine.batch import NO_SYSTEMS, Oracle, Window, answers
 from judgeloop.engine.controls import made_of_first, shown
+from judgeloop.engine.readings import read_again
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, Terms, unobserved
 from judgeloop.ledger.ledger import Ledger
@@ -79,13 +80,14 @@ async def drive(
                 break
             session = session.anew()
             terms.seen.intersection_update(known | state.sent)
-    ending, sources = session.ending(), oracle.sources
+    ending, reason, sources = session.ending(), state.reason, oracle.sources
+    again = await read_again(oracle, pool, ending) if reason is None else ()
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
     tested = await ledger.spend(terms.run_id, terms.budget_p, terms.tested)
     cheap = await ledger.spend(terms.run_id, terms.budget_p, state.cheap)
-    again = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
+    twice = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
     return Finished(
         ending,
         replace(
@@ -95,7 +97,7 @@ async def drive(
             looked_up=state.looked_up,
             remembered=state.remembered,
             known=not state.made or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
-            next_p=state.reason.need_p if state.reason else 0,
+            next_p=reason.need_p if reason else 0,
             cached_p=state.cached_p,
             outputs_p=state.outputs_p,
             tokens=state.tokens,
@@ -104,7 +106,7 @@ async def drive(
             proxy=cheap.answers,
             proxy_p=cheap.answers_p,
             again=sum(len(one.again) for one in oracle.answering),
-            again_p=again.answers_p,
+            again_p=twice.answers_p,
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts[: oracle.panel]),
         controls,
@@ -112,6 +114,7 @@ async def drive(
         tuple(one.figures() for one in oracle.answering[: oracle.panel]),
         tuple(one.model for one in oracle.answering[: oracle.panel]),
         sources.filled(pool) if pool.live else None,
+        read_again=again,
     )
 
 
@@ -140,7 +143,7 @@ async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -
             if session.over and state.reason is None:
                 state.folded(session.asked, session.tally, session.risk, window.answered)
                 state.rest()
-                await window.drain()
+                await window.drain(more=session.asks_further or state.terms.reads_again)
                 session.leave(window.rest())
                 state.go_on()
             state.folded(session.asked, session.tally, session.risk, 0 if session.over else window.answered)

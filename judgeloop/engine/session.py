@@ -186,6 +186,11 @@ class Session(Generic[T]):
         """Whether the run has ended; `further` may still ask."""
         return self._stop is not None
 
+    @property
+    def asks_further(self) -> bool:
+        """Whether something may be asked after the decision."""
+        return self._further is not None
+
     def tell(self, answers: Sequence[Answer], *, halt: StopReason | None = None) -> None:
         """Take the answers to the first of the choices that wait; after a `halt` no more are taken.
 

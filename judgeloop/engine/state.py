@@ -80,7 +80,8 @@ class Terms:
     made, and of those that the ledger answers, so that each counts once. `tested` gets those of them that were
     made for controls. `one_model` says of each judge whether the verdicts of one model alone count, and of which; None
     where all do. Empty, all do. `beside` is None without a cheap judge. `anew` is a part of the keys of verdicts that
-    are asked past the earlier ones; empty where these count.
+    are asked past the earlier ones; empty where these count. After the decision another person reads a `shared` part
+    of the items again, and whoever answered first a `repeated` part.
     """
 
     run_id: str
@@ -109,6 +110,13 @@ class Terms:
     one_model: tuple[OneModel | None, ...] = ()
     beside: Beside | None = None
     anew: str = ""
+    shared: float = 0.0
+    repeated: float = 0.0
+
+    @property
+    def reads_again(self) -> bool:
+        """Whether people read some items again."""
+        return bool(self.shared or self.repeated)
 
 
 MOST_WAIT_S = 600.0  # for other runs, without a deadline

@@ -223,6 +223,13 @@ class HumanJudge(BaseJudge):
     def begin(self, run: str, folder: str) -> None:
         """The terminal needs neither."""
 
+    def let_go(self) -> None:
+        """Raise QUIT in the calls after the one on the screen."""
+        for sheet in self._sheets[self._at + 1 :]:
+            if not sheet.settled.done():
+                sheet.settled.set_exception(_left())
+        del self._sheets[self._at + 1 :]
+
     def leave(self, why: StopKind | None = None) -> None:
         """Settle the answers before the call on the screen; raise QUIT in the other calls."""
         del why

@@ -91,7 +91,9 @@ class PageJudge(BaseJudge):
         assert self.desk is not None
         assert self.pages is not None
         shown = {"judge": dict(self.identity.parameters), "prompt": call.item.prompt, "reference": call.item.reference}
-        sheet = Sheet(call, digest(shown | {"outputs": call.outputs}), asyncio.get_running_loop().create_future())
+        again = {} if call.reading is None else {"again": call.reading.same}
+        key = digest(shown | {"outputs": call.outputs} | again)
+        sheet = Sheet(call, key, asyncio.get_running_loop().create_future())
         self.desk.add(sheet)
         self.pages.wake()
         try:
@@ -155,6 +157,11 @@ class PageJudge(BaseJudge):
         elif not url.startswith("https://"):
             print("  without https, outputs and links can be read on the way", file=sys.stderr)
         print("Ctrl-C stops; what was judged is kept, and the same command goes on.", file=sys.stderr, flush=True)
+
+    def let_go(self) -> None:
+        """People finish what they have in hand."""
+        if self.desk is not None:
+            self.desk.let_go(time.monotonic())
 
     def leave(self, why: StopKind | None) -> None:
         """What was answered counts; who is asked is let go, and told that it is over."""

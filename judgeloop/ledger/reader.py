@@ -4,11 +4,13 @@ Reads an open connection and returns records. Writes nothing.
 """
 
 import json
+import math
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, final
 
 from judgeloop.core.keys import KeyedJudge, KeyIngredients, digest
 from judgeloop.core.money import to_usd
+from judgeloop.core.outcomes import GivenByPeople
 from judgeloop.core.records import JudgeIdentity, Usage, Verdict
 from judgeloop.ledger.answers import changed, checksum, verdicts_of
 from judgeloop.ledger.ledger import VERDICTS, balances, note_of, recorded
@@ -121,6 +123,19 @@ class LedgerReader:
         """The replies without a verdict to these calls, of any run, by model."""
         rows = self._rows(UNANSWERED, {"keys": list(keys)})
         return [Unanswered(key, model, times, outcome or "", at or "") for key, model, times, outcome, at in rows]
+
+    def people(self, keys: Collection[str]) -> dict[str, str]:
+        """Which person gave each of these verdicts, by key; one that says none is left out."""
+        found = f"SELECT key, answered FROM attempts WHERE key = ANY(:keys) AND ended = '{End.VERDICT}' ORDER BY id"
+        rows = self._rows(found, {"keys": list(keys)})
+        return {key: by for key, answered in rows if answered and (by := json.loads(answered)["person"])}
+
+    def given(self, run: str) -> GivenByPeople:
+        """What people gave to a run."""
+        found = "SELECT answered, charged_p FROM attempts WHERE run = :run AND answered IS NOT NULL"
+        rows = self._rows(found, {"run": run})
+        seconds = math.fsum(json.loads(answered)["seconds"] or 0.0 for answered, _ in rows)
+        return GivenByPeople(len(rows), round(seconds, 1), sum(charged_p for _, charged_p in rows))
 
     def calls_of(self, run: str) -> dict[tuple[str, str], list[KeyIngredients]]:
         """What the keys of a run's first verdicts are made of, by their items and judges."""

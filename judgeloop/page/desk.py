@@ -8,6 +8,8 @@ No clock and no network: the time is passed in. Rules:
 3. A skip goes to another person first. It is an answer once all who are there have skipped.
 4. What the journal has and no run has booked is given to the same call again, and nobody is asked.
 5. Who has a call on the screen when the process dies goes on with it in the next one.
+6. A second reading is another person's than the first, or the same one's, as it asks. It is none if nobody who may
+   give it is there for `LEASE_S`.
 """
 
 import asyncio
@@ -24,6 +26,7 @@ from judgeloop.page.journal import PageJournal
 
 LEASE_S = 600.0
 HELD_S = 300.0
+AWAY_S = 90.0  # without a sign, which windows send each 30 s while somebody is there
 PAIR, RATING, SKIP = ("a", "b", "t", "x"), ("1", "2", "3", "4", "5"), "s"
 LONGEST_NOTE = 2000  # characters
 
@@ -56,6 +59,7 @@ class Sheet:
     said_at: float = 0.0
     skipped: dict[str, Given] = field(default_factory=dict)
     spent: float = 0.0
+    asked_at: float | None = None  # when somebody first looked for those who may answer it
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -72,6 +76,11 @@ class Sheet:
     def is_open(self) -> bool:
         """Whether nobody has it, and nobody has answered it."""
         return self.holder is None and not self.settled.done()
+
+    def may(self, name: str) -> bool:
+        """Whether a person may answer it."""
+        reading = self.call.reading
+        return name not in self.skipped and (reading is None or (name == reading.by) is reading.same)
 
 
 @dataclass(eq=False, slots=True)
@@ -102,6 +111,7 @@ class Desk:
         self.people: dict[str, Person] = {name: Person(name) for name in people}
         self.sheets: list[Sheet] = []  # in the order asked
         self.over = ""  # why nothing more is asked
+        self._lets_go = False  # of what nobody has in hand
         self.flying = 0  # answers that are settled, and of which the run has not told yet
         self._journal = journal
         self._known: dict[str, Given] = {}
@@ -149,6 +159,7 @@ class Desk:
             self._settle(sheet)
         else:
             self.sheets.append(sheet)
+            self._lets_go = False
 
     def drop(self, sheet: Sheet) -> None:
         """Forget a call that nobody waits for any more."""
@@ -164,7 +175,7 @@ class Desk:
         person.here, person.there = True, now
         if person.hand is None and not self.over:
             self.tick(now)
-            free = (one for one in self.sheets if one.is_open and name not in one.skipped)
+            free = (one for one in self.sheets if one.is_open and one.may(name))
             person.hand = next(free, None)
             if person.hand is not None:
                 self._show(person.hand, name, now)
@@ -262,14 +273,31 @@ class Desk:
         """Let what was held for long stand, and give what is with nobody who is there to others."""
         there = {one.name for one in self.people.values() if one.there is not None and now - one.there <= LEASE_S}
         for sheet in self.sheets:
-            if sheet.is_open and sheet.skipped and there <= sheet.skipped.keys():
-                *_, sheet.said = sheet.skipped.values()  # nobody else comes
+            sheet.asked_at = now if sheet.asked_at is None else sheet.asked_at
+            if not sheet.is_open or any(map(sheet.may, there)):
+                continue
+            if sheet.skipped:  # nobody else comes
+                *_, sheet.said = sheet.skipped.values()
+                self._settle(sheet)
+            elif sheet.call.reading is not None and now - sheet.asked_at > LEASE_S:
+                sheet.said = Given(SKIP, 0.0, "nobody was there who may give it")
                 self._settle(sheet)
         for person in self.people.values():
             if person.last is not None and now - person.last.said_at > HELD_S:
                 self._let_stand(person)
-            if person.hand is not None and now - person.hand.there > LEASE_S and self._others(person.name):
+            hand = person.hand
+            if hand is not None and now - hand.there > LEASE_S and self._others(person.name, hand):
                 self._give_back(person)
+        if self._lets_go:
+            self.let_go(now)
+
+    def let_go(self, now: float) -> None:
+        """Ask no more of what nobody has in hand who is there; those who have something finish it."""
+        self._lets_go = True
+        for sheet in self.sheets:
+            away = sheet.holder is not None and sheet.said is None and now - sheet.there > AWAY_S
+            if (sheet.is_open or away) and not sheet.settled.done():
+                sheet.settled.set_exception(gone())
 
     def leave(self, why: str) -> None:
         """Let all go: what was said stands, and nothing more is asked."""
@@ -294,8 +322,8 @@ class Desk:
         found = [second for person in self.people.values() for second in person.seconds]
         return median(found) if found else None
 
-    def _others(self, name: str) -> bool:
-        return any(one.here and one.name != name for one in self.people.values())
+    def _others(self, name: str, sheet: Sheet) -> bool:
+        return any(one.here and one.name != name and sheet.may(one.name) for one in self.people.values())
 
     def _give_back(self, person: Person) -> None:
         assert person.hand is not None
@@ -314,7 +342,7 @@ class Desk:
             person.last = None if person.last is sheet else person.last
         if given.key == SKIP and not self.over:
             sheet.skipped[given.by] = given
-            if any(one.here and one.name not in sheet.skipped for one in self.people.values()):
+            if self._others(given.by, sheet):
                 sheet.said, sheet.holder, sheet.spent = None, None, 0.0
                 return
         self._settle(sheet)

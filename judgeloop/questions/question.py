@@ -17,10 +17,12 @@ from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.report.labels import Texts
 from judgeloop.report.page import Page
+from judgeloop.report.people import by_people
 from judgeloop.report.result import RunResult
 from judgeloop.runs.begin import conducted, opened, terms_of
 from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
+from judgeloop.runs.peoples_time import read_twice
 from judgeloop.runs.prepared import Command, Parts, Prepared, ids_of
 from judgeloop.runs.telling import told
 from judgeloop.settings.run_settings import ContestSettings, RunSettings, within_ceiling
@@ -134,9 +136,12 @@ class Question(ABC, Generic[S, T, R]):
             return observe
         usual = None
         if run.config.page and not run.pool.live and run.inputs.proxy is None:  # these would be closed
-            low, expected, _ = (await self.forecast(replace(run, command=Command()))).judgments
+            found = await self.forecast(replace(run, command=Command()))
+            again = found.people.again if found.people else (0, 0)
+            low, expected = (one + more for one, more in zip(found.judgments[:2], again[:2], strict=True))
             usual = (low, expected) if expected else None
-        return told(run, observe, partial(self.more, run), SoFar(0, run.most_judgments, usual=usual))
+        most = run.most_judgments + read_twice(run.most_judgments, run.config)
+        return told(run, observe, partial(self.more, run), SoFar(0, most, usual=usual))
 
     async def forecast(self, run: Prepared[S]) -> Forecast:
         """What a run would take, with the result from the ledger's verdicts alone; asks no judge, spends nothing."""
@@ -162,4 +167,5 @@ class Question(ABC, Generic[S, T, R]):
 
     async def _concluded(self, ran: Ran[S, T]) -> R:
         result, pool = await self.with_others(ran, self.result_of(ran)), ran.finished.pool
+        result = replace(result, by_people=by_people(ran.finished, rates=ran.run.config.rates))
         return replace(result, page=self.page(result), texts=None if pool is None else Texts(pool))

@@ -310,6 +310,8 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         Fact("again", Section.JUDGE, "asked again", _again(result)),
         Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
         Fact("measured", Section.JUDGE, "beside people", result.measured),
+        Fact("another", Section.JUDGE, "two people", result.by_people.said_another if result.by_people else ""),
+        Fact("same", Section.JUDGE, "same person", result.by_people.said_same if result.by_people else ""),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
         Fact("silent", Section.JUDGE, "no verdict", _silent(result) if counts.asked else ""),
@@ -427,8 +429,12 @@ def _cost(result: RunResult) -> str:
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
     in_all = show_usd(spend.answers_p)
     known = spend.known and spend.answers_p > spend.charged_p and in_all != show_usd(spend.charged_p)
+    people, models = result.by_people, ""
+    if people is not None and people.usd and spend.known:
+        models = f", models {show_usd(spend.run_p - people.cost_p)}"
     parts = [
         money(result),
+        f"{people.cost}{models}" if people is not None else "",
         f"with answers known from before, {in_all}" if known else "",
         (
             f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts that failed and may have been "

@@ -19,6 +19,7 @@ from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page
+from judgeloop.report.people import ByPeople
 from judgeloop.report.pictures import Curve
 from judgeloop.report.records import AskedBefore, Counts, DataNotes, Setup, changes
 from judgeloop.report.svg import Drawing
@@ -61,6 +62,7 @@ class RunResult(Part):
     - `asked_before`: how often these outputs met before on these items by these judges, whatever was asked, at which
       risks, and what the ledger holds beyond this run where it points the other way
     - `measured`: how well the judge agreed with people on these items, by an earlier run of `agree`; empty without one
+    - `by_people`: what people gave to the run: answers, time and dollars, and how well they agree; null if none judged
     - `risk_in_all`: the sum of these risks and of this run's: the most that the chance of any wrong answer is, if no
       setting was chosen by a look at the verdicts; null where nothing was asked before
     - `outcome`: how the run stands to all that was asked: the worst of the conditions
@@ -102,6 +104,7 @@ class RunResult(Part):
     course: tuple[Curve, ...] = field(default=(), kw_only=True, compare=False, repr=False)
     asked_before: AskedBefore = field(default_factory=AskedBefore, kw_only=True)
     measured: Sentence = field(default="", kw_only=True)
+    by_people: ByPeople | None = field(default=None, kw_only=True)
     halt: StopReason = field(init=False, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False)
     outcome: Outcome = field(init=False)

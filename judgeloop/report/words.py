@@ -118,6 +118,16 @@ def shortened(name: str, most: int) -> str:
     return shown if len(shown) <= most else f"{shown[: max(0, most - 1)]}…"
 
 
+def hours(seconds: float) -> str:
+    """A time for plans.
+
+    >>> hours(50), hours(600), hours(6600)
+    ('1 min', '10 min', '1 h 50 min')
+    """
+    whole, minutes = divmod(max(1, round(seconds / 60)), 60)
+    return " ".join([*([f"{whole} h"] if whole else []), *([f"{minutes} min"] if minutes else [])])
+
+
 def seconds(value: float) -> str:
     """A time for people.
 

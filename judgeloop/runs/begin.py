@@ -104,6 +104,8 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         max_failed=config.max_abstentions,
         tie_margin=DECISION_MARGIN if config.tie_margin is None else config.tie_margin,
         outputs_since={prepared.pool.systems[n]: day for n, day in since_of(config).items()},
+        shared=config.shared or 0.0 if people else 0.0,
+        repeated=config.repeated or 0.0 if people else 0.0,
     )
 
 
@@ -167,9 +169,10 @@ async def conducted(
             command.spend = finished.spend.after(command.spend)
             finished = replace(finished, spend=command.spend)
         known = terms.offline or terms.controls or terms.controls_of
-        named, kept = await prepared.look(
+        named, given, kept = await prepared.look(
             lambda reader: (
                 reader.models(terms.run_id),
+                reader.given(terms.run_id),
                 None if finished.spend.asked_anything and known else reader.result(terms.run_id),
             )
         )
@@ -179,7 +182,8 @@ async def conducted(
         for system in systems.values():
             await system.aclose()
     # Those of this command, and of commands before whose verdicts count.
-    finished = replace(finished, models=tuple(tuple(named.get(judge.identity.name, ())) for judge in deciding))
+    answering = tuple(tuple(named.get(judge.identity.name, ())) for judge in deciding)
+    finished = replace(finished, models=answering, people=given)
     if kept is None:
         return finished
     controls = finished.controls if known else _controls_of(kept)

@@ -26,7 +26,6 @@ from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.catalogue import is_decision
-from judgeloop.judges.wage import likely_s
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode
@@ -34,6 +33,7 @@ from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import WIDTH, about, as_python, count, dollars, per_cent, sentence, shortened, visible
 from judgeloop.runs.begin import silent_of, systems_of
+from judgeloop.runs.peoples_time import PeoplesTime, peoples_time, read_twice
 from judgeloop.runs.prepared import Prepared
 
 EVEN = 0.5
@@ -137,7 +137,7 @@ class Forecast:
     - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
     - `ways`: how the verdicts of a cheap judge may be bought, line by line, and which way is chosen.
     - `settings`: which files set something; empty if none did.
-    - `people_s`: the seconds that the expected judgments probably take people; 0 if none judge.
+    - `people`: the time that people probably take, and what it costs; None if none judge.
     """
 
     result: RunResult
@@ -163,7 +163,7 @@ class Forecast:
     unpriced_systems: tuple[str, ...] = ()
     ways: tuple[str, ...] = ()
     settings: str = ""
-    people_s: float = 0.0
+    people: PeoplesTime | None = None
 
     @property
     def priced(self) -> bool:
@@ -214,9 +214,12 @@ class Forecast:
         """That the question is decided, and what controls and open groups still cost at most."""
         if self.calls.worst == 0:
             return "No calls are needed: known verdicts or identical outputs already decide."
-        left = ["controls"] if self.calls.low else []
+        again, _, most_again = (0, 0, 0) if self.people is None else self.people.again
+        controls = self.calls.low > again
+        left = ["controls"] if controls else []
         left += ["open groups"] if self.judgments.worst else []
-        untested = " Until the controls are asked, no gate is passed." if self.calls.low else ""
+        left += ["second readings"] if most_again else []
+        untested = " Until the controls are asked, no gate is passed." if controls else ""
         return (
             f"{OPENING} Known verdicts or identical outputs already decide. The {' and '.join(left)} still need "
             f"{count(self.calls.worst, 'call')} at most, for {show_usd(self.cost_p.worst)} at most.{untested}"
@@ -225,8 +228,8 @@ class Forecast:
     def _sentences(self) -> Iterator[str]:
         """What is assumed, what it would cost never to stop, and what of it takes no call."""
         yield self.basis
-        if self.people_s:
-            yield f"The expected case is about {hours(self.people_s)} of people's time."
+        if self.people is not None:
+            yield self.people.said
         usd, result = self.usd_of_all, self.result
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
@@ -376,6 +379,7 @@ class Forecast:
             "equal_system": [asdict(one) for one in self.equal],
             "groups": [asdict(one) for one in self.groups],
             "ways": list(self.ways),
+            "by_people": None if self.people is None else self.people.to_json(),
             "guessed": data["guessed"],
             "empty": data["empty"],
             "ended": data["ended"],
@@ -449,6 +453,15 @@ async def forecast(
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     quotes = [[*one, *other] for one, other in zip(quotes, blocks, strict=True)] if blocks else quotes
     calls, cost_p = _cases(judgments, quotes, beside, perhaps)
+    readings = NOTHING
+    if terms.reads_again:
+        known = len(finished.read_again)
+        readings = Range(*(max(0, read_twice(left.done + number, run.config) - known) for number in judgments))
+        calls, cost_p = (
+            Range(*map(sum, zip(*pair, strict=True)))
+            for pair in zip((calls, cost_p), _cases(readings, quotes), strict=True)
+        )
+    shown = [ask.call for each in plans[:LOOKED_UP] for ask in each.asks]
     likely = [call.likely_cost_p for one in quotes for call in one]
     each_p, beside_p = sum(likely) / max(1, len(quotes)), sum(call.likely_cost_p for one in beside for call in one)
     dear = list(filter(None, (sum(call.cost_p for call in one) for one in quotes)))  # of what is asked at all
@@ -469,7 +482,7 @@ async def forecast(
         equal=left.equal,
         groups=left.groups,
         again=(len(again), again_p),
-        people_s=_people_s(plans) * judgments.expected if run.by_hand else 0.0,
+        people=peoples_time(shown, judgments, readings, run.config) if run.by_hand else None,
         unpriced=tuple(one.identity.name for one in judges if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
         ways=left.ways,
@@ -480,22 +493,6 @@ async def forecast(
     of_outputs, outputs_cost_p = _cases(judgments, outputs)
     _, judging_cost_p = _cases(judgments, judging, beside, perhaps)
     return replace(found, outputs=of_outputs, outputs_cost_p=outputs_cost_p, judging_cost_p=judging_cost_p)
-
-
-def _people_s(plans: Sequence[Planned]) -> float:
-    """How many seconds a judgment probably takes a person."""
-    found = [likely_s(ask.call) for each in plans[:LOOKED_UP] for ask in each.asks]
-    return sum(found) / max(1, len(found))
-
-
-def hours(seconds: float) -> str:
-    """A time for plans.
-
-    >>> hours(50), hours(600), hours(6600)
-    ('1 min', '10 min', '1 h 50 min')
-    """
-    whole, minutes = divmod(max(1, round(seconds / 60)), 60)
-    return " ".join([*([f"{whole} h"] if whole else []), *([f"{minutes} min"] if minutes else [])])
 
 
 def _cases(judgments: Range, quotes: Quotes, beside: Quotes = (), perhaps: Quotes = ()) -> tuple[Range, Range]:

@@ -7,6 +7,7 @@ from judgeloop.judges.base import PageOptions
 from judgeloop.settings.run_settings import RunSettings
 
 LOOPBACK = {"127.0.0.1", "localhost"}
+TWO = 2
 _NAME = re.compile(r"[^\W_][\w .-]{0,39}")
 
 
@@ -17,7 +18,7 @@ def page_options(config: RunSettings) -> PageOptions | None:
         InputError: something is said of people or of a page, and there are none.
     """
     human = "human" in config.specs
-    said = {"people": config.people, "page_url": config.page_url}
+    said = {name: getattr(config, name) for name in ("people", "page_url", "shared", "repeated")}
     idle = [name for name, value in said.items() if value and not config.page]
     idle += [name for name in ("page", "human_price") if getattr(config, name) and not human]
     if idle:
@@ -29,6 +30,10 @@ def page_options(config: RunSettings) -> PageOptions | None:
         raise InputError(f"`people`: expected names of up to 40 letters and digits, found {wrong[:41]!r}")
     if len({name.casefold() for name in config.people}) < len(config.people):
         raise InputError("`people`: expected a name once, found one twice")
+    if config.shared and len(config.people) < TWO:
+        raise InputError(
+            f"`shared` has a second person judge: expected two or more in `people`, found {len(config.people)}"
+        )
     if config.page_host not in LOOPBACK and config.page_url is None:
         raise InputError(
             f"`page_host={config.page_host}` lets others reach the page, and needs `page_url`, the address that they "

@@ -250,6 +250,14 @@ class RunSettings(JudgeSettings):
         metavar="DOLLARS",
         example="40",
     ).field(None)
+    shared: fields.Share | None = fields.place_setting(
+        "Share of the judged items that a second person judges after the decision: how well people agree.", example=0.2
+    ).field(None)
+    repeated: fields.Share | None = fields.place_setting(
+        "Share of them that whoever judged them is shown once more: how often one says the same again.",
+        file_only=True,
+        example=0.1,
+    ).field(None)
     page_host: str = fields.place_setting(
         "Address on which the page listens; any but 127.0.0.1 needs page-url.", file_only=True
     ).field("127.0.0.1")

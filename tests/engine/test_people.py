@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 import pytest
 from support.driving import run
@@ -10,6 +11,7 @@ from support.driving import run
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import JudgeIdentity, Order, Quote, Reply, Verdict
+from judgeloop.engine.readings import RECENT
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Terms
 from judgeloop.judges.base import BaseJudge
@@ -22,10 +24,11 @@ class Team(BaseJudge):
 
     by_hand, at_once = True, 4
     identity = JudgeIdentity("human", "")
+    doubts = None  # the item of which a second reading says the opposite
 
     def __init__(self, answers, then=None):
         self.answers, self.then = answers, then
-        self.shown, self.most, self.hand, self.left = [], 0, [], False
+        self.shown, self.most, self.hand, self.left, self.readings, self.systems = [], 0, [], False, [], []
 
     def quote(self, call):
         return Quote(WORST_P, COST_P)
@@ -39,7 +42,9 @@ class Team(BaseJudge):
     async def judge(self, call):
         if self.left:
             raise JudgeError(ErrorKind.QUIT, "gone", billed=False)
-        self.shown.append(call.item.id)
+        if call.reading is None:
+            self.shown.append(call.item.id)
+            self.systems.append(call.systems)
         given = asyncio.get_running_loop().create_future()
         self.hand.append(given)
         self.most = max(self.most, len(self.hand))
@@ -47,12 +52,20 @@ class Team(BaseJudge):
             if self.answers:
                 self.answers -= 1
                 await asyncio.sleep(0.001)
-                return Reply(Verdict(1.0 if call.systems[0] == "a" else 0.0), cost_p=COST_P)
+                score = 1.0 if call.systems[0] == "a" else 0.0
+                if call.reading is not None:
+                    self.readings.append(call)
+                    score = abs(score - (call.item.id == self.doubts))
+                return Reply(Verdict(score), cost_p=COST_P, person="anna", seconds=3.0)
             if self.then is not None:
                 self.then()
             return await given
         finally:
             self.hand.remove(given)
+
+    def let_go(self):
+        for given in self.hand:
+            given.set_exception(JudgeError(ErrorKind.QUIT, "gone", billed=False))
 
     def leave(self, why):
         self.left, self.why = True, why
@@ -60,8 +73,9 @@ class Team(BaseJudge):
             given.set_exception(JudgeError(ErrorKind.QUIT, "gone", billed=False))
 
 
-def judged(team, tmp_path, *, ahead=4, interruption=None, budget_p=None, **session):
-    terms = Terms("run", order=Order.RANDOM, concurrency=team.at_once, timeout_s=None, budget_p=budget_p)
+def judged(team, tmp_path, *, ahead=4, interruption=None, budget_p=None, shared=0.0, repeated=0.0, **session):
+    limits = {"concurrency": team.at_once, "timeout_s": None, "budget_p": budget_p}
+    terms = Terms("run", order=Order.RANDOM, **limits, shared=shared, repeated=repeated)
     return run(team, terms=terms, ledger=tmp_path / "l.sqlite", interruption=interruption, ahead=ahead, **session)
 
 
@@ -106,3 +120,49 @@ def test_no_more_is_set_aside_than_the_budget_has(calls, tmp_path):
     finished = judged(team, tmp_path, budget_p=WORST_P + (calls - 1) * COST_P, limits=Limits(40, 40))
     assert finished.ending.stop.kind is StopKind.BUDGET
     assert finished.ending.asked == calls
+
+
+def test_some_items_are_read_again_after_the_decision_which_they_do_not_enter(tmp_path):
+    alone = judged(Team(200), tmp_path, limits=Limits(20, 40))
+    team = Team(200)
+    drawn = judged(team, tmp_path / "first", limits=Limits(20, 40), shared=0.25).read_again
+    team = Team(200)
+    team.doubts = f"item-{drawn[0].choice.position}"
+    both = judged(team, tmp_path / "other", limits=Limits(20, 40), shared=0.25, repeated=0.1)
+    assert both.ending == alone.ending, "what is read again changes nothing"
+    deciding = {label.choice.position for label in both.ending.labels if label.choice.key in both.ending.deciding}
+    another, same = ([one for one in both.read_again if one.same is wanted] for wanted in (False, True))
+    assert len(another) == math.ceil(len(deciding) / 4)
+    assert len(same) == math.ceil((len(deciding) - RECENT) / 10)
+    assert {one.choice.position for one in both.read_again} <= deciding
+    assert all(call.reading.by == "anna" for call in team.readings)
+    shown = dict(zip(team.shown, team.systems, strict=True))
+    assert all(call.systems == shown[call.item.id][::-1] for call in team.readings), "the other way round"
+    assert both.spend.charged_p >= alone.spend.charged_p + len(both.read_again) * COST_P
+    for one in both.read_again:
+        equal = one.first.preference == one.second.preference
+        assert equal is (one.choice != drawn[0].choice), "a second reading is turned round, as the first is"
+    again = judged(Team(0), tmp_path / "other", limits=Limits(20, 40), shared=0.25, repeated=0.1)
+    assert again.read_again == both.read_again, "the ledger remembers them"
+    assert not again.spend.attempts
+
+
+def test_a_budget_that_ends_in_the_second_readings_leaves_the_decision(tmp_path):
+    whole = judged(Team(200), tmp_path, limits=Limits(20, 40))
+    asked = whole.ending.asked
+    short = judged(Team(200), tmp_path / "other", limits=Limits(20, 40), budget_p=asked * COST_P + WORST_P, shared=0.5)
+    assert short.ending.winner == whole.ending.winner
+    assert short.ending.stop.kind is whole.ending.stop.kind
+    assert len(short.read_again) < asked / 2
+    assert short.spend.charged_p <= short.spend.budget_p
+
+
+def test_ctrl_c_in_the_second_readings_keeps_the_decision_and_charges_nothing(tmp_path):
+    interruption = Interruption()
+    enough = judged(Team(200), tmp_path, limits=Limits(20, 40)).ending.asked
+    team = Team(enough, then=interruption.request)
+    finished = judged(team, tmp_path / "other", limits=Limits(20, 40), interruption=interruption, shared=0.5, ahead=0)
+    assert finished.ending.winner is not None
+    assert finished.read_again == ()
+    assert finished.spend.charged_p == enough * COST_P
+    assert team.why is StopKind.INTERRUPTED

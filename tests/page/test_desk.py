@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from hypothesis import settings
@@ -12,7 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from support.office import call
 
 from judgeloop.core.errors import JudgeError
-from judgeloop.page.desk import HELD_S, LEASE_S, Desk, Given, Sheet, TakenError
+from judgeloop.core.records import SecondReading
+from judgeloop.page.desk import AWAY_S, HELD_S, LEASE_S, Desk, Given, Sheet, TakenError
 from judgeloop.page.journal import PageJournal
 
 ANNA, BEN = "anna", "ben"
@@ -271,3 +273,64 @@ class Judging(RuleBasedStateMachine):
 
 Judging.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestJudging = Judging.TestCase
+
+
+def reading(desk, at, by, *, same=False):
+    one = replace(call(at), reading=SecondReading(by, same))
+    sheet = Sheet(one, f"again-{at}", LOOPS[-1].create_future())
+    desk.add(sheet)
+    return sheet
+
+
+def test_a_second_reading_is_another_persons_and_one_of_the_same_theirs(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        another, same = reading(desk, 0, ANNA), reading(desk, 1, ANNA, same=True)
+        assert desk.take(BEN, 0) is another
+        assert desk.take(ANNA, 0) is same
+        third = reading(desk, 2, BEN)
+        answer(desk, BEN, "a", 0)
+        assert desk.take(BEN, 10) is None, "they gave the first"
+        assert answer(desk, ANNA, "s", 0) is same
+        assert desk.take(ANNA, 20) is third
+        assert said(same) is None, "held, to be taken back"
+        desk.answer(ANNA, Given("a", 1.0), third.id, 21)
+        assert said(same) == "s", "nobody else may give it"
+
+
+def test_a_second_reading_for_which_nobody_comes_is_none_and_costs_nothing(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        sheet = reading(desk, 0, ANNA)
+        desk.take(ANNA, 0)
+        desk.tick(1)
+        desk.beat(ANNA, LEASE_S)
+        desk.tick(LEASE_S)
+        assert said(sheet) is None, "ben may still come"
+        desk.tick(LEASE_S + 2)
+        assert said(sheet) == "s"
+        assert sheet.seconds == 0
+        late = reading(desk, 1, ANNA)
+        desk.tick(LEASE_S + 3)
+        desk.take(BEN, 2 * LEASE_S)
+        desk.tick(2 * LEASE_S + 10)
+        assert late.holder == BEN
+        assert said(late) is None
+
+
+def test_people_finish_what_they_have_in_hand_before_more_comes_and_who_is_away_does_not_hold_it_up(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        hers, his, spare = (asked(desk, at) for at in range(3))
+        desk.take(ANNA, 0)
+        desk.take(BEN, 0)
+        desk.beat(ANNA, AWAY_S)
+        desk.let_go(AWAY_S + 1)
+        assert isinstance(his.settled.exception(), JudgeError)
+        assert isinstance(spare.settled.exception(), JudgeError)
+        for one in (his, spare):
+            desk.drop(one)
+        desk.answer(ANNA, Given("b", 1.0), hers.id, AWAY_S + 2)
+        assert desk.take(ANNA, AWAY_S + 3) is None
+        assert said(hers) == "b"
+        more = asked(desk, 3)
+        assert desk.take(ANNA, AWAY_S + 4) is more
+        desk.tick(AWAY_S + 5)
+        assert not more.settled.done()

@@ -88,6 +88,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "confidence_by": {"selector": "stratified-confidence", "confidence_by": "first-token"},
     "page": {"judge": ("human",), "page": True},
     "people": {"judge": ("human",), "page": True, "people": ("anna", "ben")},
+    "shared": {"judge": ("human",), "page": True, "people": ("anna", "ben"), "shared": 0.2},
+    "repeated": {"judge": ("human",), "page": True, "repeated": 0.1},
     "human_price": {"judge": ("human",), "human_price": Decimal(40)},
     "page_host": {"judge": ("human",), "page": True, "page_url": "https://judge.example", "page_host": "0.0.0.0"},
     "page_url": {"judge": ("human",), "page": True, "page_url": "https://judge.example"},

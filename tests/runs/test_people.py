@@ -31,6 +31,9 @@ def settings(**given):
         ({"page": True, "judge": "metric:exact"}, "page"),
         ({"human_price": 40, "judge": "metric:exact"}, "human_price"),
         ({"page": True, "people": "anna,Anna"}, "people"),
+        ({"shared": 0.2}, "shared"),
+        ({"page": True, "people": "anna", "shared": 0.2}, "shared"),
+        ({"repeated": 0.1}, "repeated"),
         ({"page": True, "people": "a/b"}, "people"),
         ({"page": True, "people": "x" * 41}, "people"),
         ({"page": True, "page_host": "0.0.0.0"}, "page_host"),
@@ -66,6 +69,20 @@ def test_a_dry_run_says_how_much_time_and_money_people_take():
     expected = values["judgments"]["expected"]
     assert values["usd"]["expected"] == pytest.approx(expected * each_s * 40 / 3600)
     assert values["usd"]["worst"] == pytest.approx(40 * 300 * 40 / 3600)
+    people = values["by_people"]
+    assert people["usd"] == values["usd"], "nobody else is paid"
+    assert people["hours"]["expected"] == pytest.approx(expected * each_s / 3600, abs=1e-3)
+    page = ("--page", "--people", "anna,ben", "--shared", "0.2")
+    found = judgeloop(
+        "compare", "a.jsonl", "b.jsonl", "--judge", "human", "--human-price", "40", *page, "--dry-run", "--json"
+    )
+    both = json.loads(found.stdout)
+    assert both["judgments"] == values["judgments"], "the decision takes no more"
+    assert both["by_people"]["again"]["expected"] == -(-expected // 5)
+    assert both["by_people"]["usd"] == both["usd"]
+    assert both["usd"]["expected"] == pytest.approx(
+        (expected + both["by_people"]["again"]["expected"]) * each_s * 40 / 3600
+    )
     text = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--dry-run").output
     assert f"{round(expected * each_s / 60)} min" in text
 

@@ -28,6 +28,7 @@ from judgeloop.core.records import (
     Verdict,
     as_score,
 )
+from judgeloop.engine.asks import ANEW, BY_ANOTHER
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.formats.labels import Labels, people_of, read_labels
@@ -113,17 +114,17 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
     def inputs(self, config: AgreeSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read, with the labels; without anybody to ask, only the items that have one."""
         # What is said of people is said of those who are asked for the truth.
-        judging = replace(config, page=False, people=(), page_url=None, human_price=None)
+        judging = replace(config, page=False, people=(), page_url=None, human_price=None, shared=None, repeated=None)
         found = read_inputs(judging if config.asked == HUMAN else config, environment, offline=offline)
         pool, truth = found.pool, None
         tables = [one for one in config.truth if not isinstance(one, str)]
         people = people_of(label for one in tables for label in read_labels(one, pool, config.scale_ends))
         if OF_LEDGER in config.truth:
-            people.append(_of_ledger(config, pool, environment))
+            people += _of_ledger(config, pool, environment)
         if config.asked is not None:
             asking = replace(config, judge=(config.asked,))
             options = judge_options(asking, environment, rating=config.rates, offline=offline)
-            options = replace(options, page=page_options(asking))
+            options = replace(options, page=page_options(asking), human_price=config.human_price)
             truth = checked_judge(config.asked, options, config, pool)
         places = sorted(frozenset[int]().union(*(one.places for one in people)))
         unlabelled = 0 if truth else len(pool) - len(places)
@@ -222,7 +223,8 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             interruption=interruption,
         )
         both = _with_people(second, cast("Pairing", parts.estimator), verdicts)
-        return parts, replace(first, ending=both.ending, spend=second.spend, decided_at=second.decided_at)
+        found = {name: getattr(second, name) for name in ("spend", "decided_at", "read_again", "people")}
+        return parts, replace(first, ending=both.ending, **found)
 
     async def forecast(self, run: Prepared[AgreeSettings]) -> Forecast:
         """As for all questions, and what it costs to ask the judge anew."""
@@ -287,8 +289,8 @@ def _mark() -> str:
     return values.today().isoformat()
 
 
-def _of_ledger(config: AgreeSettings, pool: Pool, environment: Mapping[str, str]) -> Labels:
-    """What people said of these outputs in earlier runs, by the rubric of this one.
+def _of_ledger(config: AgreeSettings, pool: Pool, environment: Mapping[str, str]) -> list[Labels]:
+    """What people said of these outputs in earlier runs, by the rubric of this one; then what a second person said.
 
     Raises:
         InputError: there is no ledger, or it has no such verdict.
@@ -297,25 +299,32 @@ def _of_ledger(config: AgreeSettings, pool: Pool, environment: Mapping[str, str]
     person = judge_from_spec(HUMAN, options)
     systems = ONE_SYSTEM if config.rates else TWO_SYSTEMS
     orders = {systems, systems[::-1]}
+    found, another = person.identity, {**person.identity.parameters, ANEW: BY_ANOTHER}
     keys = {
-        KeyIngredients.of(person.identity, Call(query.item, query.systems, query.outputs), blind=True).key: (at, order)
+        KeyIngredients.of(who, Call(query.item, query.systems, query.outputs), blind=True).key: (place, at, order)
+        for place, who in enumerate((found, replace(found, parameters=another)))
         for at in range(len(pool))
         for order in orders
         for query in [pool.query(at, order)]
     }
     with open_reader(config.ledger) as reader:
         known = reader.verdicts(list(keys))
-    said = np.full(len(pool), math.nan)
+    said = np.full((2, len(pool)), math.nan)
     for key, verdict in known.items():
-        at, order = keys[key]
-        score = verdict.score if order == systems else 1.0 - verdict.score
-        said[at] = score if config.rates or math.isnan(said[at]) or said[at] == score else TIE
+        place, at, order = keys[key]
+        score, before = verdict.score if order == systems else 1.0 - verdict.score, said[place, at]
+        said[place, at] = score if config.rates or math.isnan(before) or before == score else TIE
     if np.isnan(said).all():
         raise InputError(
             f"`truth={OF_LEDGER}`: {config.ledger} has no verdict of a person on these outputs, by this rubric"
         )
     read = f"{config.ledger}: what people said at the terminal or on a page"
-    return Labels(OF_LEDGER, tuple(said.tolist()), read)
+    names = (OF_LEDGER, f"{OF_LEDGER}, a second person")
+    return [
+        Labels(name, tuple(row.tolist()), read)
+        for name, row in zip(names, said, strict=True)
+        if not np.isnan(row).all()
+    ]
 
 
 def _check_two(people: Sequence[Labels], truth: Judge | None) -> None:

@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from judgeloop.core.jsonable import Part
-from judgeloop.core.outcomes import Condition, Finished, Outcome, StopKind, outcome_of
-from judgeloop.core.records import TIE, Pool, Verdict
+from judgeloop.core.outcomes import Condition, Finished, Outcome, ReadAgain, StopKind, outcome_of
+from judgeloop.core.records import TIE, Pool, Verdict, as_score
 from judgeloop.methods.estimators.agreement import ROUNDING, Paired
 from judgeloop.methods.stats.corrected import Corrected, corrected_by_pool
 from judgeloop.methods.stats.intervals import p_value
@@ -319,7 +319,7 @@ def agreed_of(
         GateRow(gate.kind, gate.worst, gate.best, {True: "passed", False: "failed", None: "open"}[answer])
         for gate, answer in zip(rule.gates, rule.answers(tally), strict=True)
     )
-    pairs, alike, theirs = _of_people(tally)
+    pairs, alike, theirs = _of_people(tally, finished.read_again)
     decided = ending.winner is not None
     return Agreed(
         setup=setup,
@@ -458,9 +458,16 @@ def _table(judge: Floats, truth: Floats) -> tuple[tuple[str, str, int], ...]:
     return tuple((VOTES[c], VOTES[x], int(((judge == c) & (truth == x)).sum())) for c in VOTES for x in VOTES)
 
 
-def _of_people(tally: Paired) -> tuple[int, float | None, float | None]:
-    """How many pairs of labels of one item there are, the share of equal ones, and their kappa."""
-    first, second = list[float](), list[float]()
+def _of_people(tally: Paired, again: Sequence[ReadAgain]) -> tuple[int, float | None, float | None]:
+    """How many pairs of labels of one item there are, the share of equal ones, and their kappa.
+
+    Those that a second person gave after the end are among them, and in nothing else.
+    """
+    others = [one for one in again if not one.same]
+    first, second = (
+        [verdict.score if tally.rates else as_score(verdict.preference) for verdict in said]
+        for said in ([one.first for one in others], [one.second for one in others])
+    )
     for row in tally.people.tolist():
         said = [one for one in row if not math.isnan(one)]
         for at, one in enumerate(said):

@@ -1,0 +1,64 @@
+"""How long people will probably judge, what that costs, and how many items they read a second time."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.records import Call
+from judgeloop.engine.readings import RECENT
+from judgeloop.judges.wage import HOUR_S, LONGEST_S, Wage, likely_s
+from judgeloop.report.words import count, hours
+from judgeloop.settings.run_settings import RunSettings
+
+CASES = ("low", "expected", "worst")
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplesTime:
+    """What a run takes of people, in the low, the expected and the worst case.
+
+    `again` items are read a second time after the decision. `cost_p` is in picodollars; zeros where nobody is paid.
+    """
+
+    again: tuple[int, ...]
+    seconds: tuple[float, ...]
+    cost_p: tuple[int, ...]
+
+    @property
+    def said(self) -> str:
+        """The expected case, in a sentence."""
+        _, seconds, _ = self.seconds
+        _, cost_p, _ = self.cost_p
+        _, again, _ = self.again
+        usd = f", about {show_usd(cost_p)}" if cost_p else ""
+        more = f", with {count(again, 'item')} that people read a second time" if again else ""
+        return f"The expected case is about {hours(seconds)} of people's time{usd}{more}."
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON values: hours, and dollars."""
+        return {
+            "again": dict(zip(CASES, self.again, strict=True)),
+            "hours": {name: round(one / HOUR_S, 4) for name, one in zip(CASES, self.seconds, strict=True)},
+            "usd": {name: float(to_usd(one)) for name, one in zip(CASES, self.cost_p, strict=True)},
+        }
+
+
+def read_twice(judgments: int, config: RunSettings) -> int:
+    """Of how many of so many judgments there is a second reading."""
+    shared, repeated = config.shared or 0.0, config.repeated or 0.0
+    return ceil(shared * judgments) + ceil(repeated * max(0, judgments - RECENT))
+
+
+def peoples_time(
+    calls: Iterable[Call], judgments: Sequence[int], again: Sequence[int], config: RunSettings
+) -> PeoplesTime:
+    """The time for so many judgments like these calls; at most `LONGEST_S` of each is paid."""
+    wage, found = Wage(config.human_price), [likely_s(call) for call in calls]
+    usual = sum(found) / max(1, len(found))
+    every = [one + more for one, more in zip(judgments, again, strict=True)]
+    each = (usual, usual, LONGEST_S)
+    seconds = tuple(number * one for number, one in zip(every, each, strict=True))
+    cost_p = tuple(number * wage.cost_p(one) for number, one in zip(every, each, strict=True))
+    return PeoplesTime(tuple(again), seconds, cost_p)
