@@ -3,9 +3,10 @@
 import re
 
 THOUGHTS_END = "</think>"  # the tag after which most models that think give their answer
-_TAGS = "think|thinking|thought|reasoning"
-_OPENING = re.compile(rf"\s*<(?:{_TAGS})>")
-_CLOSING = re.compile(rf"</(?:{_TAGS})>")
+_TAGS = "(?:seed:)?(?:think|thinking|thought|reasoning)"
+# Beside tags: the marks of Mistral's models, of Kimi, and of gpt-oss, whose channel "final" has the answer.
+_OPENING = re.compile(rf"\s*(?:<{_TAGS}(?:\s[^>]*)?>|\[think\]|◁think▷|<\|channel\|>analysis\b)", re.IGNORECASE)
+_CLOSING = re.compile(rf"</{_TAGS}>|\[/think\]|◁/think▷|<\|channel\|>final<\|message\|>", re.IGNORECASE)
 
 
 def holds_thoughts(text: str) -> bool:

@@ -53,6 +53,13 @@ def test_what_stands_for_no_score_is_none_and_counted(write, text):
     assert read(path, "", None).failed == 1
 
 
+@pytest.mark.parametrize("text", ["#N/A", "#DIV/0!", "#NUM!", "#VALUE!", "-nan"])
+def test_what_a_spreadsheet_writes_for_no_number_is_no_score(write, text):
+    path = write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": text})
+    assert scores(path) == [0.5]
+    assert read(path, "", None).failed == 1
+
+
 def test_several_scorers_are_refused_with_the_choice(write):
     path = write("a.jsonl", {"id": 1, "scores": {"exact": 1, "fuzzy": 0.5}})
     with pytest.raises(DataError, match="choose one: `judge=recorded:exact`, `judge=recorded:fuzzy`"):

@@ -5,6 +5,7 @@ The provider writes here what it was sent and what it bills, the store's wire wh
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -63,7 +64,7 @@ class History:
         self.requests.append(request)
         if self.about.setdefault(key, request.about) != request.about:
             raise BrokenError(f"one key for {request.about} and {self.about[key]}")
-        for why in filter(None, (life.failed, life.over)):
+        if why := life.may_not_send(asyncio.get_running_loop().time()):
             raise BrokenError(f"{life.name} sent {request.mark} after {why}")
         if free:
             return

@@ -255,7 +255,7 @@ class Wire:
             answer = await step
             self._life.check_alive()
         except LedgerError:
-            self._life.failed = "its store had failed"
+            self._life.fail(asyncio.get_running_loop().time())
             raise
         finally:
             step.close()
@@ -264,7 +264,7 @@ class Wire:
                 self._life.kill()
                 raise KilledError
             case "a call of the ledger is done and fails":
-                self._life.failed = "its store had failed"
+                self._life.fail(asyncio.get_running_loop().time())
                 raise LedgerError("the store was lost while it answered")
             case "a call of the ledger takes long":
                 await asyncio.sleep(40.0)

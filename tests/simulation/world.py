@@ -34,11 +34,14 @@ class Life:
     `failed` is set once its store has refused a write, `over` once it may send nothing more.
     """
 
+    MOMENT_S = 1e-4  # a few turns of the loop: a call that was noted and handed to its task before a failure may leave
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.alive = True
         self.began = False  # has closed what earlier processes of its run left
         self.failed = self.over = ""
+        self._failed_at_s = 0.0
         self.tasks: list[asyncio.Task[Any]] = []
         self.at_death: list[Callable[[], None]] = []
 
@@ -50,6 +53,15 @@ class Life:
                 task.cancel()
             for end in self.at_death:
                 end()
+
+    def fail(self, now_s: float) -> None:
+        """Its store refused a write, or lost the answer to one."""
+        if not self.failed:
+            self.failed, self._failed_at_s = "its store had failed", now_s
+
+    def may_not_send(self, now_s: float) -> str:
+        """Why it should send nothing; empty if it may."""
+        return self.over or (self.failed if now_s - self._failed_at_s > self.MOMENT_S else "")
 
     def check_alive(self) -> None:
         """Raise `KilledError` in a process that was killed."""
