@@ -21,7 +21,7 @@ from judgeloop.formats.rows import NO_MAP, ItemRow, Located, OutputRow, Outputs,
 from judgeloop.formats.tables import Place
 
 EXAMPLES_SHOWN = 3
-LINE_ENDS = "differ only in line ends (CRLF, LF)"
+WHITE_SPACE = "differ only in white space (line ends as CRLF and LF, or blanks)"
 UNICODE = "differ only in Unicode normalization (NFC, NFD)"
 AROUND = 20  # characters shown on each side of the place where two texts begin to differ
 PROMPTS = "give the file of prompts, as in `items=requests.jsonl`"
@@ -272,16 +272,12 @@ def _differing(name: str, here: str, there: str, count: int) -> str:
     form = unicodedata.normalize("NFC", here) == unicodedata.normalize("NFC", there)
     notes = [f"{_part(here, start)} here, {_part(there, start)} there"]
     notes += [f"they {UNICODE}"] if form else []
-    notes += [f"they {LINE_ENDS}"] if _one_line_end(here) == _one_line_end(there) else []
+    notes += [f"they {WHITE_SPACE}"] if here.split() == there.split() else []
     notes += [f"{count} items differ so"] if count > 1 else []
     return (
         f"{'; '.join(notes)}. Correct one of the files, take the field out of one of them, or name "
         f"another column with `map={name}=COLUMN`"
     )
-
-
-def _one_line_end(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _part(text: str, start: int) -> str:
@@ -408,16 +404,16 @@ def _without_counterpart(names: Sequence[str], known: KnownItems, answers: Seque
 
 
 def _form(known: KnownItems, matched: Sequence[int]) -> str:
-    """A sentence on what was not matched only because of its Unicode normalization or line ends, or ""."""
+    """A sentence on what was not matched only because of its Unicode normalization or white space, or ""."""
     left = known.entries.keys() - set(matched)
     names = [known.entries[key].id or known.entries[key].prompt or "" for key in left]
     forms = Counter(unicodedata.normalize("NFC", name) for name in {*names, *chain(*known.strangers.values())})
     apart = sum(count for count in forms.values() if count > 1)
     if apart:
         return f" {apart} of these ids and prompts {UNICODE}: write all files in one form."
-    ends = Counter(map(_one_line_end, {*names, *chain(*known.strangers.values())}))
-    apart = sum(count for count in ends.values() if count > 1)
-    return f" {apart} of these ids and prompts {LINE_ENDS}: write all files with one of them." if apart else ""
+    folded = Counter(" ".join(name.split()) for name in {*names, *chain(*known.strangers.values())})
+    apart = sum(count for count in folded.values() if count > 1)
+    return f" {apart} of these ids and prompts {WHITE_SPACE}: write them alike in all files." if apart else ""
 
 
 def _left_out(

@@ -10,7 +10,7 @@ from judgeloop.ledger.reader import LedgerReader
 from judgeloop.runs.prepared import Prepared
 
 LATEST = 3  # earlier runs on the same outputs that are looked at
-LONGEST_VALUE = 16  # characters shown of a digest or another ingredient
+LONGEST_VALUE = 16  # characters shown of a digest or another ingredient; addresses, which have no password, are whole
 # What says nothing: the order differs with the seed, and the result says what was asked again of another model.
 IDLE = {"order of presentation", AGAIN_OF}
 
@@ -50,4 +50,4 @@ def _said(reader: LedgerReader, run: str) -> str:
 
 
 def _short(value: str) -> str:
-    return value if len(value) <= LONGEST_VALUE else f"{value[:LONGEST_VALUE]}…"
+    return value if len(value) <= LONGEST_VALUE or "://" in value else f"{value[:LONGEST_VALUE]}…"

@@ -32,7 +32,7 @@ def page_options(config: RunSettings) -> PageOptions | None:
         raise InputError("`people`: expected a name once, found one twice")
     if config.shared and len(config.people) < TWO:
         raise InputError(
-            f"`shared` has a second person judge: expected two or more in `people`, found {len(config.people)}"
+            f"`shared` needs a second person: expected two or more names in `people`, found {len(config.people)}"
         )
     if config.page_host not in LOOPBACK and config.page_url is None:
         raise InputError(

@@ -77,7 +77,7 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         if len(config.outputs) < FEWEST_SYSTEMS:
             raise InputError(
                 f"select: expected the outputs of at least {FEWEST_SYSTEMS} systems, the baseline's among "
-                f"them; found {len(config.outputs)}"
+                f"them; found {len(config.outputs)}. `judgeloop convert FILE --system NAME` takes one out of a file of several"
             )
         even, drops = config.selector_row.draws is Draws.EVEN, config.selector_row.drops
         if config.rule_row.guaranteed and not even:
