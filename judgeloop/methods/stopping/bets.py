@@ -343,7 +343,7 @@ class _Course:
         return self._wins
 
     def levelled(self, tally: Tally) -> _Imagined:
-        """If the system behind won until both are level, and all further items were ties (`levelled`)."""
+        """If the system behind won until both are level, and all further items were ties."""
         lead = tally.wins[0] - tally.wins[1]
         sign = (lead > 0) - (lead < 0)
         self._levelled = self._levelled or _Imagined(

@@ -71,11 +71,10 @@ class Rule(ABC):
 
         Not every sequence of verdicts is tried. For a guaranteed rule only wins of the same system
         are tried: nothing is better for that system. For a heuristic, mixtures of wins and ties are
-        tried as well. Verdicts that bring the systems level are tried for a claim of no difference.
+        tried as well.
         """
         wins = (unknown,) if self.guarantee else range(unknown + 1)
-        decided = any(self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
-        return decided or self.no_difference(levelled(tally, unknown))
+        return any(self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
 
     def chance(self, tally: Tally, more: int) -> float:
         """The probability that the rule stops within `more` further verdicts: by default 1 where it can be met."""
@@ -112,8 +111,8 @@ class Rule(ABC):
     def chance_at_the_end(self, tally: Tally, within: int) -> float:
         """About how probable an answer is after so many further judgments, if verdicts go on as before.
 
-        Ties come at the rate so far, and decisive verdicts by a uniform prior. By default small leads decide if the
-        rule then claims no difference, large leads if it names the leader; the leads between leave the run undecided.
+        Ties come at the rate so far, and decisive verdicts by a uniform prior. By default leads decide that are large
+        enough to name the leader.
         """
         drawn, decisive = asked(tally), sum(tally.wins)
         further = further_decisive(decisive, drawn, within)
@@ -127,9 +126,7 @@ class Rule(ABC):
         leads = [*range(total % 2, total + 1, 2), total + 2]  # the last cannot be reached
         most = len(leads) - 1
         named = bisect_left(leads, True, hi=most, key=lambda lead: self.is_met(in_the_end(lead)))
-        level = bisect_left(leads, True, hi=named, key=lambda lead: not self.no_difference(in_the_end(lead)))
-        reached, left = (chance_of_lead(*tally.wins, further, leads[at]) for at in (named, level))
-        return max(0.0, 1 + reached - left)
+        return chance_of_lead(*tally.wins, further, leads[named])
 
     def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
         """After how many of `most` further verdicts the rule is met; None if it is not.
@@ -258,13 +255,6 @@ def with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
     """`tally` with `unknown` verdicts added: `wins` of one side, and ties."""
     sign = 1 if side == 0 else -1
     return _with(tally, [sign] * wins + [0] * (unknown - wins))
-
-
-def levelled(tally: Tally, unknown: int) -> Tally:
-    """`tally` with `unknown` verdicts added that bring the sides as close as possible."""
-    lead = tally.wins[0] - tally.wins[1]
-    closing = min(abs(lead), unknown)
-    return _with(tally, [-1 if lead > 0 else 1] * closing + [0] * (unknown - closing))
 
 
 def _with(tally: Tally, more: list[int]) -> Tally:
