@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import socket
+import subprocess
+import sys
 import threading
 import time
 
 import httpx2
 import pytest
-from support.page_runs import answered, page_run, write_outputs
+from support.page_runs import SYSTEMS, answered, page_run, write_outputs
 from support.patience import PATIENCE_S
 
 PEOPLE = ("anna", "ben", "chi")
@@ -100,18 +103,50 @@ def test_three_people_and_three_kills(tmp_path):
     assert {window.over for window in windows} <= {"decided", ""}
 
 
+def judged_by(run):
+    """Let people judge on the page of a run until it ends, and return its result."""
+    windows = [Window(run.url, token, seed) for seed, token in enumerate(run.tokens)]
+    for window in windows:
+        window.start()
+    assert run.ended() == 0, run.said
+    for window in windows:
+        window.gone = True
+        window.join(PATIENCE_S)
+    assert {window.over for window in windows} == {"decided"}
+    return run.result()
+
+
+LONGER = "def longer(first, second):\n    return 'A' if len(first) > len(second) else 'B'\n"
+
+
+def test_second_readings_are_the_ceiling_of_a_judges_agreement(tmp_path):
+    """Asked there and then, and read from the ledger of a comparison."""
+    write_outputs(tmp_path, items=80)
+    (tmp_path / "its_judge.py").write_text(LONGER, encoding="utf-8")
+    agree = ["agree", *SYSTEMS, "--judge", "python:its_judge:longer", "--allow-plugins"]
+    flags = ("--people", "anna,ben", "--shared", "0.5")
+    with page_run(tmp_path, *flags, "--max-judgments", "20", command=[*agree, "--truth", "human"]) as run:
+        asked = judged_by(run)
+    assert (asked["judged"], asked["people_pairs"], asked["people_equal"]) == (20, 10, 1.0)
+    assert asked["equal"] == 1.0
+
+    (tmp_path / "compared").mkdir()
+    for name in (*SYSTEMS, "its_judge.py"):
+        (tmp_path / name).rename(tmp_path / "compared" / name)
+    with page_run(tmp_path / "compared", *flags) as run:
+        compared = judged_by(run)
+    command = [sys.executable, "-m", "judgeloop", *agree, "--truth", "ledger", "--ledger", "l.sqlite", "--json"]
+    done = subprocess.run(command, cwd=tmp_path / "compared", capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["people_pairs"] == compared["by_people"]["another"]["items"]
+    assert (found["people_equal"], found["equal"]) == (1.0, 1.0)
+
+
 def test_a_second_person_judges_a_share_that_the_decision_does_not_hear_of(tmp_path):
     write_outputs(tmp_path, items=80, alike=2)
     flags = ("--people", "anna,ben", "--human-price", "40", "--budget", "400", "--shared", "0.2")
     with page_run(tmp_path, *flags) as run:
-        windows = [Window(run.url, token, seed) for seed, token in enumerate(run.tokens)]
-        for window in windows:
-            window.start()
-        assert run.ended() == 0
-    for window in windows:
-        window.gone = True
-        window.join(PATIENCE_S)
-    result = run.result()
+        result = judged_by(run)
     people, judged = result["by_people"], result["judged"]
     assert result["winner"] == "secret-new"
     assert people["another"]["items"] == math.ceil(judged / 5)
@@ -119,7 +154,6 @@ def test_a_second_person_judges_a_share_that_the_decision_does_not_hear_of(tmp_p
     assert people["answers"] == judged + people["another"]["items"] + result["ahead"]
     assert people["usd"] == pytest.approx(people["seconds"] * 40 / 3600)
     assert result["run_spent_usd"] == pytest.approx(people["usd"])
-    assert {window.over for window in windows} == {"decided"}
     by = {}
     for one in answered(tmp_path):
         by.setdefault(one["key"], one["by"])

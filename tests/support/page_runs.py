@@ -1,4 +1,4 @@
-"""A comparison that people judge on a page, as a process of its own."""
+"""Commands whose questions people answer on a page, as processes of their own."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from support.patience import PATIENCE_S
 
+SYSTEMS = ("secret-old.jsonl", "secret-new.jsonl")
+COMPARE = ("compare", *SYSTEMS, "--judge", "human")
 LINK = re.compile(r"(http://127\.0\.0\.1:\d+)/#([0-9a-f]+)")
 
 
@@ -35,13 +37,12 @@ def write_outputs(folder: Path, items: int = 40, alike: int = 0) -> None:
 class PageRun:
     """A command whose page people open: its links, by the order of the people, and its end."""
 
-    def __init__(self, folder: Path, *flags: str, **variables: str) -> None:
+    def __init__(self, folder: Path, *flags: str, command: Sequence[str] = COMPARE, **variables: str) -> None:
         """Start it in a folder, and wait for its links."""
-        command = [sys.executable, "-m", "judgeloop", "compare", "secret-old.jsonl", "secret-new.jsonl"]
         self._errors, self._out = folder / "stderr", folder / "result.json"
         with self._errors.open("wb") as errors, self._out.open("wb") as out:
             self.process = subprocess.Popen(
-                [*command, "--judge", "human", "--page", "--ledger", "l.sqlite", "--json", *flags],
+                [sys.executable, "-m", "judgeloop", *command, "--page", "--ledger", "l.sqlite", "--json", *flags],
                 cwd=folder, stdout=out, stderr=errors, env=os.environ | {"JUDGELOOP_PAGE_PORT": "0"} | variables,
             )  # fmt: skip
         until = time.monotonic() + PATIENCE_S
@@ -79,9 +80,9 @@ class PageRun:
 
 
 @contextmanager
-def page_run(folder: Path, *flags: str, **variables: str) -> Iterator[PageRun]:
+def page_run(folder: Path, *flags: str, command: Sequence[str] = COMPARE, **variables: str) -> Iterator[PageRun]:
     """A run that is gone at the end."""
-    one = PageRun(folder, *flags, **variables)
+    one = PageRun(folder, *flags, command=command, **variables)
     try:
         yield one
     finally:

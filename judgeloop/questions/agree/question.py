@@ -32,7 +32,10 @@ from judgeloop.engine.asks import ANEW, BY_ANOTHER
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.formats.labels import Labels, people_of, read_labels
-from judgeloop.judges.catalogue import judge_from_spec
+from judgeloop.judges.base import PageOptions
+from judgeloop.judges.human import HumanJudge
+from judgeloop.judges.page import PageJudge
+from judgeloop.judges.wage import Wage
 from judgeloop.ledger.opening import open_reader
 from judgeloop.methods.estimators.agreement import Paired, Pairing, merged
 from judgeloop.methods.selectors.families import by_family
@@ -296,13 +299,18 @@ def _of_ledger(config: AgreeSettings, pool: Pool, environment: Mapping[str, str]
         InputError: there is no ledger, or it has no such verdict.
     """
     options = judge_options(replace(config, judge=(HUMAN,)), environment, rating=config.rates, offline=True)
-    person = judge_from_spec(HUMAN, options)
+    rubric, wage = options.template.rubric, Wage(None)
+    asked = [  # the page's identity needs none of what its server needs
+        HumanJudge(rubric=rubric, wage=wage).identity,
+        PageJudge(rubric=rubric, wage=wage, options=PageOptions()).identity,
+    ]
     systems = ONE_SYSTEM if config.rates else TWO_SYSTEMS
     orders = {systems, systems[::-1]}
-    found, another = person.identity, {**person.identity.parameters, ANEW: BY_ANOTHER}
+    another = [replace(who, parameters={**who.parameters, ANEW: BY_ANOTHER}) for who in asked]
     keys = {
         KeyIngredients.of(who, Call(query.item, query.systems, query.outputs), blind=True).key: (place, at, order)
-        for place, who in enumerate((found, replace(found, parameters=another)))
+        for place, people in enumerate((asked, another))
+        for who in people
         for at in range(len(pool))
         for order in orders
         for query in [pool.query(at, order)]
