@@ -207,7 +207,7 @@ def by_npm(folder: Path, files: Path) -> str:
     """The same of promptfoo."""
     tool = folder / "node_modules" / ".bin" / "promptfoo"
     if not tool.exists():
-        run(["npm", "install", "--no-audit", "--no-fund", "--omit=optional", "promptfoo"], folder)
+        run(["npm", "install", "--no-audit", "--no-fund", "promptfoo"], folder)
     (files / "provider.js").write_text(PROVIDER, encoding="utf-8")
     (files / "promptfooconfig.yaml").write_text(PROMPTFOO, encoding="utf-8")
     outputs = [word for ending in ("json", "jsonl", "yaml") for word in ("--output", f"results.{ending}")]
