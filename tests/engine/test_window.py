@@ -212,7 +212,10 @@ class Counting(ScriptedJudge):
 
     async def judge(self, call):
         self.begun += 1
-        await asyncio.sleep(0.05)
+        before = 0
+        while before != self.begun and not self.before_an_answer:  # until no more begin, however slow the machine is
+            before = self.begun
+            await asyncio.sleep(0.2)
         self.before_an_answer = self.before_an_answer or self.begun
         return Reply(self.script(call), cost_p=self.cost_p)
 
@@ -302,10 +305,22 @@ def test_after_the_decision_nothing_more_is_sent():
             return StopReason(StopKind.RISK_MET, "enough") if tally.judged == 4 else None
 
     needed = {f"item-{choice.position}" for choice in make_session(rule=Fourth(), limits=Limits(1, 40)).ask()}
-    judge = ScriptedJudge(
-        lambda call: Verdict(1.0 if call.systems[0] == "a" else 0.0), cost_p=1,
-        delay_s=lambda call: 0.0 if call.item.id in needed else 0.2,
-    )  # fmt: skip
+    calls_left, enough = 2 * len(needed), asyncio.Event()
+
+    class Late(ScriptedJudge):
+        """Answers what was asked ahead some time after all that was needed."""
+
+        async def judge(self, call):
+            nonlocal calls_left
+            calls_left -= call.item.id in needed
+            if not calls_left:
+                enough.set()
+            if call.item.id not in needed:
+                await enough.wait()
+                await asyncio.sleep(0.5)
+            return await super().judge(call)
+
+    judge = Late(lambda call: Verdict(1.0 if call.systems[0] == "a" else 0.0), cost_p=1)
     finished = run(judge, rule=Fourth(), ahead=4, limits=Limits(1, 40), terms=Terms("run", concurrency=8))
     calls = Counter(call.item.id for call in judge.calls)
     assert [calls.pop(item) for item in needed] == [2, 2, 2, 2]

@@ -61,8 +61,9 @@ def compared(server, tmp_path, *flags):
 def test_a_judge_is_asked_again_with_the_next_key_when_one_has_expired(chat_server, tmp_path):
     seen = accepting(chat_server, lambda request, n: verdict(goodness(request), usage=used(request)))
     done = compared(
-        chat_server, tmp_path, f"JUDGELOOP_KEY_COMMAND={command(tmp_path)}", "--risk", "0.001", "--ahead", "0"
-    )
+        chat_server, tmp_path, f"JUDGELOOP_KEY_COMMAND={command(tmp_path)}", "--risk", "0.001", "--ahead", "0",
+        "--concurrency", "1",  # so that a key is known to have been good before it is refused
+    )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     assert len(seen) > 1
     assert (tmp_path / "count").read_text() == str(len(seen)), "the command runs once for each key"
