@@ -73,12 +73,10 @@ class ConfidenceSequence:
 
         A control has a mean of 0 given what was known before the draw, and is at most `most` (`hedged.py`).
         """
-        shape = len(self._asked), 1
-        score, less, largest = (np.broadcast_to(np.reshape(one, (-1, 1)), shape) for one in (scores, control, most))
-        stake, mean = (
-            np.broadcast_to(self._every.stake(largest), self._out.shape).copy(),
-            np.minimum(self._every.remaining, 1.0),
-        )
+        each = np.ones((len(self._asked), 1))
+        score, less, largest = (each * np.reshape(one, (-1, 1)) for one in (scores, control, most))
+        stake = each * self._every.stake(largest)
+        mean = np.minimum(self._every.remaining, 1.0)
         for side, own in enumerate(self._asked):
             staked = [bets.stake(largest[side, 0]) for bets in own]
             for (before, last), bets, their in zip(pairwise([-1, *self._at[side]]), own, staked, strict=True):
