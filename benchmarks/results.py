@@ -7,9 +7,10 @@ DATA holds three folders. `realsumm` and `alpacaeval` each have `items.jsonl`, `
 logprobs), `verdicts-exact.csv.gz` and `model`, the folder of the language model. `symbols-lm`, of
 the same form, is made in FOLDER by `symbols_lm.py` where DATA does not hold it.
 
-Vectors are those in DATA (`minilm.npz` of each folder); without the file MiniLM embeds the outputs.
-MiniLM and hidden states need the extra `judgeloop[embed]`. What the experiments need is checked
-before the first begins.
+Vectors are those in DATA: `minilm.npz` beside outputs, `hidden.npz` beside a language model. Without
+the file MiniLM embeds the outputs, and the model computes its hidden states, as it does for a search
+for the layer. That needs the extra `judgeloop[embed]`. What the experiments need is checked before
+the first begins.
 
 Each experiment writes its tables to FOLDER/NAME.md and prints them, with its seconds, and says
 whether the page has the same. A replay that was interrupted is resumed in FOLDER. `--only` takes
@@ -134,6 +135,7 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
 OF_MODELS = ("tiny-lm", "symbols-lm")
 MADE = OF_MODELS[1]  # the data that a script of this folder makes
 VECTORS = "minilm.npz"  # the recorded vectors of a folder's outputs
+STATES = "hidden.npz"  # the recorded hidden states of a folder's model
 SHOWN_SHARES = (5, 10, 20, 30, 40, 50)
 BY_SHARE = ("estimate-tiny", "estimate-gpt4")
 PICTURES = {
@@ -174,7 +176,8 @@ def run(name: str, arguments: argparse.Namespace) -> Path:
         with gzip.open(table, "rt", encoding="utf-8") as file:
             command += ["--leave-out", ",".join(sorted({row["model"] for row in csv.DictReader(file)} - TWELVE))]
     if of_model:
-        command += ["--represent", f"hidden:{folder / 'model'}"]
+        recorded = None if computes_states(name, folder) else folder / STATES
+        command += ["--vectors", recorded] if recorded else ["--represent", f"hidden:{folder / 'model'}"]
     elif embedded(name):
         vectors = folder / VECTORS
         command += ["--vectors", vectors] if vectors.exists() else ["--represent", "minilm"]
@@ -197,6 +200,11 @@ def embedded(replay: str) -> bool:
     return replay not in WITHOUT_TEXTS and "lexical" not in REPLAYS[replay][2]
 
 
+def computes_states(replay: str, folder: Path) -> bool:
+    """Whether a replay needs the language model itself: to search for the layer, or to have its hidden states."""
+    return "auto" in REPLAYS[replay][2] or not (folder / STATES).exists()
+
+
 def lacking(names: Sequence[str], arguments: argparse.Namespace) -> list[str]:
     """Return what the experiments need and is not here, a sentence each."""
     found: dict[str, None] = {}
@@ -205,11 +213,12 @@ def lacking(names: Sequence[str], arguments: argparse.Namespace) -> list[str]:
         folder = arguments.data / data
         of_model = data in OF_MODELS
         if data != MADE or folder.exists():
-            files = ["outputs.jsonl", "model"] if of_model else ["items.jsonl", "outputs"]
+            files = ["outputs.jsonl"] if of_model else ["items.jsonl", "outputs"]
+            files += ["model"] if of_model and computes_states(replay, folder) else []
             missing = [path for path in (*files, f"verdicts-{verdicts}.csv.gz") if not (folder / path).exists()]
             found |= {f"{replay} needs {folder / path}, which is not there": None for path in missing}
-        if of_model and not (find_spec("torch") and find_spec("transformers")):
-            found[f"{replay} reads hidden states: pip install '.[embed]'"] = None
+        if of_model and computes_states(replay, folder) and not (find_spec("torch") and find_spec("transformers")):
+            found[f"{replay} computes hidden states: pip install '.[embed]'"] = None
         embeds = not of_model and embedded(replay) and not (folder / VECTORS).exists()
         if embeds and not find_spec("sentence_transformers"):
             found[f"{replay} embeds the outputs, as {folder / VECTORS} is not there: pip install '.[embed]'"] = None

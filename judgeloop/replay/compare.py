@@ -106,19 +106,30 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayCompar
     `met`: whether the rule ended the run, not the end of the pool.
     Repetitions in which the systems are exactly level have no right answer and are left out.
     """
+    drawn = ((seed, recordings.contest(pair, config.subset, np.random.default_rng([*pair, seed])))
+             for seed in range(config.seeds))  # fmt: skip
+    contests = {seed: contest for seed, contest in drawn if contest.gap}
     rows: list[Row] = []
-    for seed in range(config.seeds):
-        contest = recordings.contest(pair, config.subset, np.random.default_rng([*pair, seed]))
-        if contest.gap == 0:
-            continue
-        for name in config.selectors:
-            selector = selector_for(name, recordings, contest, config)
+    for name in config.selectors:
+        if config.iterative and config.give_up is None and selector_row(QUESTION, name).draws is Draws.EVEN:
+            found = _drawn_until_met(name, recordings, contests, config, pair)
+        else:
             run = _until_met if config.iterative else _at_sizes
-            # All selectors and rules use the same seed. The seed differs between pairs, so that
-            # their runs are not correlated.
-            head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
-            rows += [head | {"gap": contest.gap} | row for row in run(selector, contest, config, (*pair, seed, 1))]
+            found = (
+                (seed, row)
+                for seed, contest in contests.items()
+                for row in run(selector_for(name, recordings, contest, config), contest, config, _seed(pair, seed))
+            )
+        rows += [
+            {"first": pair[0], "second": pair[1], "seed": seed, "selector": name, "gap": contests[seed].gap} | row
+            for seed, row in found
+        ]
     return rows
+
+
+def _seed(pair: tuple[int, int], seed: int) -> tuple[int, ...]:
+    """The seed of a run: the same for all selectors and rules, another for each pair, so that none are correlated."""
+    return (*pair, seed, 1)
 
 
 def selector_for(name: str, recordings: Recordings, contest: Contest, config: ReplayCompareSettings) -> Selector[Any]:
@@ -194,6 +205,40 @@ def _until_met(
             named = {None: 0, 0: 1, 1: -1}[ending.winner]
             met = ending.stop.kind is StopKind.RISK_MET
             yield {"rule": name, "risk": risk, "asked": ending.asked, "named": named, "met": met}
+
+
+def _drawn_until_met(
+    name: str,
+    recordings: Recordings,
+    contests: Mapping[int, Contest],
+    config: ReplayCompareSettings,
+    pair: tuple[int, int],
+) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of `_until_met` for all repetitions, with their seeds.
+
+    The order of random draws depends on no answer. So the rules follow all repetitions at once, over arrays.
+    """
+    if not contests:
+        return
+    contest = next(iter(contests.values()))  # all have as many items
+    items = len(contest.preferences)
+    most, orders = min(config.max_judgments, items), list[NDArray[np.int8]]()
+    for seed, one in contests.items():
+        rng = np.random.default_rng(_seed(pair, seed))
+        walk = walked(selector_for(name, recordings, one, config), items, [most], rng, one.verdict)
+        orders.append(one.preferences[list(next(walk))])
+    preferences, risks = np.array(orders), np.array(config.risk)
+    leads = np.cumsum(preferences, axis=1, dtype=np.int64)
+    for rule in config.rules:
+        made = rule_row(QUESTION, rule).make(_draft(contest, config, config.risk[0]))
+        met_at = made.met_along_each(preferences, items, risks)
+        met_at[:, :, : config.min_judgments - 1] = False
+        for risk, of_risk in zip(config.risk, met_at, strict=True):
+            for seed, looks, lead in zip(contests, of_risk, leads, strict=True):
+                met = bool(looks.any())
+                asked = int(looks.argmax()) + 1 if met else most
+                named = int(np.sign(lead[asked - 1])) if met or most == items else 0
+                yield seed, {"rule": rule, "risk": risk, "asked": asked, "named": named, "met": met}
 
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:

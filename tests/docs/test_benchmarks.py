@@ -21,6 +21,7 @@ TINY = "{data}/tiny-lm"
 # The smallest input of each; {data} is the folder of recorded verdicts, {out} one to write to.
 SMALLEST = {
     "bill": "{data} --runs 1",
+    "cluster_noise": f"{TINY}/hidden.npz --clusters 2",
     "cluster_search": "--items 100",
     "costs": "--repeats 1 --judgments 20",
     "epsilon": "{data} --pools 2 --queries 2 --seeds 1 --horizons 2",

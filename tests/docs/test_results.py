@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 
 import pytest
 from docs.test_claims import RESULTS
@@ -107,6 +108,27 @@ def test_recorded_vectors_need_no_model(tmp_path, monkeypatch):
     assert [said for said in RESULTS.lacking(["realsumm-rouge2"], arguments) if "embed" in said]
     (folder / "minilm.npz").touch()
     assert RESULTS.lacking(["realsumm-rouge2"], arguments) == []
+
+
+def test_recorded_hidden_states_need_no_model_but_for_the_search_for_the_layer(tmp_path, monkeypatch):
+    monkeypatch.setattr(RESULTS, "find_spec", lambda _: None)
+    folder = tmp_path / "tiny-lm"
+    folder.mkdir()
+    for name in ("outputs.jsonl", "verdicts-exact.csv.gz"):
+        (folder / name).touch()
+    arguments = RESULTS.parsed([str(tmp_path), "-o", str(tmp_path / "out")])
+    assert len(RESULTS.lacking(["estimate-tiny-mean"], arguments)) == 2, "the model, and what runs it"
+    (folder / "hidden.npz").touch()
+    assert RESULTS.lacking(["estimate-tiny-mean"], arguments) == []
+    assert len(RESULTS.lacking(["estimate-tiny-auto"], arguments)) == 2
+    ran = []
+    monkeypatch.setattr(
+        "subprocess.run", lambda command, **_: ran.append(command) or subprocess.CompletedProcess([], 0)
+    )
+    for name in ("estimate-tiny-mean", "estimate-tiny-auto"):
+        RESULTS.run(name, arguments)
+    assert str(folder / "hidden.npz") in ran[0]
+    assert f"hidden:{folder / 'model'}" in ran[1]
 
 
 def test_one_table_of_several_replays_is_one_name():

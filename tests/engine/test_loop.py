@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from support.driving import AT_ONCE, jitter, run, script_from
 from support.pools import make_pool, make_session, scores
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Item, Order, Pool, Verdict
+from judgeloop.core.records import Abstention, Item, Order, Pool, Verdict
 from judgeloop.engine import asks, generating
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
@@ -42,6 +43,23 @@ def test_live_and_replay_end_the_same_at_concurrency_1_and_64(selector, seed):
         assert finished.ending == recorded
         spends.add(finished.spend)
     assert len(spends) == 1, "and cost the same"
+
+
+@pytest.mark.parametrize(("silent", "most", "counted"), [((5, 22), 0.05, 22), ((5, 22), 0.1, 60), ((5, 41), 0.05, 60)])
+def test_as_many_abstentions_end_a_run_live_as_in_a_replay(silent, most, counted):
+    """At 5 %, two of the first 22 are too many, and two of the first 41 are not."""
+    limits = Limits(60, 60, max_abstentions=most)
+    order = list(islice((choice.position for choice in make_session(60, limits=limits).ahead()), 60))
+    table = [1.0 if order.index(place) + 1 in silent else 0.5 for place in range(60)]
+
+    def answer(score):
+        return Abstention("refused") if score == 1.0 else Verdict(score)
+
+    recorded = replay(make_session(60, limits=limits), lambda choice: answer(table[choice.position]))
+    judge = ScriptedJudge(lambda call: answer(table[int(call.item.id.removeprefix("item-"))]), delay_s=jitter)
+    assert run(judge, items=60, limits=limits).ending == recorded
+    ended = StopKind.ABSTENTIONS if counted == 22 else StopKind.POOL_EXHAUSTED
+    assert (recorded.stop.kind, len(recorded.labels)) == (ended, counted)
 
 
 @settings(max_examples=15)

@@ -3,6 +3,8 @@ add up."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -10,7 +12,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Choice
 from judgeloop.papers.diffuse.tree import COMBINED, closest_in_cosine
-from judgeloop.replay.compare import Recordings, run_pair, suiting
+from judgeloop.replay.compare import Recordings, _until_met, run_pair, selector_for, suiting
 from judgeloop.replay.run import Journal
 from judgeloop.replay.settings import ReplayCompareSettings
 from judgeloop.replay.tables import by_rule, by_size
@@ -101,6 +103,26 @@ def test_a_pool_judged_to_its_end_names_a_system_by_which_the_rule_is_not_met():
     assert {(row["asked"], row["named"], row["met"]) for row in rows} == {(8, 1, False)}
     more = Recordings(("a", "b"), np.array([np.ones(8), np.zeros(8)]))
     assert {(row["asked"], row["named"], row["met"]) for row in run_pair(more, (0, 1), plan)} == {(5, 1, True)}
+
+
+@pytest.mark.parametrize(("most", "least"), [(200, 5), (20, 1), (30, 30), (200, 100)])
+def test_rules_that_follow_arrays_end_where_a_session_ends(most, least):
+    data = recordings(systems=6, items=50, tie_margin=0.7)
+    plan = protocol(iterative=True, risk=(0.1, 0.2, 0.5), min_judgments=min(least, most), max_judgments=most, seeds=6)
+    assert set(plan.rules) >= {"bets", "tie-aware", "hypergeometric"}
+    pairs = [(0, 1), (0, 5), (1, 4), (2, 3)]
+    by_arrays = [row for pair in pairs for row in run_pair(data, pair, plan)]
+    for row in by_arrays:
+        pair = row["first"], row["second"]
+        contest = data.contest(pair, plan.subset, np.random.default_rng([*pair, row["seed"]]))
+        of_row = replace(plan, rules=(row["rule"],), risk=(row["risk"],))
+        (by_session,) = _until_met(
+            selector_for("random", data, contest, plan), contest, of_row, (*pair, row["seed"], 1)
+        )
+        assert row == row | by_session
+    assert len(by_arrays) > len(pairs) * len(plan.rules) * len(plan.risk)
+    if (most, least) == (200, 5):
+        assert {(row["met"], row["named"]) for row in by_arrays} >= {(True, 1), (True, -1), (False, 1)}
 
 
 def test_level_systems_have_no_right_answer_and_are_left_out():

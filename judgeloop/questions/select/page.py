@@ -136,11 +136,11 @@ def _risk(result: Selection) -> str:
 
 
 def _leads(result: Selection) -> str:
-    """Without a winner: who leads and by how much another may be better."""
-    if not result.judged or result.winner is not None:
+    """Without an answer: who leads and by how much another may be better."""
+    if not result.judged or result.winner is not None or result.level:
         return ""
     if result.near_best is None:
-        return f"no gap can be stated{' yet' if result.setup.guarantee else ', as the items were not drawn at random'}"
+        return f"no gap can be stated{' yet' if result.setup.guarantee else ', as the rule states no risk'}"
     if result.leader is None or result.gap is None:
         return "no gap can be stated yet"
     return f"{visible(result.leader)}: {show_gap(result.gap)}, at a risk of {result.risk:g}"

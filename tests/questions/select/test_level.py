@@ -25,6 +25,7 @@ def test_systems_that_share_the_highest_win_rate_are_said_to_be_level(tmp_path):
     result = commandline.judgeloop("select", *files(tmp_path), *SEARCH, *NAMES_THE_HIGHEST)
     assert result.exit_code == 0
     assert result.stdout.startswith("✓ DECIDED: A, B share the highest win rate of 3 systems, each compared with C, on")
+    assert "  leads " not in result.stdout, "the answer says who"
     found = commandline.result_of("select", *files(tmp_path), *SEARCH, *NAMES_THE_HIGHEST)
     assert (found["winner"], found["level"], found["outcome"]) == (None, ["A", "B"], "decided")
 
