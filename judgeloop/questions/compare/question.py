@@ -327,7 +327,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
         """Note how the judge agreed with people, and what all verdicts of the ledger say, if it is not the answer."""
         if len(ran.runs) > 1 and ran.run.booked and not ran.run.pool.live:
-            said = await ran.run.look(lambda reader: measured_by(reader, ran.run, ran.runs))
+            by = ran.finished.answered_by
+            said = await ran.run.look(lambda reader: measured_by(reader, ran.run, ran.runs, by))
             result = replace(result, measured=said)
         named = result.named or (ran.run.pool.systems[1] if result.stop_reason is StopKind.NOT_WORSE else None)
         if named is None or len(ran.runs) < 2 or not ran.run.booked or ran.run.pool.live:  # noqa: PLR2004 - itself
