@@ -423,9 +423,9 @@ def _rule(parts: Parts[Tally]) -> Rule:
 
 
 def _most_flips(run: Prepared[CompareSettings]) -> float | None:
-    """The share of verdicts that may change with the order; None if any may, or if each pair is shown in one."""
-    given, order = run.config.max_flips, Order.RANDOM if run.by_hand else run.config.order
-    return run.config.most_flips if given is not None or order is Order.BOTH else None
+    """The share of verdicts that may change with the order; None if any may, or if no place says anything of it."""
+    blind = run.by_hand or run.config.order is Order.FIXED
+    return run.config.most_flips if run.config.max_flips is not None or not blind else None
 
 
 def _before(ran: Ran[CompareSettings, Tally]) -> list[RecordedRun]:
