@@ -22,7 +22,7 @@ LOOKED_AT = 20  # earlier runs by this judge, the latest first
 def measured_by(
     reader: LedgerReader, run: Prepared[Any], runs: Sequence[RecordedRun], answering: Sequence[Sequence[AnsweredBy]]
 ) -> str:
-    """What the latest such result says, of a run whose verdicts are by these models of each judge; empty without one."""
+    """What the latest such result says, of a run whose verdicts are by these models of each judge; empty for none."""
     models = [{one.model for one in of} for of in answering]
     names, parameters = zip(*[(one.identity.name, dict(one.identity.parameters)) for one in run.judges], strict=True)
     ids = {item.id: (item.prompt, *texts) for item, *texts in zip(run.pool.items, *run.pool.outputs, strict=True)}
