@@ -266,7 +266,10 @@ def test_a_judge_that_changes_within_a_gate_ends_it(judge):
     assert "Run it again" in said
     assert json.loads(Path("verdict.json").read_text())["stop_reason"] == "judge_changed"
     assert "exit code 4" in Path("verdict.xml").read_text()
-    assert compare(server, *TIES).exit_code == 0
+    done = compare(server, *TIES, "-o", "again.json")
+    assert done.exit_code == 0
+    again = json.loads(Path("again.json").read_text())
+    assert (again["asked_before"]["risks"], again["risk_in_all"]) == ([0.1], pytest.approx(0.2)), "it began anew"
 
 
 def test_without_a_gate_verdicts_of_two_models_are_used_and_warned_of(judge):

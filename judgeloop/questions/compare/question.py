@@ -161,7 +161,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             each = max(map(len, inputs.pool.families), default=1)
         members = families_drawn(config, inputs, config.selector_row, each)
         if (cheap := cheap_verdicts(config, inputs, members)) is not None:
-            return _with_proxy(config, inputs, cheap)
+            return _with_proxy(config, inputs, cheap, members)
         items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
         draft = Draft(
             items=items,
@@ -348,9 +348,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return page.so_far(tally, systems, longest)
 
 
-def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -> Parts[Tally]:
+def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts, members: Members) -> Parts[Tally]:
     """The parts of a run with a proxy: draws of blocks, or of single items where it rates all of them."""
-    items, blocks = len(inputs.pool), cheap.blocks
+    items, blocks = len(members) or len(inputs.pool), cheap.blocks
     draft = Draft(
         items=items,
         limit=min(config.max_judgments, items),
@@ -368,6 +368,7 @@ def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -
         Preferences(sampled=draft.sampled, cheap=cheap),
         rule,
         None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
+        members=members,
     )
 
 
