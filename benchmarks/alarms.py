@@ -1,6 +1,6 @@
 """How often the alarms of a run go off: drift of a judge, neighbours in a file, and flips.
 
-    python benchmarks/alarms.py [DATA] [--runs 1500]
+    python benchmarks/alarms.py [DATA] [--runs 1500] [--pairs 1000]
 
 Drift: of 200 draws the second half has another gap. Neighbours: 200 segments of DATA/mqm-news are drawn at random,
 whose verdicts on two systems are those of people; beside them the same verdicts in random order, and a test of adjacent
@@ -27,7 +27,7 @@ from judgeloop.methods.stats.drift import drift
 from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.report.facts import FLIPS_RISK
 
-DRAWS, PAIRS, ITEMS = 200, 1000, 60
+DRAWS, ITEMS = 200, 60
 
 
 def of_drift(runs: int) -> None:
@@ -46,11 +46,11 @@ def of_drift(runs: int) -> None:
         print(f"{tied:>6.0%}" + "".join(cells), flush=True)
 
 
-def of_neighbours(data: Path) -> None:
+def of_neighbours(data: Path, pairs: int) -> None:
     """Print how often verdicts of people on segments of documents are found to agree with their neighbours."""
     _, _, scores = score_table(data / "mqm-news" / "verdicts-mqm.csv.gz")
     seen: dict[str, list[bool]] = defaultdict(list)
-    for seed, pair in enumerate(pairs_of(scores, 0.0, PAIRS)):
+    for seed, pair in enumerate(pairs_of(scores, 0.0, pairs)):
         rng = np.random.default_rng([9, seed])
         lines = rng.permutation(len(pair))[:DRAWS]
         values = pair[lines].astype(np.float64)
@@ -59,7 +59,7 @@ def of_neighbours(data: Path) -> None:
             neighbours.NEAR = near
             found = neighbours.neighbours_risk(lines, of, rng)
             seen[name].append(found is not None and found <= neighbours.ALARM)
-    print(f"\nNeighbours: {DRAWS} of {scores.shape[1]} segments (MQM news), {PAIRS} pairs of systems")
+    print(f"\nNeighbours: {DRAWS} of {scores.shape[1]} segments (MQM news), {pairs} pairs of systems")
     for name, each in seen.items():
         print(f"{name:<36}{np.mean(each):>6.1%}")
 
@@ -105,10 +105,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="?", help="folder of the recorded verdicts")
     parser.add_argument("--runs", type=int, default=1500)
+    parser.add_argument("--pairs", type=int, default=1000)
     given = parser.parse_args()
     of_drift(given.runs)
     if given.data:
-        of_neighbours(given.data)
+        of_neighbours(given.data, given.pairs)
         of_flips(given.data, given.runs)
 
 
