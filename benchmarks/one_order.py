@@ -136,8 +136,8 @@ def flipped(preferences: Signs, share: float, rng: np.random.Generator) -> Signs
     return both
 
 
-def real(folder: Path) -> Iterator[tuple[str, str, Signs]]:
-    """Yield each judge and prompt with its verdicts in both orders: 1 for the people's choice."""
+def recorded_orders(folder: Path) -> Iterator[tuple[str, str, dict[str, dict[str, int]]]]:
+    """Yield each judge and prompt with its verdicts by item and by what stood first: 1 for the people's choice."""
     lines = (folder / "items.jsonl").read_text(encoding="utf-8").splitlines()
     labels = {row["id"]: str(row["label"]) for row in map(json.loads, lines)}
     found: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
@@ -148,6 +148,12 @@ def real(folder: Path) -> Iterator[tuple[str, str, Signs]]:
                 by_item = found.setdefault((row["judge"], row["prompt"]), {})
                 by_item.setdefault(row["item_id"], {})[row["shown_first"]] = verdict
     for (judge, prompt), by_item in sorted(found.items()):
+        yield judge, prompt, by_item
+
+
+def real(folder: Path) -> Iterator[tuple[str, str, Signs]]:
+    """Yield each judge and prompt with its verdicts in both orders: 1 for the people's choice."""
+    for judge, prompt, by_item in recorded_orders(folder):
         both = [(one["1"], one["2"]) for one in by_item.values() if len(one) == 2]
         yield judge, prompt, np.array(both, dtype=np.int8)
 

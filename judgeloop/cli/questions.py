@@ -43,7 +43,8 @@ LONGEST_NAME = 60  # characters
 
 EXITS = (
     "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge or a system failed, {gates}130 interrupted, 141 "
-    "standard output was closed. Rerun the command to continue the run; no verdict is paid twice."
+    "standard output was closed. Rerun the command to continue the run; no verdict is paid twice, unless another model "
+    "answers behind the judge of a gate."
 )
 
 

@@ -44,7 +44,8 @@ HELP = """Ask many questions within one budget, all at the same time.
 
 FILE has a table for each pair. It is data, as a judgeloop.toml that is found: the caller's settings win, and only the
 caller names addresses, keys and code. The budget is shared equally, and what a decided pair leaves goes to the others.
-Rerun the command to continue the night; no verdict is paid twice.
+Rerun the command to continue the night; no verdict is paid twice, unless another model answers behind the judge of a
+gate.
 
 \b
 Example:

@@ -8,6 +8,7 @@ settings, catalogues and the engine share, stand first. What a run finds is in `
 from __future__ import annotations
 
 import enum
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -409,6 +410,21 @@ class Label:
     answer: Answer
 
 
+MARKS = " .,;:!?\"'…\u3002\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"  # at the ends of a prompt, they make no other; "+" or "#" may
+UNSEEN = str.maketrans("", "", "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
+
+
+def folded(prompt: str) -> str:
+    """A prompt as it is compared with others: without what changes nothing of what it asks.
+
+    >>> folded("What is it?"), folded(" what  IS it ?!"), folded("?")
+    ('what is it', 'what is it', '?')
+    """
+    seen = prompt if prompt.isascii() else unicodedata.normalize("NFKC", prompt).translate(UNSEEN)
+    words = " ".join(seen.casefold().split())
+    return words.strip(MARKS) or words
+
+
 # The number of items that stands for a population without end, from which the pool was drawn.
 UNLIMITED = 10**12
 
@@ -443,13 +459,19 @@ class Pool:
         """The positions of the members of each family, in the order of the items.
 
         A family is what the items say, and an item that says nothing is one of its own. Where no item says
-        anything, those with the same prompt are a family, whatever their white space.
+        anything, those with the same prompt are a family (`folded`). A copy of an item with the same outputs is of
+        that item's family, whatever the items say.
         """
         said = any(item.family for item in self.items)
         found: dict[str | int, list[int]] = {}
+        first: dict[tuple[str, ...], str | int] = {}  # the family of the first item with a prompt and outputs
         for place, item in enumerate(self.items):
-            name = item.family if said else " ".join(item.prompt.split())
-            found.setdefault(name or place, []).append(place)
+            prompt = folded(item.prompt)
+            name = (item.family if said else prompt) or place
+            texts = [outputs[place] for outputs in self.outputs]
+            if said and prompt and texts and all(texts):
+                name = first.setdefault((prompt, *texts), name)
+            found.setdefault(name, []).append(place)
         return tuple(map(tuple, found.values()))
 
     def only(self, ids: Collection[str]) -> Pool:

@@ -3,10 +3,11 @@
 A server may put another model behind the same name, so what is known of a judge is known of the model that its replies
 name; a reply without a name counts as the name asked for. Where one model alone counts, this is the one that is pinned,
 or that the first reply of this command names, or, if nothing is asked, that of the newest verdict that is used. A
-remembered verdict of another is left where it is, and asked again under a key of its own, in its turn. Pure.
+remembered verdict of another is left where it is, and asked again under a key of its own, in its turn. If yet another
+answers then, the next asking has a further key. Pure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, final
 
@@ -127,8 +128,23 @@ def of_one_model(planned: Planned, known: Mapping[str, object], answering: Seque
         verdict, judge = known.get(ask.key), answering[ask.judge]
         own = replace(ask, after=again.get(ask.after, ask.after)) if ask.after else ask
         if isinstance(verdict, Verdict) and not judge.counts(verdict):
-            ingredients = replace(ask.ingredients, again_of=judge.model)
+            before = ask.ingredients.again_of
+            ingredients = replace(ask.ingredients, again_of=f"{before}, again" if before else judge.model)
             own = replace(own, key=ingredients.key, ingredients=ingredients)
             again[ask.key] = own.key
         asks.append(own)
     return replace(planned, asks=tuple(asks)) if again else planned
+
+
+async def counting(
+    plans: Sequence[Planned],
+    answering: Sequence[AnsweringModel],
+    look_up: Callable[[set[str]], Awaitable[Mapping[str, object]]],
+) -> list[Planned]:
+    """Plans of which no remembered verdict is of a model that does not count; `look_up` tells what is known of keys."""
+    while True:
+        known = await look_up({key for planned in plans for key in planned.keys})
+        again = [of_one_model(planned, known, answering) for planned in plans]
+        if all(one is other for one, other in zip(again, plans, strict=True)):
+            return again
+        plans = again

@@ -36,7 +36,7 @@ from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, People, Served, System
 from judgeloop.core.records import Answer, Output, Query, Verdict
 from judgeloop.engine.accounts import Accounts
-from judgeloop.engine.answering import ANEW, AnsweringModel, of_one_model
+from judgeloop.engine.answering import ANEW, AnsweringModel, counting
 from judgeloop.engine.asks import Ask, OutputAsk, Planned, decided, used
 from judgeloop.engine.attempts import Answerer, Attempts, NotAskedError
 from judgeloop.engine.generating import Sources, earmark_key
@@ -261,18 +261,16 @@ class Window:
 
     async def _look_up(self, plans: Sequence[Planned]) -> list[Planned]:
         """Look verdicts up in the ledger; those of a model that does not count are planned to be asked again."""
-        await self._learn(plans)
-        counting = [of_one_model(planned, self._known, self._oracle.answering) for planned in plans]
-        await self._learn(counting)
-        return counting
+        return await counting(plans, self._oracle.answering, self._learn)
 
-    async def _learn(self, plans: Sequence[Planned]) -> None:
-        unknown = {key for planned in plans for key in planned.keys} - self._known.keys()
+    async def _learn(self, keys: set[str]) -> Mapping[str, object]:
+        unknown = keys - self._known.keys()
         if unknown:
             found = self._oracle.ledger.verdicts(sorted(unknown))
             silent = self._oracle.silent
             self._known.update((key, silent[key]) for key in unknown if key in silent)
             self._known.update(await self._accounts.done(found))
+        return self._known
 
     async def _admit(self, wanted: Sequence[Planned], *, ahead: bool = False) -> int:
         """Start the longest prefix of `wanted` that the budget covers; return how many were started."""

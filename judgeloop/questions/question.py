@@ -114,8 +114,8 @@ class Question(ABC, Generic[S, T, R]):
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
         families = {"families": parts.members} if parts.members else {}
-        run_id, question = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
-        return Prepared(config, inputs, parts, run_id, question if isinstance(config, ContestSettings) else "")
+        run_id, *of_contest = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
+        return Prepared(config, inputs, parts, run_id, *(of_contest if isinstance(config, ContestSettings) else ()))
 
     async def run(
         self, run: Prepared[S], *, interruption: Interruption | None = None, observe: Observe[T] = unobserved

@@ -24,7 +24,8 @@ LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
 BESIDE_THE_ANSWER = "{}, not accepted"  # what begins a headline where the answer is fine, and a condition is not
 GROUP = "group "  # how the names of conditions on single groups begin
-ONE_WAY = {"random", "fixed"}  # orders of presentation in which no flip is seen
+RANDOM = "random"
+ONE_WAY = {RANDOM, "fixed"}  # orders of presentation in which no flip is seen
 FLIPS_RISK = 0.05  # of failing a judge with as many flips as may be
 
 ABOUT_THE_JUDGE = "This is about the judge's verdicts on these items, not about whether the judge is right."
@@ -273,13 +274,26 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
 
 
 def _flips(result: RunResult, most: float) -> Condition:
-    """Whether it is shown that more verdicts change with the order than may; open if none was looked at.
+    """Whether it is shown that more verdicts change with the order than may; open if nothing says anything of it.
 
     A tie in the first order is a tie, and the order of a metric's texts changes nothing. All verdicts count,
     also those for groups. A judge with as many flips as may be fails with at most about `FLIPS_RISK`: the
     test is exact for a fixed number of verdicts, and flips have little part in when a run ends (tests/statistical).
+
+    Where each pair is shown in one random order, a verdict that does not change with it is for either place with the
+    same chance, whatever the systems are. So if at most a share m changes, the output shown first wins at most
+    (1 + m) / 2 of those that prefer one, and so does the output shown second.
     """
     counts, requires = result.counts, f"at most {100 * most:.3g} % of verdicts may change with the order"
+    if result.setup.order == RANDOM:
+        first, second = counts.leanings.first, counts.leanings.second
+        chance = 2 * chance_of_so_many(max(first, second), first + second, (1 + most) / 2)
+        place, of = "first" if first >= second else "second", count(first + second, "decided verdict")
+        said = f"each pair was shown in one order; the output shown {place} won {max(first, second):,} of {of}"
+        shown = chance <= FLIPS_RISK
+        said += f", so that more than {100 * most:.3g} % change with the order" if shown else ""
+        figures = f"p = {min(1.0, chance):.2g}, and {FLIPS_RISK:g} or less fails"
+        return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
     if result.setup.order in ONE_WAY:
         return Condition("flips", Outcome.UNDECIDED, "no verdict was asked in both orders", requires=requires)
     flips, both = counts.flips_in_all, counts.both_in_all

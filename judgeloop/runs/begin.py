@@ -20,7 +20,7 @@ from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Control, ControlTally, Ending, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
 from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Pool, Population, Verdict
-from judgeloop.engine.answering import AnsweringModel, of_one_model
+from judgeloop.engine.answering import AnsweringModel, counting
 from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
@@ -272,14 +272,15 @@ async def known_verdicts(prepared: Prepared[Any], finished: Finished[Any]) -> tu
     """How many of the verdicts that the ledger holds on two systems' outputs prefer each, whichever run asked them."""
     pool, judges, terms = prepared.pool, prepared.judges, terms_of(prepared)
     plans = [plan_for(pool.query(at), judges, terms) for at in range(min(len(pool), LOOKED_UP))]
-    ledger, keys = prepared.open_ledger, [key for planned in plans for key in planned.keys]
-    known = await ledger.verdicts(keys)
-    counting = finished.counting or ("",) * len(judges)
-    whose = [
-        AnsweringModel(one, OneModel(model) if model else None) for one, model in zip(judges, counting, strict=True)
-    ]
-    plans = [of_one_model(planned, known, whose) for planned in plans]
-    known |= await ledger.verdicts([key for planned in plans for key in planned.keys if key not in known])
+    known: dict[str, Verdict] = {}
+
+    async def look_up(keys: set[str]) -> dict[str, Verdict]:
+        known.update(await prepared.open_ledger.verdicts(sorted(keys - known.keys())))
+        return known
+
+    models = finished.counting or ("",) * len(judges)
+    whose = [AnsweringModel(one, OneModel(model) if model else None) for one, model in zip(judges, models, strict=True)]
+    plans = await counting(plans, whose, look_up)
     answers = (answered_by(planned, known, len(judges), terms) for planned in plans)
     preferred = [answer.preference for answer in answers if isinstance(answer, Verdict)]
     return preferred.count(1), preferred.count(-1)

@@ -17,9 +17,9 @@ from judgeloop.core.jsonable import Say
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Query, Quote
+from judgeloop.core.records import Query, Quote, Verdict
 from judgeloop.core.work import counted
-from judgeloop.engine.answering import AnsweringModel, of_one_model
+from judgeloop.engine.answering import AnsweringModel, counting
 from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
@@ -569,10 +569,13 @@ async def _not_known(
     await sources.look_up(queries, ledger)
     sources.forget_failures()
     plans = [sources.plan(query) for query in counted("queries planned", queries)]
-    first = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
-    plans = [of_one_model(each, first, answering) for each in plans]
-    others = [ask.key for each in plans[:LOOKED_UP] for ask in each.asks if ask.ingredients.again_of]
-    held = first | (await ledger.verdicts(others) if others else {})
+    held: dict[str, Verdict] = {}
+
+    async def look_up(keys: set[str]) -> dict[str, Verdict]:
+        held.update(await ledger.verdicts(sorted(keys - held.keys())))
+        return held
+
+    plans[:LOOKED_UP] = await counting(plans[:LOOKED_UP], answering, look_up)
     known = await run.look(lambda reader: silent_of(run, reader)) | held
     settled = {key for key, answer in known.items() if settles(answer)}
     left = [

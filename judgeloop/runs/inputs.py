@@ -21,7 +21,7 @@ from judgeloop.core.errors import InputError, UnpricedError, did_you_mean, some
 from judgeloop.core.keys import digest, output_note
 from judgeloop.core.memory import uncollected
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import UNLIMITED, Item, Pool, Population
+from judgeloop.core.records import UNLIMITED, Item, Pool, Population, folded
 from judgeloop.core.thoughts import answer_of
 from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
@@ -233,7 +233,7 @@ def check_families(pool: Pool, risk: float) -> None:
     """
     families, fewest = pool.families, math.ceil(-math.log2(risk))
     instead = "or ask about these items alone with `about=items`"
-    if len(families) == 1 and len({" ".join(item.prompt.split()) for item in pool.items}) == 1:
+    if len(families) == 1 and len({folded(item.prompt) for item in pool.items}) == 1:
         raise InputError(
             f"all {len(pool):,} prompts are equal: is the input in another column? Say which, as in "
             f"`map=prompt=COLUMN`, {instead}"

@@ -1,13 +1,15 @@
 """What earlier runs of `agree` found of a judge: how well it agrees with people on some of the items of a run.
 
 Reads the results that the ledger keeps of runs by the same judge, asked in the same way, about the same two systems.
-Returns a sentence, or nothing.
+What was measured is said of the models that answered then, and of no other behind the same name. Returns a sentence, or
+nothing.
 """
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
+from judgeloop.core.outcomes import AnsweredBy
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.report.words import count, per_cent
@@ -17,8 +19,11 @@ AGREE = "agree"  # the question whose results say it
 LOOKED_AT = 20  # earlier runs by this judge, the latest first
 
 
-def measured_by(reader: LedgerReader, run: Prepared[Any], runs: Sequence[RecordedRun]) -> str:
-    """What the latest such result says; empty without one."""
+def measured_by(
+    reader: LedgerReader, run: Prepared[Any], runs: Sequence[RecordedRun], answering: Sequence[Sequence[AnsweredBy]]
+) -> str:
+    """What the latest such result says, of a run whose verdicts are by these models of each judge; empty for none."""
+    models = [{one.model for one in of} for of in answering]
     names, parameters = zip(*[(one.identity.name, dict(one.identity.parameters)) for one in run.judges], strict=True)
     ids = {item.id: (item.prompt, *texts) for item, *texts in zip(run.pool.items, *run.pool.outputs, strict=True)}
     # A contest notes its question, and `agree` none: results of contests, which may be large, are not read.
@@ -28,6 +33,9 @@ def measured_by(reader: LedgerReader, run: Prepared[Any], runs: Sequence[Recorde
         kept = reader.result(one.id)
         found = json.loads(kept.document) if kept else {}
         if found.get("job") != AGREE or found["result"]["setup"]["judge_parameters"] != list(parameters):
+            continue
+        then = [{one["model"] for one in of} for of in found["result"]["counts"]["answered_by"]]
+        if then != models:
             continue
         result, order = found["result"], [found["result"]["setup"]["systems"].index(name) for name in run.pool.systems]
         pool = result["texts"]["pool"]

@@ -76,7 +76,8 @@ class Parts(Generic[T]):
 class Prepared(Generic[C]):
     """A run of any question that is ready to start.
 
-    - `question`: the id of what is asked, the same for every seed; empty if it has none.
+    - `question`: the id of what is asked, the same for every seed; empty if it has none. `asking`: that of the draws
+      and of what is asked of them, whatever systems are called.
     - `ledger`: open, once the run has begun (`begin.opened`), or that of a suite. `night`: the name of a suite's night.
     """
 
@@ -85,6 +86,7 @@ class Prepared(Generic[C]):
     parts: Parts[Any]
     run_id: str
     question: str = ""
+    asking: str = ""
     ledger: Ledger | None = None
     night: str = ""
     command: Command = field(default_factory=Command)
@@ -221,12 +223,6 @@ class Prepared(Generic[C]):
         return met_by(self.pool.items, outputs, [KeyedJudge.of(judge.identity) for judge in self.judges])
 
     @property
-    def asking(self) -> str:
-        """What is asked: every setting of the run, but for the name of its night."""
-        settings = {name: value for name, value in settings_in_id(self.config).items() if name != "night"}
-        return digest([type(self.config).__name__, settings, self.inputs.population])[:LENGTH]
-
-    @property
     def sampled(self) -> bool:
         """Whether the items are a sample of the population that the decision is about."""
         return self.inputs.sampled
@@ -288,12 +284,13 @@ LENGTH = 16  # hexadecimal digits
 ASKED_ANEW = {"seed", "night", "baseline"}  # settings with which a question is asked in another way
 
 
-def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> tuple[str, str]:
-    """The id under which the ledger books a run, and that of its question: `LENGTH` hexadecimal digits.
+def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> tuple[str, str, str]:
+    """The id under which the ledger books a run, that of its question, and that of its asking: `LENGTH` hex digits.
 
-    The latter is the same for every seed, every baseline of a search, and whatever the ids of the items are: the draws
-    are by their places. `content` holds what the run reads beside its inputs, by the name of the setting that names it:
-    the identity of a proxy, or confidences.
+    The question is the same for every seed, every baseline of a search, and whatever the ids of the items are: draws
+    are by their places. An asking is another where the draws are: also for items in another order, of other families,
+    or with other ids if these draw orders of presentation. `content` holds what the run reads beside its inputs, by the
+    name of the setting that names it: the identity of a proxy, or confidences.
     """
     pool = inputs.pool
     content |= {"population": inputs.population}
@@ -313,10 +310,13 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     settings = settings_in_id(config)
     alike = {name: value for name, value in settings.items() if name not in ASKED_ANEW}
     asked = digest([data, alike])
-    made_of = digest([data, settings, [item.id for item in pool.items]])
+    ids = [item.id for item in pool.items]
+    made_of = digest([data, settings, ids])
+    drawn = [data["items"], ids if config.order.draws_order else [], data["content"]]
+    asking = digest([question, {name: value for name, value in settings.items() if name != "night"}, drawn])
     lasts = all(system.lasts for system in inputs.systems.values())
     run = made_of if lasts or config.night is not None else _next_run(made_of, config.ledger)
-    return run[:LENGTH], asked[:LENGTH]
+    return run[:LENGTH], asked[:LENGTH], asking[:LENGTH]
 
 
 def _next_run(made_of: str, ledger: Address) -> str:

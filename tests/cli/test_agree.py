@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,22 @@ def test_what_people_said_before_is_in_the_ledger_and_has_an_interval_for_every_
     assert found["judged"] == 12
     assert not found["looked_at_once"], "what was said may have ended the comparison"
     assert all(people == "tie" for _, people, items in found["table"] if items)
+
+
+def test_what_was_measured_of_a_model_is_not_said_of_another_behind_its_name(chat_server):
+    def answers(name):
+        def reply(request, number):
+            del number
+            reply = verdict("A", usage=used(request))
+            return replace(reply, body=reply.body.replace(b"judge-2026-01-01", name.encode()))
+
+        chat_server.respond = reply
+
+    def ask(question, *more):
+        return values_of(judgeloop(question, "old.jsonl", "new.jsonl", *judged_by(chat_server), "--json", *more))
+
+    answers("judge-1")
+    ask("agree", "--truth", "labels.csv")
+    assert "labelled items" in ask("compare", "--max-judgments", "20")["measured"]
+    answers("judge-2")
+    assert ask("compare", "--not-worse", "0.2", "--controls", "off", "--seed", "9")["measured"] == ""

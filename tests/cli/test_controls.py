@@ -207,9 +207,23 @@ def test_the_default_of_flips_makes_no_gate_and_is_left_out_in_one_order(judge):
     done = compare(server, "--not-worse", "20%", "--order", "random", "--quiet", "-o", "one.json")
     assert "unknown how often it contradicts itself" in unwrapped(done.stdout)
     one = json.loads(Path("one.json").read_text())
-    assert one["max_flips"] is None
     (flips,) = [condition for condition in one["conditions"] if condition["name"] == "flips"]
     assert flips["outcome"] == "passed"
+    compare(server, "--not-worse", "20%", "--order", "fixed", "-o", "fixed.json")
+    assert json.loads(Path("fixed.json").read_text())["max_flips"] is None
+
+
+def test_in_one_random_order_a_judge_that_takes_the_first_passes_no_gate(judge):
+    """Its verdicts are coins, which would be no worse; their places show that it contradicts itself."""
+    server = judge(takes_the_first)
+    gate = ("--not-worse", "20%", "--order", "random", "-o", "verdict.json")
+    done = compare(server, *gate)
+    assert done.exit_code == 4, done.output
+    assert "so that more than 50 % change with the order" in unwrapped(done.stdout)
+    found = json.loads(Path("verdict.json").read_text())
+    assert found["leanings"]["first"] == found["judged"]
+    off = compare(server, *gate, "JUDGELOOP_MAX_FLIPS=none")
+    assert (off.exit_code, "prefers the output shown first" in unwrapped(off.stdout)) == (0, True)
 
 
 def test_a_swapped_judge_answers_controls_and_all_that_the_old_one_judged(judge):
@@ -252,7 +266,10 @@ def test_a_judge_that_changes_within_a_gate_ends_it(judge):
     assert "Run it again" in said
     assert json.loads(Path("verdict.json").read_text())["stop_reason"] == "judge_changed"
     assert "exit code 4" in Path("verdict.xml").read_text()
-    assert compare(server, *TIES).exit_code == 0
+    done = compare(server, *TIES, "-o", "again.json")
+    assert done.exit_code == 0
+    again = json.loads(Path("again.json").read_text())
+    assert (again["asked_before"]["risks"], again["risk_in_all"]) == ([0.1], pytest.approx(0.2)), "it began anew"
 
 
 def test_without_a_gate_verdicts_of_two_models_are_used_and_warned_of(judge):

@@ -20,6 +20,7 @@ NAMED = {
 TINY = "{data}/tiny-lm"
 # The smallest input of each; {data} is the folder of recorded verdicts, {out} one to write to.
 SMALLEST = {
+    "alarms": "{data} --runs 10 --pairs 1",
     "bill": "{data} --runs 1",
     "cluster_noise": f"{TINY}/hidden.npz --clusters 2",
     "cluster_search": "--items 100",

@@ -278,3 +278,48 @@ def test_several_members_of_a_family_bet_on_the_mean_of_their_verdicts(tmp_path)
         asking.compare(family_members=3, give_up=0.1)
     ids = {asking.compare(family_members=most).setup.run for most in (1, 2, 3, 4, 9)}
     assert len(ids) == 4, "more members than there are make no other run"
+
+
+def test_an_agreement_about_items_like_these_draws_families(tmp_path):
+    prompts = [f"{family} f" for family in range(24)] * 2
+    judged = []
+
+    def judge(*, prompt, first, second):
+        judged.append(prompt)
+        return "A" if first < second else "B"
+
+    labels = [{"id": f"q{at}", "vote": "a" if at % 4 else "b"} for at in range(48)]
+    result = judgeloop.agree(
+        [("a", rows("a", prompts)), ("b", rows("b", prompts))], truth=[labels], judge=judge, version="1",
+        about="like-these", ledger=tmp_path / "ledger.sqlite",
+    )  # fmt: skip
+    assert (result.to_dict()["families"], result.judged) == (24, 24)
+    assert len({prompt.split()[0] for prompt in judged}) == 24
+    assert result.equal == pytest.approx(0.75)
+
+
+def test_a_block_of_a_cheap_judge_is_of_families(tmp_path):
+    """Each label comes with a block of fresh families, of which one member each is asked about."""
+    prompts = [f"{family} f" for family in range(120)] * 2
+    asked = []
+
+    def cheap(*, prompt, first, second):
+        asked.append((prompt.split()[0], *sorted((first, second))))
+        return "A" if first.startswith("a ") == (int(prompt.split()[0]) % 3 > 0) else "B"
+
+    tables = [rows(name, prompts) for name in "ab"]
+    judge = by_prompt(lambda words: int(words[0]) % 3 > 0)
+    result = judgeloop.compare(
+        *tables, names=["a", "b"], judge=judge, proxy=cheap, version="1", ledger=tmp_path / "ledger.sqlite",
+        max_judgments=20,
+    )  # fmt: skip
+    assert result.to_dict()["families"] == 120
+    assert len(set(asked)) > 2 * result.judged
+    assert len({family for family, *_ in asked}) == len(set(asked)), "one member of each"
+    assert "(120 families, each counts once; 240 items)" in result.page.headline
+    score = judgeloop.estimate(
+        tables[0], judge=lambda *, output: float(int(output.split()[1]) % 3 > 0), version="1", about="like-these",
+        proxy=lambda *, output: float(int(output.split()[1]) % 3 > 0), max_judgments=20, ledger=tmp_path / "e.sqlite",
+    )  # fmt: skip
+    assert (score.judged, score.to_dict()["families"]) == (20, 120)
+    assert "(120 families, each counts once; 240 items)" in score.page.headline

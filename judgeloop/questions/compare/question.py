@@ -161,7 +161,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             each = max(map(len, inputs.pool.families), default=1)
         members = families_drawn(config, inputs, config.selector_row, each)
         if (cheap := cheap_verdicts(config, inputs, members)) is not None:
-            return _with_proxy(config, inputs, cheap)
+            return _with_proxy(config, inputs, cheap, members)
         items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
         draft = Draft(
             items=items,
@@ -327,7 +327,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
         """Note how the judge agreed with people, and what all verdicts of the ledger say, if it is not the answer."""
         if len(ran.runs) > 1 and ran.run.booked and not ran.run.pool.live:
-            said = await ran.run.look(lambda reader: measured_by(reader, ran.run, ran.runs))
+            by = ran.finished.answered_by
+            said = await ran.run.look(lambda reader: measured_by(reader, ran.run, ran.runs, by))
             result = replace(result, measured=said)
         named = result.named or (ran.run.pool.systems[1] if result.stop_reason is StopKind.NOT_WORSE else None)
         if named is None or len(ran.runs) < 2 or not ran.run.booked or ran.run.pool.live:  # noqa: PLR2004 - itself
@@ -347,9 +348,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return page.so_far(tally, systems, longest)
 
 
-def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -> Parts[Tally]:
+def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts, members: Members) -> Parts[Tally]:
     """The parts of a run with a proxy: draws of blocks, or of single items where it rates all of them."""
-    items, blocks = len(inputs.pool), cheap.blocks
+    items, blocks = len(members) or len(inputs.pool), cheap.blocks
     draft = Draft(
         items=items,
         limit=min(config.max_judgments, items),
@@ -367,6 +368,7 @@ def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -
         Preferences(sampled=draft.sampled, cheap=cheap),
         rule,
         None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
+        members=members,
     )
 
 
@@ -422,9 +424,9 @@ def _rule(parts: Parts[Tally]) -> Rule:
 
 
 def _most_flips(run: Prepared[CompareSettings]) -> float | None:
-    """The share of verdicts that may change with the order; None if any may, or if each pair is shown in one."""
-    given, order = run.config.max_flips, Order.RANDOM if run.by_hand else run.config.order
-    return run.config.most_flips if given is not None or order is Order.BOTH else None
+    """The share of verdicts that may change with the order; None if any may, or if no place says anything of it."""
+    blind = run.by_hand or run.config.order is Order.FIXED
+    return run.config.most_flips if run.config.max_flips is not None or not blind else None
 
 
 def _before(ran: Ran[CompareSettings, Tally]) -> list[RecordedRun]:

@@ -62,7 +62,8 @@ class CompareOptions(Part):
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
     - `by_criterion`: true if each criterion of the rubric is tested by itself
-    - `max_flips`: the share of verdicts that may change with the order; null where any may, or pairs are shown in one
+    - `max_flips`: the share of verdicts that may change with the order; null where any may, in a fixed order, and for
+      people
     - `give_up`: the probability of a decision below which the run stops undecided
     - `max_judgments`: the setting, of which `limit` is the part that the items allow; null where all are there already
     - `proxy`: the cheap judge that was given beside the others; null without one

@@ -138,11 +138,12 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             proxy = inputs.confidence
         if proxy is not None and inputs.sampled:
             blocks = _blocks(config, inputs, members)
-            whole = Strata.single(len(inputs.pool))
+            whole = Strata.single(items)
             return Parts(
                 ByBlock(blocks, (ONE_SYSTEM,)),
                 MeanScore(whole, proxy, sampled=True, blocks=blocks),
-                replace(rule, items=len(inputs.pool)),
+                rule,
+                members=members,
             )
         selector = row.make(draft_of(config, inputs.pool, inputs.confidence, members))
         estimator = MeanScore(strata_of(selector, items), proxy, sampled=inputs.sampled)

@@ -26,6 +26,24 @@ def test_items_with_the_same_prompt_are_a_family_whatever_their_white_space():
     )
 
 
+@pytest.mark.parametrize(
+    "copy",
+    ["WHAT is it", "What is it?!", "What\u200b is it?", "“What is it?”", "What is\u00a0it \uff1f", "…what is it"],
+)
+def test_a_prompt_is_the_same_whatever_its_case_and_the_marks_around_it(copy):
+    others = [("What is C++?", None), ("What is C#?", None), ("What is C - D?", None), ("What is C + D?", None)]
+    assert pool(("What is it?", None), *others, (copy, None)).families == ((0, 5), (1,), (2,), (3,), (4,))
+
+
+def test_a_copy_with_its_outputs_is_of_one_family_whatever_is_said():
+    items = [Item(f"q{at}", f"prompt {at % 3}", family=f"conversation {at}") for at in range(9)]
+    same = [f"output {at % 3}" for at in range(9)]
+    other = [f"output {at}" for at in range(9)]
+    assert Pool(tuple(items), ("a", "b"), (tuple(same), tuple(same))).families == ((0, 3, 6), (1, 4, 7), (2, 5, 8))
+    assert len(Pool(tuple(items), ("a", "b"), (tuple(same), tuple(other))).families) == 9
+    assert len(Pool(tuple(items), ("a",), (("",) * 9,)).families) == 9, "answers that are not there are no copies"
+
+
 def test_where_an_item_names_its_family_prompts_make_none():
     assert pool(("a", "x"), ("a", None), ("b", "x"), ("a", None)).families == ((0, 2), (1,), (3,))
 

@@ -114,6 +114,19 @@ def test_it_is_the_outputs_that_count_whatever_names_ids_and_order_are(asked_thr
     assert asked((asked_thrice[0], write("c", 40, turn=1)))[0] == [], "another output is another pair"
 
 
+def test_lines_in_another_order_and_other_families_are_other_draws(pair):
+    """The same command on the same outputs, whose files were shuffled, is another seed by another name."""
+    assert asked(pair) == ([], None)
+    for columns, before in (({}, 1), ({"family": lambda at: f"f{at // 2}"}, 2), ({"family": lambda at: f"f{at // 3}"}, 3)):
+        for path in pair:
+            rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
+            rows = rows[7:] + rows[:7] if before == 1 else rows
+            for at, row in enumerate(rows):
+                row |= {name: each(at) for name, each in columns.items()}
+            Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert asked(pair) == ([0.1] * before, pytest.approx(0.1 * (before + 1)))
+
+
 def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_other_way(pair):
     """All 120 verdicts are known, 66 of them for a; a later run of few judgments names b."""
     commandline.result_of(*command(pair, "--risk", "0.001"))
