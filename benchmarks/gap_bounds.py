@@ -37,6 +37,7 @@ from judgeloop.methods.stats.strata import Moments
 from judgeloop.methods.stopping.bets import Bets, answers
 
 NUMBERS = (20, 50, 100, 200)
+OF_A_GAP = (20, 25, 50, 100, 200)  # with a quarter of each limit
 Preferences = NDArray[np.int8]
 
 
@@ -74,7 +75,7 @@ def show_widths(name: str, drawn: Preferences, *, asked: bool) -> None:
     rule = Bets(RISK, UNLIMITED, drawn.shape[1])
     widths = -np.array([_bounds(rule, one, asked=asked).sum(axis=0) for one in drawn])
     cells = []
-    for number in [number for number in NUMBERS if number <= drawn.shape[1]]:
+    for number in [number for number in OF_A_GAP if number <= drawn.shape[1]]:
         usual = np.mean([high - low for low, high in (once(one[:number]) for one in drawn)])
         own = widths[:, number - 1].mean()
         constant = -np.mean([sum(bound(sign * one[:number], UNLIMITED, RISK) for sign in (1, -1)) for one in drawn])
@@ -131,7 +132,7 @@ def main() -> None:
     print("| verdicts | judgments | winner | bounds miss | one look misses |\n" + "|---" * 5 + "|")
     for name, both in sets.items():
         show_ends(name, *both)
-    print("\n| verdicts | asked | " + " | ".join(map(str, NUMBERS)) + " |\n" + "|---" * 6 + "|")
+    print("\n| verdicts | asked | " + " | ".join(map(str, OF_A_GAP)) + " |\n" + "|---" * 7 + "|")
     for (name, (drawn, _)), asked in product(sets.items(), (True, False)):
         show_widths(name, drawn[: given.pairs], asked=asked)
     ways = ("judgments", "exact", "sequence", "aims at the last", "ever missed", "constant bets", "one look")

@@ -34,6 +34,7 @@ SMALLEST = {
     "live_seconds": "{data} --first 1 --pairs 1 --items 20",
     "one_order": "{data} --runs 1",
     "pace_outliers": TINY,
+    "planning": "--judgments 20",
     "race": "{data} --runs 1 --only few --verdicts gpt4 --pools 20",
     "replay_speed": "--items 40 --pairs 1 --seeds 1",
     "results": "{data} -o {out} --only realsumm-human-pyramid --write {out}/tables.md",
