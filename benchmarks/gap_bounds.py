@@ -6,9 +6,10 @@ DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score
 Each run draws two systems and 200 items of theirs with replacement (REALSumm: 100), so that all items
 of the table are the population. The default rule ends it at a risk of 0.1, and each bound has that risk, too.
 The first table has how often a winner is named, and how often the bounds, and an interval for one look,
-miss the gap at the end of the run. The second has the width after
-a number of judgments, as a multiple of the width of that interval. This is Wilson's for a mean of
-scores, with the same risk on each side (`methods/stats/intervals.py`); `--pairs` runs are measured.
+miss the gap at the end of the run. The second has the width after a number of judgments, in a run for a winner
+and in one that asks nothing, as a multiple of the width of that interval, and of one by constant bets, which have
+no plan and hold at every look, too. The interval of one look is Wilson's for a mean of scores, with the same risk
+on each side (`methods/stats/intervals.py`); `--pairs` runs are measured.
 The third has the widths of 90 % intervals of scores, as `estimate` states them: exact, of scores of 0 and 1 after a
 number of judgments that was fixed beforehand; the confidence sequence, whose stakes aim at that number, and one that
 aims at the last; constant bets alone, without a plan; and Wilson's for one look, which misses too often. Bounds that
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +36,7 @@ from judgeloop.methods.stats.strata import Moments
 from judgeloop.methods.stopping.bets import Bets, answers
 
 NUMBERS = (20, 50, 100, 200)
+OF_A_GAP = (20, 25, 50, 100, 200)  # with a quarter of each limit
 Preferences = NDArray[np.int8]
 
 
@@ -58,21 +61,23 @@ def show_ends(name: str, drawn: Preferences, gaps: NDArray[np.float64]) -> None:
     print(f"| {name} | {judged.mean():.0f} | {' | '.join(f'{one:.1%}' for one in shares)} |", flush=True)
 
 
-def _bounds(rule: Bets, preferences: Preferences) -> NDArray[np.float64]:
-    """Lower bounds after each judgment, of the first system's gap and of the second's."""
-    return lower_bounds(np.array([preferences, -preferences]), rule.threshold, rule.most, asked=rule.begin)
+def _bounds(rule: Bets, preferences: Preferences, *, asked: bool = True) -> NDArray[np.float64]:
+    """Lower bounds after each judgment, of the first system's gap and of the second's; no winner need be `asked`."""
+    both = np.array([preferences, -preferences])
+    return lower_bounds(both, rule.threshold, rule.most, asked=rule.begin if asked else ())
 
 
-def show_widths(name: str, drawn: Preferences) -> None:
+def show_widths(name: str, drawn: Preferences, *, asked: bool) -> None:
     """Print a line of the second table."""
     rule = Bets(RISK, UNLIMITED, drawn.shape[1])
-    widths = -np.array([_bounds(rule, one).sum(axis=0) for one in drawn])
+    widths = -np.array([_bounds(rule, one, asked=asked).sum(axis=0) for one in drawn])
     cells = []
-    for number in [number for number in NUMBERS if number <= drawn.shape[1]]:
+    for number in [number for number in OF_A_GAP if number <= drawn.shape[1]]:
         usual = np.mean([high - low for low, high in (once(one[:number]) for one in drawn)])
         own = widths[:, number - 1].mean()
-        cells.append(f"{own:.2f}, {own / usual:.2f} times")
-    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        constant = -np.mean([sum(bound(sign * one[:number], UNLIMITED, RISK) for sign in (1, -1)) for one in drawn])
+        cells.append(f"{own:.2f}, {own / usual:.2f} times, {own / constant:.2f}")
+    print(f"| {name} | {'a winner' if asked else 'nothing'} | {' | '.join(cells)} |", flush=True)
 
 
 # Scores of an estimate, and their mean.
@@ -124,9 +129,9 @@ def main() -> None:
     print("| verdicts | judgments | winner | bounds miss | one look misses |\n" + "|---" * 5 + "|")
     for name, both in sets.items():
         show_ends(name, *both)
-    print("\n| verdicts | " + " | ".join(map(str, NUMBERS)) + " |\n" + "|---" * 5 + "|")
-    for name, (drawn, _) in sets.items():
-        show_widths(name, drawn[: given.pairs])
+    print("\n| verdicts | asked | " + " | ".join(map(str, OF_A_GAP)) + " |\n" + "|---" * 7 + "|")
+    for (name, (drawn, _)), asked in product(sets.items(), (True, False)):
+        show_widths(name, drawn[: given.pairs], asked=asked)
     ways = ("judgments", "exact", "sequence", "aims at the last", "ever missed", "constant bets", "one look")
     print("\n| scores | " + " | ".join(ways) + " |\n" + "|---" * (len(ways) + 1) + "|")
     for name, (draw, mean) in SCORES.items():

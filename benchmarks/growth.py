@@ -2,6 +2,7 @@
 
     python benchmarks/growth.py [--judgments 2000 20000] [--items 10000 1000000]
                                 [--verdicts 10000 1000000 10000000] [--on-server 10000 100000]
+                                [--replays 10000 100000 1000000]
 
 Each figure is of a whole command in its own process, from its start to its exit: seconds by the
 clock and of the processor, and peak memory. On a machine that others use too, compare the
@@ -9,8 +10,10 @@ processor's. "Judgments" is a comparison by a metric that never decides, with ev
 in proportion. "Items" is a comparison of so many items that stops after the first query. The last
 columns are ratios to the smallest number: of the numbers and of the processor's seconds.
 "Verdicts" is a ledger of so many verdicts of an earlier baseline with other systems: what has been
-spent, 5,000 verdicts by their keys, and a comparison. "On a
-server" is the same on PostgreSQL, which takes the ledger by a merge; the server's memory is not counted.
+spent, 5,000 verdicts by their keys, and a comparison. "On a server" is the same on PostgreSQL, which takes the
+ledger by a merge; the server's memory is not counted. "Replays" are of uniform draws from a table of so many
+items: by a plain loop of NumPy, with two processes of joblib, and with two workers of a Dask cluster, of which
+only the process that asks it counts.
 """
 
 from __future__ import annotations
@@ -61,6 +64,23 @@ async def look():
 
 asyncio.run(look())
 """
+# What a replay does by numbers of judgments, and no more: reads a table of scores, and draws.
+PLAIN = """
+import csv, sys
+import numpy as np
+
+scores = {}
+with open("verdicts.csv", newline="") as file:
+    for row in csv.DictReader(file):
+        scores.setdefault(row["model"], []).append(float(row["score"]))
+first, second = map(np.array, scores.values())
+preferences = np.sign(first - second)
+for seed in range(int(sys.argv[1])):
+    order = np.random.default_rng(seed).permutation(len(preferences))
+    for size in range(10, 101, 10):
+        print(preferences[order[:size]].mean())
+"""
+REPETITIONS, JOBS = 10, 2
 MEBI = 2**10  # kibibytes
 
 
@@ -118,6 +138,35 @@ def by_items(folder: Path, items: int) -> Figure:
     """Measure a run that ends after the first query on one of so many items."""
     limits = ["--max-judgments", "1"]
     return figure(["compare", *write_outputs(folder, items), "--judge", "metric:exact", *limits], folder)
+
+
+def by_replay(engine: Sequence[str] | None) -> Callable[[Path, int], Figure]:
+    """Return what measures a replay of so many items on an engine, or by a plain loop."""
+
+    def measure(folder: Path, items: int) -> Figure:
+        (folder / "outputs").mkdir()
+        write_outputs(folder / "outputs", items)
+        scores = np.random.default_rng(3).integers(0, 10, (2, items)).tolist()
+        with (folder / "verdicts.csv").open("w", encoding="utf-8") as file:
+            file.write("item_id,model,score\n")
+            for system, row in zip("ab", scores, strict=True):
+                file.writelines(f"i{at},{system},{score}\n" for at, score in enumerate(row))
+        if engine is None:
+            return measured([sys.executable, "-c", PLAIN, str(REPETITIONS)], folder)
+        table = ["replay", "outputs", "--verdicts", "verdicts.csv", "--items", "outputs/a.jsonl", "-o", "out"]
+        draws = ["--selectors", "random", "--sizes", "10:100:10", "--seeds", str(REPETITIONS), "--subset", "1"]
+        return figure([*table, *draws, "--pairs", "1", *engine], folder)
+
+    return measure
+
+
+@contextmanager
+def dask() -> Iterator[str]:
+    """Yield the address of a Dask cluster with two workers on this machine."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=JOBS, threads_per_worker=1, processes=True, dashboard_address=":0") as local:
+        yield local.scheduler_address.replace("tcp://", "dask://")
 
 
 def of_ledger(folder: Path, address: str, verdicts: int) -> Iterator[tuple[str, Figure]]:
@@ -243,6 +292,7 @@ def main() -> None:
     parser.add_argument("--rules", nargs="+", default=["bets", "tie-aware"])
     parser.add_argument("--verdicts", type=int, nargs="*", default=[10_000, 1_000_000, 10_000_000])
     parser.add_argument("--on-server", type=int, nargs="*", default=[10_000, 100_000])
+    parser.add_argument("--replays", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--items", type=int, nargs="*", default=[10_000, 1_000_000])
     arguments = parser.parse_args()
     head = f"{'number':>11}{'seconds':>10}{'processor':>11}{'peak MiB':>10}{'to first':>11}{'in time':>11}"
@@ -250,6 +300,11 @@ def main() -> None:
     for rule in arguments.rules:
         show(f"judgments, {rule}", arguments.judgments, by_judgments(rule))
     show("items", arguments.items, by_items)
+    if arguments.replays:
+        show("a replay's draws, by a plain loop", arguments.replays, by_replay(None))
+        show("a replay, joblib", arguments.replays, by_replay(["--jobs", str(JOBS)]))
+        with dask() as address:
+            show("a replay, Dask", arguments.replays, by_replay(["--engine", address]))
     by_verdicts(arguments.verdicts, server=False)
     by_verdicts(arguments.on_server, server=True)
 

@@ -95,6 +95,7 @@ def test_a_wrong_path_waits_for_nothing_that_reads_files():
     wrong = help_of("compare").replace("'--help'", "'nowhere.jsonl', 'b.jsonl', '--judge', 'metric:exact'")
     loaded = loaded_by(wrong)
     assert not {name.split(".")[0] for name in loaded} & (HEAVY | {"numpy", "asyncio", "sqlite3"})
+    assert not {"judgeloop.core.outcomes", "judgeloop.report.page"} & loaded
 
 
 def test_every_public_name_is_there_and_listed_in_order():

@@ -27,9 +27,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast, final
 import click
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
-from judgeloop.core.outcomes import Outcome
-from judgeloop.report.terminal import BOLD, WARNED
-from judgeloop.report.words import NAMED, WIDTH, visible
+from judgeloop.report.words import BOLD, NAMED, WARNED, WIDTH, visible
 from judgeloop.settings.setting import COMMAND_LINE, Declared
 
 if TYPE_CHECKING:
@@ -38,14 +36,14 @@ if TYPE_CHECKING:
 NARROWEST, WIDEST = 40, 120  # columns of text
 PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, and have no colours
 # Blue, green, red, yellow, purple, grey; what else is shown so.
-TONES = {
-    Outcome.DECIDED: "1;34",
-    Outcome.PASSED: "1;32",
-    Outcome.FAILED: "1;31",
-    Outcome.NOT_SHOWN: "1;33",
-    Outcome.UNDECIDED: "1;33",
-    Outcome.BROKEN: "1;35",
-    Outcome.INTERRUPTED: "1;90",
+TONES = {  # by `Outcome`, which is not imported where nothing is shown
+    "decided": "1;34",
+    "passed": "1;32",
+    "failed": "1;31",
+    "not_shown": "1;33",
+    "undecided": "1;33",
+    "broken": "1;35",
+    "interrupted": "1;90",
     BOLD: "1",
     WARNED: "33",
 }

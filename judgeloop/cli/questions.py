@@ -20,8 +20,6 @@ from judgeloop.cli.options import DETAILS, OF_RUNS, settings_command
 from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
-from judgeloop.report.page import BADGES, COST, Fact, Section, costs
-from judgeloop.report.terminal import render
 from judgeloop.report.words import count, shortened, visible
 from judgeloop.settings.setting import COMMAND_LINE
 from judgeloop.settings.sources import RESULT_FILE
@@ -66,6 +64,8 @@ class Asking(Generic[R]):
 
     def shown(self, result: Shown, read: Read) -> Shown:
         """A result with flags for settings in its page and its abstentions, and what files set."""
+        from judgeloop.report.page import Fact, Section
+
         page = result.page.said(as_flags)
         labels = tuple(
             one if one.score is not None else replace(one, reason=_advised(one.reason)) for one in result.labels
@@ -77,6 +77,7 @@ class Asking(Generic[R]):
     def whole(self, ready: Prepared[Any], result: R, read: Read) -> R:
         """A result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.providers.redaction import MASK
+        from judgeloop.report.page import Fact, Section
         from judgeloop.runs.begin import masked, repeatable
         from judgeloop.settings.setting import PREFIX
         from judgeloop.settings.sources import OF_TESTS
@@ -204,6 +205,7 @@ class Asking(Generic[R]):
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.kept import keep
         from judgeloop.report.facts import of_items
+        from judgeloop.report.page import BADGES, COST, costs
 
         if result.answer.broke_off:
             page = result.page
@@ -225,6 +227,8 @@ def _text(
     ready: Prepared[Any], result: RunResult, read: Read, files: Sequence[Path], *, quiet: bool, details: bool
 ) -> str:
     """A result as it is printed: what is seen first and where the rest is, or all; `files` are those of `-o`."""
+    from judgeloop.report.terminal import render
+
     named = ", ".join(map(str, files))
     if details:
         return f"{render(result.page, named or None, columns(), paint)}\n"

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Self
 
 from judgeloop.core.records import Call, JudgeIdentity
@@ -77,9 +78,9 @@ class KeyIngredients:
         """Make the ingredients of `call` to the judge with `identity`."""
         return cls(
             KeyedJudge.of(identity),
-            digest(call.item.prompt),
-            digest(call.item.reference),
-            tuple(digest(output) for output in call.outputs),
+            _of_text(call.item.prompt),
+            _of_text(call.item.reference),
+            tuple(map(_of_text, call.outputs)),
             None if blind else (call.item.id, json.dumps(call.systems)),
         )
 
@@ -170,6 +171,9 @@ def output_note(identity: JudgeIdentity, sent: object, run: str) -> dict[str, st
 def digest(value: object) -> str:
     """The SHA-256 of `value` as canonical JSON, as 64 hexadecimal digits."""
     return hashlib.sha256(as_text(value).encode("ascii")).hexdigest()
+
+
+_of_text = lru_cache(maxsize=16)(digest)  # both orders of a comparison have the same texts
 
 
 def as_text(value: object) -> str:

@@ -303,7 +303,8 @@ class Session(Generic[T]):
         before, keys = len(self._waiting), {choice.key for choice in self._waiting}
         keys.update(label.choice.key for label in self._told)
         while self._stop is None:
-            goes_ahead = len(self._waiting) - before < places and self._may_go_ahead(free=free)
+            room = places - (len(self._waiting) - before)
+            goes_ahead = room > 0 and self._may_go_ahead(room, free=free)
             if not goes_ahead and self._could_stop():
                 return
             step, state = self._selector.ask(self._state, self._rng)
@@ -325,7 +326,7 @@ class Session(Generic[T]):
             keys.update(choice.key for choice in new)
             self._fold()  # every choice in the first step may already have a label
 
-    def _may_go_ahead(self, *, free: bool) -> bool:
+    def _may_go_ahead(self, room: int, *, free: bool) -> bool:
         """Whether one more step may be asked ahead of the stopping rule.
 
         With a set number, that many after the steps that are needed. Else the probability p that the rule stops
@@ -334,7 +335,8 @@ class Session(Generic[T]):
         asked for, or `WASTED_OF_FEW` where that is more.
 
         Steps that are likely to be wasted are asked together, and again once all that waited then have their answers:
-        so each is asked knowing as much as it can. Most of what may be wasted is left for later.
+        so each is asked knowing as much as it can. Most of what may be wasted is left for later, if there is a later:
+        where there is `room` for all that the limit allows, and they would probably waste no more, all are asked.
         """
         if not self._pending or self.most_ahead == 0:
             return False
@@ -346,10 +348,22 @@ class Session(Generic[T]):
         wasted = chance * max(1, self._pending[-1].new)
         left = max(WASTED_OF_FEW, WASTED * (self.asked + len(self._waiting))) - self._wasted
         if chance >= LIKELY_WASTED:
-            left = left * AT_A_TIME if self._may_waste is None else self._may_waste
+            if self._may_waste is None and not self._fits(room, chance, left):
+                left *= AT_A_TIME
+            left = left if self._may_waste is None else self._may_waste
             self._may_waste = left - min(wasted, left)
         self._wasted += wasted if wasted <= left else 0.0
         return wasted <= left
+
+    def _fits(self, room: int, chance: float, most: float) -> bool:
+        """Whether all steps up to the limit have room, and probably waste no more than so many answers.
+
+        The probability that a step is wasted grows from the `chance` of the next one to that of the last.
+        """
+        rest = min(self._limits.max_judgments, self._items) - self.asked - len(self._waiting)
+        if self._check is not None or not 0 < rest <= room:
+            return False
+        return rest * (chance + self.rule.chance(self._tally, len(self._pending) + rest)) / 2 <= most
 
     def _could_stop(self) -> bool:
         """Whether answers to the queued steps could meet the rule; notes how many of them are needed."""

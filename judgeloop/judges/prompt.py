@@ -146,12 +146,11 @@ class Template:
             "second": call.outputs[-1],
             "output": call.outputs[0],
         }
-        literals = {name: _literal(text) for name, text in values.items()}
+        literals = {"marker": secrets.token_hex(MARKER_BYTES)}
         if self.criteria is not None:
             asked = {one.name: one.question for one in self.criteria.each}
             literals["criteria"] = json.dumps(asked, ensure_ascii=False)
-        literals["marker"] = secrets.token_hex(MARKER_BYTES)
-        return self.system, _FIELD.sub(lambda match: literals[match[1]], self.user)
+        return self.system, _FIELD.sub(lambda match: literals.get(match[1]) or _literal(values[match[1]]), self.user)
 
 
 def parse_template(text: str, path: object) -> Template:
@@ -225,9 +224,12 @@ def _check_fields(path: object, template: Template, declared: set[str]) -> None:
         raise DataError(path, "a field is written {{name}}, without spaces, and in the user part only")
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` makes one each time
+
+
 def _literal(text: str | None) -> str:
     """`text` as a JSON string; escaped to ASCII only if UTF-8 cannot encode it."""
-    literal = json.dumps(text, ensure_ascii=False)
+    literal = _JSON.encode(text)
     try:
         literal.encode()
     except UnicodeEncodeError:  # a lone surrogate

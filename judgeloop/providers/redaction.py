@@ -22,10 +22,10 @@ PART = 6  # characters of a part of a key that is looked for first
 SHORTEST_RANDOM = 20
 TAIL, LONG = 4, 16  # characters of a key's end, and of a word that may be its hash
 _CUT, _MASKED = ("**", "..", "…"), MASK.replace(" ", "_")  # how a part of a key is quoted
+# All characters of the first plane that are in no word, but for surrogates and private ones: each import looks at them.
+_NOT_IN_WORDS = re.findall(r"\W", "".join(map(chr, (*range(0xD800), *range(0xF900, 0x10000)))))
 _ASIDE = {
-    at: None
-    for at in range(0x10000)
-    if chr(at).isspace() or chr(at) == "\\" or unicodedata.category(chr(at)) in {"Cc", "Cf"}
+    ord(one): None for one in _NOT_IN_WORDS if one.isspace() or one == "\\" or unicodedata.category(one) in {"Cc", "Cf"}
 }
 _BARE = _ASIDE | {at: at + 32 for at in range(ord("A"), ord("Z") + 1)}
 

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 
 from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
-from judgeloop.report.words import WIDTH, shortened
+from judgeloop.report.words import BOLD, WARNED, WIDTH, shortened
 
 INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
@@ -13,7 +13,6 @@ NARROW = 3  # a column of names takes at most this part of the width
 MOST_LINES = 12  # of what is shown first, as far as warnings can give way
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these
-BOLD, WARNED = "bold", "warning"
 
 
 def _plain(text: str, _: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from judgeloop.core.money import PICO_PER_DOLLAR, show_usd
 
 WIDTH = 100  # columns, where no terminal has another width
+BOLD, WARNED = "bold", "warning"  # how a line is shown
 WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
 HALF_A_PER_CENT = 0.005  # shown with a digit more, so that it is not taken for none
 MOST_PLACES = 6  # of decimals of a gap

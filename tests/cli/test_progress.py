@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.cli.output import LOG, paint
+from judgeloop.cli.output import LOG, TONES, paint
 from judgeloop.cli.progress import (
     PATIENCE_S,
     SECONDS_BETWEEN_LINES,
@@ -25,7 +25,7 @@ from judgeloop.cli.progress import (
     words,
 )
 from judgeloop.core import work
-from judgeloop.core.outcomes import Tally
+from judgeloop.core.outcomes import Outcome, Tally
 from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.estimators.win_rates import Standings
@@ -242,6 +242,10 @@ def test_computations_before_the_first_judgment_are_shown_with_their_seconds(cap
     with computing(stream, clock, quiet=True):
         work.Work("prompts read", 40).done(40)
     assert not capsys.readouterr().err
+
+
+def test_each_outcome_has_a_tone():
+    assert set(Outcome) < set(TONES)
 
 
 @pytest.mark.parametrize(

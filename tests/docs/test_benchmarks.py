@@ -28,7 +28,7 @@ SMALLEST = {
     "epsilon": "{data} --pools 2 --queries 2 --seeds 1 --horizons 2",
     "estimate_steps": "--items 1000",
     "gap_bounds": "{data} --runs 1 --pairs 1",
-    "growth": "--judgments 20 --rules bets --items 20 --verdicts 1000 --on-server",
+    "growth": "--judgments 20 --rules bets --items 20 --verdicts 1000 --on-server --replays",
     "held_out": "{data} --pairs 1 --repetitions 1",
     "interval_coverage": f"{TINY}/outputs.jsonl {TINY}/verdicts-exact.csv.gz --runs 1",
     "level_systems": "--orders 1 --items 40",
@@ -36,12 +36,14 @@ SMALLEST = {
     "live_seconds": "{data} --first 1 --pairs 1 --items 20",
     "one_order": "{data} --runs 1",
     "pace_outliers": TINY,
+    "planning": "--judgments 20",
     "race": "{data} --runs 1 --only few --verdicts gpt4 --pools 20",
     "replay_speed": "--items 40 --pairs 1 --seeds 1",
     "results": "{data} -o {out} --only realsumm-human-pyramid --write {out}/tables.md",
     "risks": "--runs 10 --only bets",
     "scale": "--items 50 --dimensions 8",
     "simulate": "--count 1",
+    "start": "--items 60 --limits 20 --asked winner estimate --turns 1",
     "speed": "--items 40 --turns 1 --ms 0",
     "window": "--seeds 1 --gaps 0.4",
 }
@@ -84,12 +86,18 @@ def test_a_benchmark_ends_well_with_its_smallest_input(name, tmp_path, request):
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("growth", "--judgments --items --rules bets --verdicts --on-server 400"),
+        ("growth", "--judgments --items --rules bets --verdicts --replays --on-server 400"),
         ("costs", "--repeats 0 --judgments 20 --in-flight 8 --away 5"),
     ],
 )
 def test_a_benchmark_measures_a_server_too(name, arguments, tmp_path, postgres):
     started(name, arguments, tmp_path)
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(find_spec("distributed") is None, reason="needs judgeloop[cluster]")
+def test_a_benchmark_measures_replays_on_a_cluster_too(tmp_path):
+    started("growth", "--judgments --items --rules bets --verdicts --on-server --replays 60", tmp_path)
 
 
 @pytest.mark.processes

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.methods.stats.betting import BETS, STAKES
-from judgeloop.methods.stats.hedged import SLACK, Floats, HedgedBets
+from judgeloop.methods.stats.hedged import GONE, SLACK, Floats, HedgedBets
 
-GONE = 1e-250  # a wealth that is given up: numbers that small are a hundred times slower to reckon with
 RESERVE = 0.2  # of the wealth against a null that was not asked
 _CLOSE = np.geomspace(0.002, 0.1, 30)
 GRID = 2 * np.unique(np.concatenate([_CLOSE, np.linspace(0.1, 0.9, 321), 1 - _CLOSE])) - 1

@@ -23,7 +23,6 @@ be more than `MOST_COINS` coins, one stands for several draws, with their varian
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Self
@@ -50,6 +49,7 @@ HOPELESS = (
 VERSION = 1  # of the stakes: with others, the same verdicts may end a run elsewhere
 RARELY = -0.3  # the mean of a draw that moves, under the null, below which ties count as evidence
 SURE, LEAST = 1e-9, 1e-12
+GONE = 1e-250  # a wealth that is given up: numbers that small are a hundred times slower to reckon with
 SLACK = 1e-6  # of the wealth: a perfect copy ends at 1/risk but for rounding, which must not cost the answer
 BOLDEST = 0.98  # of the stake that could lose everything
 SPENT, SPENT_LATE = 0.5, 2.0  # the power of the share of a plan that is over, which is the share of the risk spent
@@ -115,38 +115,21 @@ def stakes_of_means(  # noqa: PLR0917 - what a family of tables is made of
     risk: float, limit: int, drawn: float, means: tuple[float, ...], most: int, spent: float = SPENT
 ) -> Stakes:
     """One table of at most `most` coins for each of `SHARES`, and in it for each mean of a draw that moves."""
-    given = np.array(means)
-    tables = []
-    for share in SHARES[:: 1 if len(means) == 1 else COARSE]:
-        moves = max(4.0, round(limit * share))
-        coins = np.full(len(given), min(int(moves), most), dtype=np.int64)
-        each = moves / coins
-        skewed = given / np.sqrt(1 - given**2) / np.sqrt(each)
-        of_coin = skewed / np.sqrt(1 + skewed**2)
-        tables.append(
-            _tables(risk, coins, np.sqrt(each * (1 - given**2) / (1 - of_coin**2)), drawn, of_coin, spent=spent)
-        )
-    return _together(tables)
+    shares = SHARES[:: 1 if len(means) == 1 else COARSE]
+    moves, mean = np.maximum(4.0, np.round(limit * shares)).repeat(len(means)), np.tile(means, len(shares))
+    coins = np.minimum(moves, most).astype(np.int64)
+    each = moves / coins
+    skewed = mean / np.sqrt(1 - mean**2) / np.sqrt(each)
+    of_coin = skewed / np.sqrt(1 + skewed**2)
+    return _tables(risk, coins, np.sqrt(each * (1 - mean**2) / (1 - of_coin**2)), drawn, of_coin, spent=spent)
 
 
 @lru_cache(maxsize=64)
 def boundary_at_the_end(risk: float) -> float:
     """The lead that the stakes aim at, in standard deviations, when the last draw of a plan is made."""
     coins = np.array([FEWER_COINS])
-    bars, _ = _one_sided(risk, _Walk(coins, np.zeros(1), None, FEWER_COINS))
+    bars, _ = _one_sided(risk, _Walk(np.zeros(1), None, FEWER_COINS), coins)
     return float(2 * bars[0, -1] - FEWER_COINS) / math.sqrt(FEWER_COINS)
-
-
-def _together(tables: Sequence[Stakes]) -> Stakes:
-    """Several families of tables as one."""
-    rows = np.cumsum([0, *(int(one.coins.sum()) for one in tables)])
-    return Stakes(
-        np.concatenate([one.keys + before for one, before in zip(tables, rows, strict=False)]),
-        np.concatenate([one.slopes for one in tables]),
-        np.concatenate([one.first + before for one, before in zip(tables, rows, strict=False)]),
-        np.concatenate([one.coins for one in tables]),
-        np.concatenate([one.scale for one in tables]),
-    )
 
 
 def _tables(  # noqa: PLR0917 - what a family of tables is made of
@@ -163,95 +146,110 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
     A state is a number of heads. Row k has the numbers up to k, and on to the boundary.
     """
     most = int(coins.max())
-    walk = _Walk(coins, mean, coins / drawn if drawn else None, most)
-    bars, lows = _zone(risk, walk, drawn, size) if size else _one_sided(risk, walk, spent)
-    value = np.zeros((len(coins), most, most + 2))
-    slope = np.zeros_like(value)
-    after = np.zeros((len(coins), most + 2))
-    for k in range(most, -1, -1):
-        now = walk.back(k, after)
-        now = np.where((coins == k)[:, None], 0.0, now)
-        if k:
-            now[walk.heads[None, :] >= bars[:, k, None]] = 1.0
-            if lows is not None:
-                now[walk.heads[None, :] <= lows[:, k, None]] = 0.0
-        if k < most:
-            mean = walk.back(k, after)
-            value[:, k] = now
-            slope[:, k, :-1] = np.divide(
-                after[:, 1:] - after[:, :-1],
-                2 * mean[:, :-1],
-                out=np.zeros((len(coins), most + 1)),
-                where=mean[:, :-1] > LEAST,
-            )
-        after = now
+    walk = _Walk(mean, coins / drawn if drawn else None, most)
+    bars, lows = _zone(risk, walk, coins, drawn, size) if size else _one_sided(risk, walk, coins, spent)
     rows = np.arange(most)
     # Row k: what k tosses can give, and beyond it up to the boundary, where a wealth may be that ties have led astray.
-    top = np.maximum(rows[None, :], np.minimum(bars[:, :-1], most + 1))
+    top = np.maximum(rows, np.minimum(bars[:, :-1], most + 1))
     top[:, 0] = 1
-    kept = (rows[None, :, None] < coins[:, None, None]) & (walk.heads[None, None, :] <= top[:, :, None])
+    lengths = np.where(rows < coins[:, None], top + 1, 0)
+    ends = np.cumsum(lengths).reshape(lengths.shape)
     first = np.concatenate([[0], np.cumsum(coins)[:-1]])
-    numbers = first[:, None, None] + rows[None, :, None]
-    value = np.clip(np.maximum.accumulate(value, axis=2), 0.0, 1 - 1e-9) + numbers
-    return Stakes(value[kept], slope[kept], first, coins, scale)
+    keys, slopes = np.repeat((first[:, None] + rows).ravel() + (1 - 1e-9), lengths.ravel()), np.zeros(ends[-1, -1])
+    # Outside of a band the value is 0 or 1 in every table, and the slope 0.
+    counts = np.arange(most + 1) <= coins[:, None]
+    begin = np.maximum(np.where(counts, lows, most).min(axis=0), 0)
+    end = np.minimum(np.where(counts, bars, 0).max(axis=0) + 1, most + 2)
+    after = np.zeros((len(coins), most + 3))
+    for k in range(most, -1, -1):
+        low = max(0, min(begin[k : k + 2]) - 1)
+        high = int(max(end[k : k + 2]))
+        band, heads = slice(low, high), walk.heads[low:high]
+        mean = walk.back(k, after, band)
+        ahead = after[:, low + 1 : high + 1] - after[:, band]
+        now = np.where((coins == k)[:, None], 0.0, mean)
+        if k:
+            now[heads >= bars[:, k, None]] = 1.0
+            now[heads <= lows[:, k, None]] = 0.0
+        if k < most:
+            slope = np.divide(ahead, 2 * mean, out=np.zeros_like(mean), where=mean > LEAST)
+            slope[:, heads > most] = 0.0
+            number, kept = first[:, None] + k, (heads < lengths[:, k, None])
+            at = (ends - lengths)[:, k, None] + heads
+            keys[at[kept]] = (np.minimum(np.maximum.accumulate(now, axis=1), 1 - 1e-9) + number)[kept]
+            slopes[at[kept]] = slope[kept]
+            for table in np.flatnonzero(lengths[:, k]) if low else ():
+                start = ends[table, k] - lengths[table, k]
+                keys[start : start + min(low, lengths[table, k])] = number[table, 0]
+        after[:, :low], after[:, band], after[:, high : most + 2] = 0.0, now, 1.0
+    return Stakes(keys, slopes, first, coins, scale)
 
 
 class _Walk:
-    """Walks of coins, one a table: the chance of heads in each state under the null."""
+    """Walks of coins, one a table: the chance of heads in each state under the null.
 
-    def __init__(self, coins: NDArray[np.int64], mean: Floats, items: Floats | None, most: int) -> None:
-        self.coins, self.mean, self.items = coins, mean, items
+    A band of states is a slice of the numbers of heads so far.
+    """
+
+    def __init__(self, mean: Floats, items: Floats | None, most: int) -> None:
+        self.mean, self.items = mean[:, None], None if items is None else items[:, None]
         self.heads = np.arange(most + 2)
+        self._sum = None if self.items is None else self.mean * self.items
 
-    def chance(self, k: int) -> Floats:
+    def chance(self, k: int, band: slice) -> Floats:
         """Of heads at toss k, by table and number of heads so far."""
-        if self.items is None:
-            return (1 + self.mean[:, None]) / 2
-        left = np.maximum(self.items - k, 1e-9)[:, None]
-        mean = ((self.mean * self.items)[:, None] - (2 * self.heads - k)) / left
-        return np.clip((1 + mean) / 2, 0.0, 1.0)
+        if self.items is None or self._sum is None:
+            return (1 + self.mean) / 2
+        mean = (self._sum - (2 * self.heads[band] - k)) / np.maximum(self.items - k, 1e-9)
+        return np.minimum(np.maximum((1 + mean) / 2, 0.0), 1.0)
 
-    def back(self, k: int, after: Floats) -> Floats:
-        """Means before toss k of values after it."""
-        heads = self.chance(k)
-        mean = (1 - heads) * after
-        mean[:, :-1] += (heads * np.ones_like(after))[:, :-1] * after[:, 1:]
+    def back(self, k: int, after: Floats, band: slice) -> Floats:
+        """Means before toss k of values after it, in a band; beyond the last state there is a value, too."""
+        heads = self.chance(k, band)
+        mean: Floats = (1 - heads) * after[:, band] + heads * after[:, band.start + 1 : band.stop + 1]
         return mean
 
-    def on(self, k: int, before: Floats) -> Floats:
-        """Probabilities after toss k of probabilities before it."""
-        heads = self.chance(k) * before
-        after = before - heads
-        after[:, 1:] += heads[:, :-1]
-        return after
+    def on(self, k: int, alive: Floats, band: slice) -> None:
+        """Probabilities after toss k in the place of those before it, which are 0 outside of a band but for its end."""
+        heads = self.chance(k, band) * alive[:, band]
+        alive[:, band] -= heads
+        alive[:, band.start + 1 : band.stop] += heads[:, :-1]
 
 
-def _one_sided(risk: float, walk: _Walk, power: float = SPENT) -> tuple[NDArray[np.int64], None]:
-    """The least heads that end the walk, if by toss k of K it may have spent risk · (k / K)^p (Lan & DeMets 1983)."""
-    coins, most = walk.coins, int(walk.coins.max())
+def _one_sided(
+    risk: float, walk: _Walk, coins: NDArray[np.int64], power: float = SPENT
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least heads that end the walk, if by toss k of K it may have spent risk · (k / K)^p (Lan & DeMets 1983).
+
+    The second boundary is never reached.
+    """
+    most = int(coins.max())
     bars = np.full((len(coins), most + 1), most + 2, dtype=np.int64)
-    alive = np.zeros((len(coins), most + 2))
+    alive, end = np.zeros((len(coins), most + 3)), 1  # beyond the end there is no probability
     alive[:, 0] = 1.0
     spent = np.zeros(len(coins))
     for k in range(1, most + 1):
-        alive = walk.on(k - 1, alive)
-        beyond = np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]
+        band = slice(0, min(end + 2, most + 2))
+        walk.on(k - 1, alive, band)
+        beyond = np.cumsum(alive[:, band][:, ::-1], axis=1)[:, ::-1]
         allowed = risk * np.minimum(k / coins, 1.0) ** power - spent + 1e-15
         bar = np.argmax(beyond <= allowed[:, None], axis=1)
-        bar = np.where(walk.mean == 0, np.maximum(bar, k // 2 + 1), bar)  # a name needs a lead
+        bar = np.where(walk.mean[:, 0] == 0, np.maximum(bar, k // 2 + 1), bar)  # a name needs a lead
         bars[:, k] = bar
-        spent += np.take_along_axis(beyond, bar[:, None], axis=1)[:, 0]
-        alive[walk.heads[None, :] >= bar[:, None]] = 0.0
-    return bars, None
+        spent += np.take_along_axis(beyond, np.minimum(bar, band.stop - 1)[:, None], axis=1)[:, 0]
+        alive[:, band][walk.heads[band] >= bar[:, None]] = 0.0
+        end = min(end + 1, int(bar.max()))
+    return bars, np.full_like(bars, -1)
 
 
-def _zone(risk: float, walk: _Walk, drawn: float, size: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _zone(
+    risk: float, walk: _Walk, coins: NDArray[np.int64], drawn: float, size: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two boundaries that close on one another (Anderson 1960; Lorden 1976), which spend the risk together.
 
     A walk that reaches the lower one has the other answer.
     """
-    coins, most = walk.coins, int(walk.coins.max())
-    zone = -walk.mean[:, None]
+    most, zone = int(coins.max()), -walk.mean
     odds, k = math.log(1 / risk - 1), np.arange(1, most + 1.0)
     left = np.maximum(1 - drawn * k / coins[:, None], 1e-9)
     information = zone**2 * k / left
@@ -269,13 +267,17 @@ def _zone(risk: float, walk: _Walk, drawn: float, size: float) -> tuple[NDArray[
     for _ in range(ROUNDS):
         scale = np.sqrt(low * high)
         bars, lows = boundaries(scale)
-        alive, spent = np.zeros((len(coins), most + 2)), np.zeros(len(coins))
+        begins, ends = np.maximum(lows.min(axis=0), 0), np.minimum(bars.max(axis=0), most + 1)
+        alive, spent, begin, end = np.zeros((len(coins), most + 3)), np.zeros(len(coins)), 0, 1
         alive[:, 0] = 1.0
         for toss in range(1, most + 1):
-            alive = walk.on(toss - 1, alive)
-            over = walk.heads[None, :] >= bars[:, toss, None]
-            spent += np.where(toss <= coins, (alive * over).sum(axis=1), 0.0)
-            alive[over | (walk.heads[None, :] <= lows[:, toss, None])] = 0.0
+            band = slice(begin, end + 1)
+            walk.on(toss - 1, alive, band)
+            heads, here = walk.heads[band], alive[:, band]
+            over = heads >= bars[:, toss, None]
+            spent += np.where(toss <= coins, (here * over).sum(axis=1), 0.0)
+            here[over | (heads <= lows[:, toss, None])] = 0.0
+            begin, end = max(begin, int(begins[toss])), max(1, min(end + 1, int(ends[toss])))
         low, high = np.where(spent <= risk, low, scale), np.where(spent <= risk, scale, high)
     return boundaries(high)
 
@@ -390,6 +392,33 @@ class HedgedBets:
             self.square + square,
             self.fourth + square * square,
             self.ruled_out | sure | (wealth >= (1 - SLACK) / self.risk),
+        )
+
+    def after_several(self, wins: Floats, ties: Floats, losses: Floats, luck: Floats) -> Self:
+        """About what the bets are after several draws with scores of 1, 0 and -1, as many in each run.
+
+        For forecasts: all draws have the stake of the first, where a run has a stake for each. Wealth that is high
+        before and after was high enough between them with the chance of a Brownian bridge, which the `luck`, uniform
+        in [0, 1), decides.
+        """
+        number = int((wins + ties + losses).flat[0])
+        mean, stake = np.minimum(self.remaining, 1.0), self.stake()
+        each = ((1.0, wins), (0.0, ties), (-1.0, losses))
+        wealth = math.prod((np.maximum(0.0, 1 + stake * (score - mean)) ** times for score, times in each), start=1.0)
+        wealth = np.where(self.ruled_out, self.wealth, np.maximum(self.wealth * wealth, GONE))
+        enough = math.log((1 - SLACK) / self.risk)
+        spread = np.maximum(stake**2 * (wins + losses), GONE)
+        between = np.exp(-2 * np.maximum(0.0, (enough - np.log(self.wealth)) * (enough - np.log(wealth))) / spread)
+        total, left = np.asarray(self.total + wins - losses), self.items - self.drawn - number
+        sure = not math.isinf(self.items) and (self.items * np.asarray(self.null) - total < -left - SURE)
+        return replace(
+            self,
+            drawn=self.drawn + number,
+            wealth=wealth,
+            total=total,
+            square=self.square + wins + losses,
+            fourth=self.fourth + wins + losses,
+            ruled_out=self.ruled_out | sure | (np.log(wealth) >= enough) | (luck < between),
         )
 
     def of(self, runs: NDArray[np.bool_]) -> Self:

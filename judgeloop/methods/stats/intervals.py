@@ -170,9 +170,11 @@ def chance_of_so_many(successes: int, trials: int, share: float) -> float:
     >>> round(chance_of_so_many(3, 7, 0.2), 3), chance_of_so_many(0, 7, 0.2)
     (0.148, 1.0)
     """
+    if not successes:
+        return 1.0
     from scipy.special import bdtrc
 
-    return float(bdtrc(successes - 1, trials, share)) if successes else 1.0
+    return float(bdtrc(successes - 1, trials, share))
 
 
 def share_interval(wins: int, losses: int, risk: float) -> tuple[float, float]:

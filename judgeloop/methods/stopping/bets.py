@@ -27,6 +27,7 @@ from judgeloop.methods.stopping.rule import Rule, asked, at_most, controls_of, i
 NEAR = 2  # in the place of a system: both are nearly equal
 GROWS = 0.3  # by so much the slope of a cheap judge may grow in the labels that are asked at once
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
+LOOKS = 200  # of a forecast at each of its runs: of longer ones several draws are taken at once
 
 
 class Outlook(NamedTuple):
@@ -214,7 +215,7 @@ class Bets(Rule):
             counts = np.tile(_whole(np.array(shares) / sum(shares) * left), (REPLAYS, 1))
             counts = np.array([rng.multinomial(left, one) for one in chances]) if self.items >= UNLIMITED else counts
         draws = np.array([rng.permutation(np.repeat([1, 0, -1], one))[:within] for one in counts])
-        when, which = answers(begin, draws)
+        when, which = answers(begin, draws, at_once=max(1, math.ceil(within / LOOKS)))
         return Outlook(float(when.mean()), *(float((which == answer).mean()) for answer in (0, 1, NEAR)))
 
     def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
@@ -377,18 +378,23 @@ def _whole(parts: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def answers(
-    begin: Sequence[HedgedBets], draws: NDArray[np.integer | np.floating], beside: Aside | None = None
+    begin: Sequence[HedgedBets],
+    draws: NDArray[np.integer | np.floating],
+    beside: Aside | None = None,
+    *,
+    at_once: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Follow runs of bets through `draws`, shape (runs, draws), of the first system's scores.
 
     `beside` has what a cheap judge says of each, in arrays of this shape. The result is the number of draws of each run
-    until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1.
+    until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1. Where so many draws are taken
+    `at_once`, wins, ties and losses without a cheap judge, it is about this.
     """
     runs, most = draws.shape
     when, which, going = np.full(runs, most), np.full(runs, -1), np.arange(runs)
-    bets, slope = tuple(begin), Slope()
+    bets, slope, rng = tuple(begin), Slope(), np.random.default_rng(SEED)
     controls, largest = np.zeros(2), np.zeros(2)
-    for t in range(most):
+    for t in range(0, most, at_once):
         if t and 2 * np.count_nonzero(which[going] < 0) <= len(going):  # those that have their answer are left out
             goes_on = which[going] < 0
             going, bets = going[goes_on], tuple(one.of(goes_on) for one in bets)
@@ -401,11 +407,21 @@ def answers(
             control = aside.control(slope.value)
             controls, largest = np.stack([control, -control], axis=-1), np.stack(aside.most(slope.value), axis=-1)
             slope = slope.after(draws[going, t], aside.cheap)
-        bets = _after(bets, scores, controls, largest)
+        if at_once == 1:
+            bets = _after(bets, scores, controls, largest)
+        else:
+            several = draws[going, t : t + at_once]
+            won, lost = (np.count_nonzero(several == score, axis=1) for score in (1, -1))
+            tied = several.shape[1] - won - lost
+            wins, ties, losses = (np.stack(pair, axis=-1) for pair in ((won, lost), (tied, tied), (lost, won)))
+            bets = tuple(one.after_several(wins, ties, losses, rng.random(wins.shape)) for one in bets)
         shown = _shown(bets)
         near = (
             shown[0].all(axis=-1) & ~shown[-1].any(axis=-1) if len(bets) > 1 else np.zeros(len(going), dtype=np.bool_)
         )
         new = (which[going] < 0) & (near | shown[-1].any(axis=-1))
-        when[going[new]], which[going[new]] = t + 1, np.where(near, NEAR, shown[-1].argmax(axis=-1))[new]
+        when[going[new]], which[going[new]] = (
+            t + (at_once + 1) // 2,
+            np.where(near, NEAR, shown[-1].argmax(axis=-1))[new],
+        )
     return when, which

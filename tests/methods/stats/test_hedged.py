@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -114,3 +115,17 @@ def test_a_limit_is_spent_on_what_is_left_to_draw():
                 ends[items] = number
                 break
     assert ends[200] < ends[100_000]
+
+
+def test_several_draws_at_once_follow_single_ones():
+    bets = HedgedBets(0.05, np.array([0.0, -0.1]), 50, 400)
+    for score in (1, 0, 1, -1, 1):
+        single = bets.after(np.array([score, -score], dtype=float))
+        won, lost = np.array([score == 1, score == -1]).astype(float), np.array([score == -1, score == 1]).astype(float)
+        at_once = bets.after_several(won, 1 - won - lost, lost, np.ones(2))
+        for name in ("wealth", "total", "square", "fourth", "ruled_out", "drawn"):
+            assert np.array_equal(np.asarray(getattr(single, name)), np.asarray(getattr(at_once, name))), name
+        bets = single
+    rich, several = replace(bets, wealth=np.array([19.9, 1.0])), (np.full(2, 3.0), np.zeros(2), np.full(2, 3.0))
+    assert rich.after_several(*several, np.full(2, 0.2)).ruled_out.tolist() == [True, False]
+    assert not rich.after_several(*several, np.ones(2)).ruled_out.any()

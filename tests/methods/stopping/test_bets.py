@@ -17,6 +17,7 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import WASTED, WASTED_OF_FEW, Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stopping import bets
 from judgeloop.methods.stopping.bets import Bets, answers
 
 WINNER = Bets(0.1, UNLIMITED, 200)
@@ -97,6 +98,16 @@ def test_a_question_about_more_takes_the_verdicts_of_the_one_before():
     assert WINNER.stronger is NOT_WORSE.stronger is None
     assert [rule.goes_on for rule in ASKED.values()] == [True, False, False, True]
     assert [rule.expects_lead for rule in ASKED.values()] == [True, True, False, True]
+
+
+def test_an_outlook_that_takes_several_draws_at_once_is_that_of_single_ones(monkeypatch):
+    rule, found = Bets(0.05, 400, 300, not_worse=0.1), []
+    for looks in (300, 100):
+        monkeypatch.setattr(bets, "LOOKS", looks)
+        bets._outlook.cache_clear()
+        found.append(np.array(rule.outlook(0.0, 0.3)))
+    bets._outlook.cache_clear()
+    assert found[1] == pytest.approx(found[0], rel=0.05, abs=0.03)
 
 
 def test_the_outlook_tells_what_runs_do():
