@@ -17,6 +17,7 @@ from judgeloop.core.records import Draws, Step
 from judgeloop.methods.selectors.ordered import Unmoved
 from judgeloop.methods.selectors.random import Random, RandomState
 
+LEAST_BLOCK = 2  # items: one beside that which gets a label
 BLOCKS = 2  # beside the seed of a run
 Block = tuple[int, ...]  # positions; the first one is drawn for a label
 

@@ -28,7 +28,7 @@ from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft
-from judgeloop.methods.selectors.blocks import ByBlock
+from judgeloop.methods.selectors.blocks import LEAST_BLOCK, ByBlock
 from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.methods.stats.margins import limit_to_pass
@@ -259,7 +259,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def more(self, run: Prepared[CompareSettings], tally: Tally) -> int | None:
         """About how many more judgments decide, if the shares stay as they are; at most those that are left."""
         asked = tally.judged + tally.abstentions
-        more = more_to_decide(_rule(run.parts), tally, len(run.places) - asked, sampled=run.sampled)
+        more = more_to_decide(_rule(run.parts), tally, _most_labels(run) - asked, sampled=run.sampled)
         return None if more is None else min(more * run.each, run.most_judgments - asked)
 
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
@@ -267,7 +267,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, outcome = run.config, finished.ending
         more = items = None
-        tally, unasked = outcome.estimate.tally, len(_places(run)) - len(outcome.labels)
+        tally, unasked = outcome.estimate.tally, _most_labels(run) - len(outcome.labels)
         ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
         if outcome.winner is None and run.booked and not ended:
             more = more_to_decide(rule, tally, unasked, sampled=run.sampled)
@@ -378,6 +378,17 @@ def _places(run: Prepared[CompareSettings]) -> Sequence[int]:
     """The positions of the items that the judges may be asked about: of blocks, the first of each."""
     cheap = _cheap(run.parts)
     return run.places if cheap is None or cheap.blocks is None else list(cheap.blocks.needed)
+
+
+def _most_labels(run: Prepared[CompareSettings]) -> int:
+    """The most labels that there may be, whatever the limit: it makes smaller blocks, of two items at least.
+
+    Of blocks that are drawn with replacement there may be one for each item.
+    """
+    cheap = _cheap(run.parts)
+    if cheap is None or cheap.blocks is None or not run.sampled:
+        return len(run.places)
+    return len(run.pool.families) // LEAST_BLOCK
 
 
 def _beside(pool: Pool, cheap: CheapVerdicts | None, places: Sequence[int]) -> list[list[Query]] | None:

@@ -170,6 +170,18 @@ def test_a_judge_that_is_not_worth_its_price_is_not_asked(asked, chat_server):
     assert found["proxy"] == "openai/cheap"
 
 
+@pytest.mark.parametrize("way", [FRESH, AGAIN])
+def test_an_open_end_tells_how_many_labels_or_items_would_decide(asked, way):
+    found = asked(scores(gap=0.04, seed=1), way)
+    assert (found["winner"], found["judged"]) == (None, LIMIT)
+    advice = {one["code"]: one for one in found["advice"]}
+    if way == AGAIN:  # all of these items decide
+        assert 0 < advice["more_judgments"]["judgments"] <= ITEMS - LIMIT
+    else:
+        assert advice["many_more_items"]["even"] > 5 * LIMIT
+        assert advice["blocks_too"]["block"] == 5
+
+
 @pytest.mark.parametrize("way", [EVERY, FRESH, AGAIN])
 @pytest.mark.parametrize("question", [("--not-worse", "0.3"), ("--min-gap", "0.2"), ("--near-tie", "0.4")])
 def test_questions_about_a_gap_have_its_help_too(asked, way, question):
