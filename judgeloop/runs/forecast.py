@@ -412,7 +412,7 @@ def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
         chance += f"; with {every}{common.most:,} it is {per_cent(common.passes_at_most)}"
     wider = f"or a margin of about {common.margin_for_80:.2f}"
     said = f"Warning: with at most {count(common.limit, 'judgment')} an equal system passes with {chance}."
-    return [f"{said} For 80 %: {limit}, {wider}."]
+    return [f"{said} For 80 %: {limit}, {wider}. Set it before the run: raised afterwards it makes a second test."]
 
 
 async def forecast(

@@ -23,6 +23,7 @@ from judgeloop.runs.inputs import Inputs
 from judgeloop.runs.proxies import SUPPOSED, best_block, prices, sample
 
 AHEAD, TIES = 0.2, 0.3  # the gap, and the share of ties, for which labels are reckoned
+USELESS = "it costs its price, and 1 to 3 % more labels"  # benchmarks/people.py
 WAGE = Decimal(40)  # dollars an hour, of people whose time has no price
 
 
@@ -112,7 +113,8 @@ def said_of(found: Buying, judge: str, proxy: str) -> tuple[str, ...]:
         f"{'  <- chosen' if one == found.chosen else ''}"
         for one in found.ways
     ]
-    return (head, *(row.rstrip() for row in rows), *not_bought(found, proxy))
+    useless = () if found.chosen.each == 1 else (f"Where {visible(proxy)} says nothing of it, {USELESS}.",)
+    return (head, *(row.rstrip() for row in rows), *useless, *not_bought(found, proxy))
 
 
 def not_bought(found: Buying, proxy: str) -> Sequence[str]:

@@ -468,12 +468,11 @@ class Comparison(RunResult):
         ended = used_up or self.stop_reason is StopKind.JUDGMENT_LIMIT
         if self.options.gap_asked is not None and self.judged and ended:
             return self._another_run()
-        if self.asked == self.drawable and self.per_label == 1:
+        # Of blocks a higher limit makes smaller ones: `more` says whether these would do.
+        if more is None if self.per_label > 1 else self.asked == self.drawable:
             return self._more_items() if self.setup.sampled else (note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
-        if more is None and self.per_label > 1:  # nor would smaller blocks do
-            return self._more_items()
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.drawable),)

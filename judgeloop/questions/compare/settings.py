@@ -55,7 +55,8 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: tuple[str | Judge, ...] = fields.JUDGES.field(())
     proxy: str | Judge | None = fields.judge_setting(
-        "Cheap judge beside a dear one, or beside people: its verdicts save labels, and decide nothing.",
+        "Cheap judge beside a dear one, or beside people: its verdicts save labels, and decide nothing. A useless one "
+        "costs its price, and 1 to 3 % more labels.",
         may_set=harmless_judge,
     ).field(None)
     selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(

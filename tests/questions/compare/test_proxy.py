@@ -156,10 +156,11 @@ def test_a_forecast_has_the_ways_to_buy_and_what_the_chosen_one_takes(asked, cha
     found = asked(scores(), FRESH, "--dry-run")
     assert [("<- chosen" in line) for line in found["ways"]] == [False, True, False]
     assert "in blocks of 5 a label" in found["ways"][1]
+    assert "1 to 3 % more labels" in found["ways"][3], "what a useless proxy costs"
     assert found["calls"]["worst"] == LIMIT * 6
     every = asked(scores(), EVERY, "--dry-run")
     assert every["calls"]["worst"] == LIMIT + ITEMS
-    assert len(every["ways"]) == 4
+    assert len(every["ways"]) == 5
     assert not chat_server.requests
 
 
