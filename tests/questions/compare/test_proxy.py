@@ -154,7 +154,7 @@ def test_after_a_budget_that_was_too_small_it_goes_on_to_the_same_end(asked, cha
 
 def test_a_forecast_has_the_ways_to_buy_and_what_the_chosen_one_takes(asked, chat_server):
     found = asked(scores(), FRESH, "--dry-run")
-    assert [("<- chosen" in line) for line in found["ways"]] == [False, True, False]
+    assert [("<- chosen" in line) for line in found["ways"]] == [False, True, False, False]
     assert "in blocks of 5 a label" in found["ways"][1]
     assert "1 to 3 % more labels" in found["ways"][3], "what a useless proxy costs"
     assert found["calls"]["worst"] == LIMIT * 6
