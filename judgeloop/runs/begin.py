@@ -270,19 +270,29 @@ def asked_before(prepared: Prepared[Any], runs: Iterable[RecordedRun]) -> AskedB
 
 async def known_verdicts(prepared: Prepared[Any], finished: Finished[Any]) -> tuple[int, int]:
     """How many of the verdicts that the ledger holds on two systems' outputs prefer each, whichever run asked them."""
-    pool, judges, terms = prepared.pool, prepared.judges, terms_of(prepared)
+    answers = await known_answers(prepared, prepared.judges, terms_of(prepared), finished.counting)
+    preferred = [answer.preference for answer in answers if isinstance(answer, Verdict)]
+    return preferred.count(1), preferred.count(-1)
+
+
+async def known_answers(
+    prepared: Prepared[Any], judges: Sequence[Judge], terms: Terms, counting: Sequence[str] = ()
+) -> list[Answer | None]:
+    """What these judges say of two systems' outputs, item by item, as far as the ledger holds it from any run.
+
+    `counting` names the model whose verdicts count, judge by judge; an empty name any.
+    """
+    pool = prepared.pool
     plans = [plan_for(pool.query(at), judges, terms) for at in range(min(len(pool), LOOKED_UP))]
     ledger, keys = prepared.open_ledger, [key for planned in plans for key in planned.keys]
     known = await ledger.verdicts(keys)
-    counting = finished.counting or ("",) * len(judges)
     whose = [
-        AnsweringModel(one, OneModel(model) if model else None) for one, model in zip(judges, counting, strict=True)
+        AnsweringModel(one, OneModel(model) if model else None)
+        for one, model in zip(judges, counting or ("",) * len(judges), strict=True)
     ]
     plans = [of_one_model(planned, known, whose) for planned in plans]
     known |= await ledger.verdicts([key for planned in plans for key in planned.keys if key not in known])
-    answers = (answered_by(planned, known, len(judges), terms) for planned in plans)
-    preferred = [answer.preference for answer in answers if isinstance(answer, Verdict)]
-    return preferred.count(1), preferred.count(-1)
+    return [answered_by(planned, known, len(judges), terms) for planned in plans]
 
 
 def systems_of(prepared: Prepared[Any]) -> dict[str, System]:

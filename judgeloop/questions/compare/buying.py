@@ -6,14 +6,15 @@ an R² that is supposed, so that the same command buys the same.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import fmean
+from typing import NamedTuple
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import UNLIMITED, Call
-from judgeloop.judges.wage import Wage, likely_s
+from judgeloop.judges.wage import HOUR_S, Wage, likely_s
 from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.selectors.blocks import LEAST_BLOCK, Blocks
 from judgeloop.methods.selectors.families import Members
@@ -21,7 +22,7 @@ from judgeloop.methods.stopping.bets import Bets
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.report.words import count, visible
 from judgeloop.runs.inputs import Inputs
-from judgeloop.runs.proxies import SUPPOSED, best_block, prices, sample
+from judgeloop.runs.proxies import SUPPOSED, Known, best_block, prices, sample
 
 AHEAD, TIES = 0.2, 0.3  # the gap, and the share of ties, for which labels are reckoned
 USELESS = "it costs its price, and 1 to 3 % more labels"  # benchmarks/people.py
@@ -120,21 +121,60 @@ def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) ->
     return CheapVerdicts(items, Blocks.again(items, each, config.max_judgments, config.seed))
 
 
-def said_of(found: Buying, judge: str, proxy: str) -> tuple[str, ...]:
-    """The ways as lines of a table for people, with what they suppose."""
+class Offer(NamedTuple):
+    """A cheap judge, the ways to buy its verdicts, and what the ledger knows of it, None if too little."""
+
+    proxy: str
+    buying: Buying
+    known: Known | None = None
+
+    @property
+    def likely(self) -> Way:
+        """What the way that a run takes probably takes, as far as the ledger knows what the judge is worth."""
+        return self.buying.way(self.buying.chosen.each, self.known.r2 if self.known else SUPPOSED)
+
+
+def ways_of(offers: Sequence[Offer], judge: str) -> tuple[str, ...]:
+    """The ways to decide by a dear judge, as lines of tables for people, and of several the better buy."""
+    lines = [line for one in offers for line in _said_of(one, judge)]
+    if len(offers) > 1:
+        cheapest, *others = sorted(offers, key=lambda one: one.likely.cost_p)
+        known = all(one.known for one in offers)
+        rest = "; ".join(f"{visible(one.proxy)} {_sum_of(one.buying, one.likely)}" for one in others)
+        way = _name(cheapest.likely)
+        lines.append(
+            f"The better buy{'' if known else ', as far as it is known'}: {visible(cheapest.proxy)}, {way}, "
+            f"{_sum_of(cheapest.buying, cheapest.likely)} ({rest})."
+        )
+    return tuple(lines)
+
+
+def _said_of(offer: Offer, judge: str) -> Iterator[str]:
+    """The ways as lines, with what they suppose."""
+    found, proxy = offer.buying, visible(offer.proxy)
     price = f"{show_usd(round(found.label_p))} each"
-    price += (
-        f" ({found.seconds:.0f} s of a person at ${WAGE} an hour, which no budget counts)" if found.supposed else ""
-    )
-    head = f"Ways to decide by {visible(judge)} with {visible(proxy)} beside it; labels at {price}, R² supposed {SUPPOSED}:"
-    rows = [
-        f"  {_name(one):<24}{f'{one.labels:,.0f} labels':>12}{f'{one.verdicts:,.0f} cheap':>14}"
-        f"{show_usd(round(one.cost_p)):>10}{f'{one.labels * found.seconds / 3600:.1f} h' if found.seconds else '':>8}"
-        f"{'  <- chosen' if one == found.chosen else ''}"
-        for one in found.ways
-    ]
-    useless = () if found.chosen.each == 1 else (f"Where {visible(proxy)} says nothing of it, {USELESS}.",)
-    return (head, *(row.rstrip() for row in rows), *useless, *not_bought(found, proxy))
+    if found.supposed:
+        price += f" ({found.seconds:.0f} s of a person at ${WAGE} an hour, which no budget counts)"
+    yield f"Ways to decide by {visible(judge)} with {proxy} beside it; labels at {price}, R² supposed {SUPPOSED}:"
+    for one in found.ways:
+        hours = f"{one.labels * found.seconds / HOUR_S:.1f} h" if found.seconds else ""
+        yield (
+            f"  {_name(one):<24}{f'{one.labels:,.0f} labels':>12}{f'{one.verdicts:,.0f} cheap':>14}"
+            f"{show_usd(round(one.cost_p)):>10}{hours:>8}{'  <- chosen' if one == found.chosen else ''}"
+        ).rstrip()
+    if found.chosen.each != 1:
+        yield f"Where {proxy} says nothing of it, {USELESS}."
+    if offer.known is not None:
+        r2, items = offer.known
+        likely = f", with which it takes {_sum_of(found, offer.likely)}" if found.chosen.each != 1 else ""
+        yield f"The ledger has both on {count(items, 'item')}: R² {r2:.2f}{likely}."
+    yield from not_bought(found, offer.proxy)
+
+
+def _sum_of(found: Buying, way: Way) -> str:
+    """The labels, dollars and hours of a way."""
+    hours = f", {way.labels * found.seconds / HOUR_S:.1f} h" if found.seconds else ""
+    return f"about {way.labels:,.0f} labels, {show_usd(round(way.cost_p))}{hours}"
 
 
 def not_bought(found: Buying, proxy: str) -> Sequence[str]:
@@ -143,7 +183,7 @@ def not_bought(found: Buying, proxy: str) -> Sequence[str]:
         return ()
     why = "it would save less than it costs"
     if found.further:
-        why = f"the items are too few for it; {count(found.further, 'item')} more, or `about=items`, would do"
+        why = f"the items are too few for it; {count(found.further, 'more item')}, or `about=items`, would do"
     return (f"{visible(proxy)} is not asked: {why}.",)
 
 

@@ -40,8 +40,7 @@ from judgeloop.methods.stopping.once import Once
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
 from judgeloop.questions.compare.beside import corrected_gap
-from judgeloop.questions.compare.buying import buying, cheap_verdicts, not_bought
-from judgeloop.questions.compare.buying import said_of as ways_of
+from judgeloop.questions.compare.buying import Offer, buying, cheap_verdicts, not_bought, ways_of
 from judgeloop.questions.compare.outlook import (
     ASSUMED_TIES,
     foreseen,
@@ -54,13 +53,13 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import asked_before, conducted, data_notes, known_verdicts, neighbours_alike, setup_of
+from judgeloop.runs.begin import asked_before, conducted, data_notes, known_verdicts, neighbours_alike, opened, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
-from judgeloop.runs.forecast import Left, Range, unlikely_to_pass
+from judgeloop.runs.forecast import Forecast, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
 from judgeloop.runs.measured import measured_by
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
-from judgeloop.runs.proxies import proxy_judge
+from judgeloop.runs.proxies import known_r2, proxy_judge
 from judgeloop.settings.setting import Role, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
@@ -113,14 +112,20 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             instead=f"the rules {alternatives(proved)} with `selector=random`",
         )
         _check_further(config)
-        if config.proxy is not None:
+        if config.proxy:
             _check_proxy(config)
 
     def inputs(self, config: CompareSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read; of two finished runs, the scores, and the judge that compares them."""
         if not config.recorded:
+            if len(config.proxy) > 1 and not offline:
+                raise InputError(
+                    f"`{_proxies(config)}`: a run asks one proxy, found {len(config.proxy)}; a dry run of several says which "
+                    "is the better buy"
+                )
             inputs = read_inputs(config, environment, offline=offline)
-            return replace(inputs, proxy=proxy_judge(config, config.proxy, inputs, environment, offline=offline))
+            made = [proxy_judge(config, one, inputs, environment, offline=offline) for one in config.proxy]
+            return replace(inputs, proxy=made[0] if made else None, proxies=tuple(made))
         mapped, (_, scorer) = parse_map(config.map), parse_spec(config.specs[0])
         names = names_for(config.names, config.output_files)
         runs = [
@@ -219,6 +224,20 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             return None  # it passes in most runs: nothing is simulated
         return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
 
+    async def forecast(self, run: Prepared[CompareSettings]) -> Forecast:
+        """With the ways to buy the verdicts of each proxy, and what the ledger knows of it."""
+        found = await super().forecast(run)
+        if run.inputs.proxy is None or not run.booked:
+            return found
+        with opened(run, offline=True) as begun:
+            known = [await known_r2(begun, proxy) for proxy in run.inputs.proxies]
+        members = families_drawn(run.config, run.inputs, run.config.selector_row)
+        offers = [
+            Offer(proxy.identity.name, buying(run.config, replace(run.inputs, proxy=proxy), members), r2)
+            for proxy, r2 in zip(run.inputs.proxies, known, strict=True)
+        ]
+        return replace(found, ways=ways_of(offers, ", ".join(one.identity.name for one in run.judges)))
+
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
         run, outcome, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
@@ -239,11 +258,6 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             judgments = judgments._replace(worst=groups.left if over else len(places) - outcome.asked)
         done = {label.choice.position for label in labels}
         left, proxy = [position for position in places if position not in done], run.inputs.proxy
-        ways: tuple[str, ...] = ()
-        if proxy is not None:
-            found = buying(config, run.inputs, families_drawn(config, run.inputs, config.selector_row))
-            judge = ", ".join(one.identity.name for one in run.judges)
-            ways = ways_of(found, judge, proxy.identity.name)
         return Left(
             judgments,
             assumed,
@@ -251,7 +265,6 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             len(done),
             first=() if cheap is None or proxy is None else (proxy,),
             beside=_beside(pool, cheap, left),
-            ways=ways,
             equal=with_an_equal_system(rule, ties, len(places)),
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
@@ -400,7 +413,7 @@ def _beside(pool: Pool, cheap: CheapVerdicts | None, places: Sequence[int]) -> l
 
 def _check_proxy(config: CompareSettings) -> None:
     """Refuse what a proxy does not help, or what is not proved with one."""
-    asked = f"`proxy={config.proxy}`"
+    asked = f"`{_proxies(config)}`"
     if config.recorded or not config.proves:
         raise InputError(
             f"{asked} needs the rule bets with `selector=random`, of judges that are asked; found `rule={config.rule}` "
@@ -411,7 +424,12 @@ def _check_proxy(config: CompareSettings) -> None:
             raise InputError(f"`{name}={getattr(config, name)}` does not go with {asked}; leave one of them out")
     live = next((one for one in config.output_files if isinstance(one, str)), None)
     if live is not None:
-        raise looks_at_all(f"proxy={config.proxy}", live, "no `proxy`")
+        raise looks_at_all(_proxies(config), live, "no `proxy`")
+
+
+def _proxies(config: CompareSettings) -> str:
+    """The setting, as it was given."""
+    return f"proxy={','.join(one if isinstance(one, str) else one.identity.name for one in config.proxy)}"
 
 
 def _further(config: CompareSettings, inputs: Inputs, places: Sequence[int], *, sampled: bool) -> Further | None:

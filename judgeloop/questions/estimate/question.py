@@ -96,11 +96,9 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         if config.looks_at_confidence:
             assert not isinstance(config.outputs, str), "`check` has refused it"
             confidence = config.confidences(config.outputs, inputs.pool.items)
-        return replace(
-            inputs,
-            confidence=confidence,
-            proxy=proxy_judge(config, config.proxy_judge, inputs, environment, offline=offline),
-        )
+        spec = config.proxy_judge
+        proxy = None if spec is None else proxy_judge(config, spec, inputs, environment, offline=offline)
+        return replace(inputs, confidence=confidence, proxy=proxy)
 
     def identity(self, config: EstimateSettings, inputs: Inputs) -> dict[str, Any]:
         """The proxy and the confidences, and the stakes of bets, as others may end a run elsewhere."""

@@ -56,7 +56,7 @@ def asked(tmp_path, monkeypatch, chat_server):
         about, dollars = way
         prices = [
             f'["openai/{name}"]\ninput_per_mtok = {usd}\noutput_per_mtok = {usd}\n'
-            for name, usd in (("judge", 50.0), ("cheap", dollars))
+            for name, usd in (("judge", 50.0), ("cheap", dollars), ("dearer", 1.4))
         ]
         Path("prices.toml").write_text("".join(prices), encoding="utf-8")
         judges = ["--judge", "openai/judge", "--proxy", "openai/cheap", "--judge-price", "prices.toml"]
@@ -238,3 +238,17 @@ def test_what_is_said_of_it_stands_in_the_report(asked):
         "human",
         "openai/x",
     )
+
+
+def test_of_several_a_dry_run_says_which_is_the_better_buy_and_a_run_takes_one(asked, chat_server):
+    said, both = scores(), ["--proxy", "openai/dearer"]
+    refused = asked(said, FRESH, *both, plain=True)
+    assert refused.exit_code == 2
+    found = asked(said, FRESH, *both, "--dry-run")
+    assert sum("<- chosen" in line for line in found["ways"]) == 2
+    assert found["ways"][-1].startswith("The better buy, as far as it is known: openai/cheap, in blocks of 5 a label")
+    assert not chat_server.requests
+    known = asked(said, EVERY)  # the ledger has both judges on the items that got a label
+    again = asked(said, FRESH, "--dry-run")
+    (line,) = [line for line in again["ways"] if line.startswith("The ledger has both on")]
+    assert f"{known['judged']} items: R² {known['corrected']['r2']:.2f}" in line
