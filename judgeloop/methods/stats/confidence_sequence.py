@@ -18,12 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.methods.stats.betting import BETS, STAKES
+from judgeloop.methods.stats.betting import BETS, STAKES, Controls
 from judgeloop.methods.stats.hedged import SLACK, Floats, HedgedBets
 
 GONE = 1e-250  # a wealth that is given up: numbers that small are a hundred times slower to reckon with
@@ -98,16 +97,6 @@ class ConfidenceSequence:
         self._mixed[self._out] = 1.0
         for side, own in enumerate(self._asked):
             self._out[side, self._at[side]] = [bool(bets.ruled_out) for bets in own]
-
-
-class Controls(NamedTuple):
-    """What is known to be 0 on average and is taken off each score: of the first side, and with the other sign.
-
-    `values`, shape (draws,). `most`, shape (sides, draws), is the largest that each could have been before the draw.
-    """
-
-    values: Floats
-    most: Floats
 
 
 def lower_bounds(  # noqa: PLR0917 - what the bounds depend on

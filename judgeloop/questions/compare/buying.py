@@ -102,6 +102,8 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     label_p = Wage(WAGE).cost_p(seconds) if supposed else label_p
     rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
     alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
+    if config.by_group is not None and not sampled:  # open groups may take every item, and all cheap verdicts help them
+        alone = float(items)
     fits = items // limit if sampled else None
     return Buying(items, alone, label_p, cheap_p, supposed, seconds, fits, limit)
 

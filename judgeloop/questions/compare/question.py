@@ -9,6 +9,8 @@ from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Any, cast
 
+import numpy as np
+
 from judgeloop.catalogue import rules_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Finished, StopKind, Tally
@@ -75,6 +77,7 @@ OTHER_QUESTIONS = {
     },
 }
 OF_THE_OUTCOME = {Role.RUN, Role.KEY, Role.CONTENT}
+BEHIND = 3  # beside the seed of a run: the order of the items behind the blocks
 MOST_RISK = 0.4  # the stakes about a gap are made for risks under this
 
 
@@ -166,7 +169,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             each = max(map(len, inputs.pool.families), default=1)
         members = families_drawn(config, inputs, config.selector_row, each)
         if (cheap := cheap_verdicts(config, inputs, members)) is not None:
-            return _with_proxy(config, inputs, cheap)
+            return _with_proxy(config, inputs, cheap, [family[0] for family in members] or range(len(inputs.pool)))
         items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
         draft = Draft(
             items=items,
@@ -360,7 +363,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return page.so_far(tally, systems, longest)
 
 
-def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -> Parts[Tally]:
+def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts, places: Sequence[int]) -> Parts[Tally]:
     """The parts of a run with a proxy: draws of blocks, or of single items where it rates all of them."""
     items, blocks = len(inputs.pool), cheap.blocks
     draft = Draft(
@@ -372,14 +375,19 @@ def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts) -
         settings=config,
         pool=inputs.pool,
     )
-    rule = cast("Bets", config.rule_row.make(draft))
+    rule, selector = cast("Bets", config.rule_row.make(draft)), config.selector_row.make(draft)
+    if blocks is not None:
+        # Blocks would leave a group too few labels. Its tests go by the judge alone, and on to the other items.
+        behind = np.random.default_rng([config.seed, BEHIND]).permutation([*{*places}.difference(blocks.needed)])
+        selector = ByBlock(blocks, behind=tuple(map(int, behind)) if config.by_group else ())
     if blocks is not None and not inputs.sampled:  # drawn with replacement, an item may be drawn again
         rule = replace(rule, items=UNLIMITED, limit=blocks.draws)
     return Parts(
-        config.selector_row.make(draft) if blocks is None else ByBlock(blocks),
+        selector,
         Preferences(sampled=draft.sampled, cheap=cheap),
         rule,
         None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
+        _further(config, inputs, places, sampled=draft.sampled, cheap=None if blocks else cheap.scores),
     )
 
 
@@ -388,9 +396,11 @@ def _cheap(parts: Parts[Tally]) -> CheapVerdicts | None:
 
 
 def _places(run: Prepared[CompareSettings]) -> Sequence[int]:
-    """The positions of the items that the judges may be asked about: of blocks, the first of each."""
-    cheap = _cheap(run.parts)
-    return run.places if cheap is None or cheap.blocks is None else list(cheap.blocks.needed)
+    """The positions of the items that the judges may be asked about: of blocks the first of each, for groups all."""
+    cheap, further = _cheap(run.parts), run.parts.further
+    if cheap is None or cheap.blocks is None:
+        return run.places
+    return sorted(further.groups) if isinstance(further, ByGroup) else list(cheap.blocks.needed)
 
 
 def _most_labels(run: Prepared[CompareSettings]) -> int:
@@ -419,7 +429,7 @@ def _check_proxy(config: CompareSettings) -> None:
             f"{asked} needs the rule bets with `selector=random`, of judges that are asked; found `rule={config.rule}` "
             f"with `selector={config.selector}`"
         )
-    for name in ("by_group", "by_criterion", "family_members"):
+    for name in ("by_criterion", "family_members"):
         if getattr(config, name) != declared(CompareSettings)[name].default:
             raise InputError(f"`{name}={getattr(config, name)}` does not go with {asked}; leave one of them out")
     live = next((one for one in config.output_files if isinstance(one, str)), None)
@@ -432,12 +442,22 @@ def _proxies(config: CompareSettings) -> str:
     return f"proxy={','.join(one if isinstance(one, str) else one.identity.name for one in config.proxy)}"
 
 
-def _further(config: CompareSettings, inputs: Inputs, places: Sequence[int], *, sampled: bool) -> Further | None:
-    """What goes on after the decision: tests of groups, or of criteria, of the items at these places."""
+def _further(
+    config: CompareSettings,
+    inputs: Inputs,
+    places: Sequence[int],
+    *,
+    sampled: bool,
+    cheap: Mapping[int, float] | None = None,
+) -> Further | None:
+    """What goes on after the decision: tests of groups, or of criteria, of the items at these places.
+
+    `cheap` has the cheap verdicts on all of them, where there are such.
+    """
     if config.by_criterion:
         return ByCriterion(inputs.criteria, places, config.risk, sampled=sampled)
     groups = {place: inputs.pool.items[place].group for place in places}
-    return None if config.by_group is None else ByGroup(groups, config.risk, sampled=sampled)
+    return None if config.by_group is None else ByGroup(groups, config.risk, sampled, cheap)
 
 
 def _draws_within(judgments: int, members: Members) -> int:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from support import commandline
 from support.chat_server import candidates, verdict
-from support.outputs import write_outputs
 
+from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.selectors.blocks import Blocks
 from judgeloop.methods.stats.corrected import Aside, Slope, of_pool
 from judgeloop.methods.stats.hedged import HedgedBets
+from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.questions.compare.settings import CompareSettings
 
 ITEMS, LIMIT, RISK = 240, 30, 0.1
@@ -52,7 +53,11 @@ def asked(tmp_path, monkeypatch, chat_server):
                 ("good " if one == sign else "") + ("fine " if other == sign else "")
                 for one, other in zip(dear, cheap, strict=True)
             ]
-            write_outputs(tmp_path / f"{name}.jsonl", [f"{n} {name} {text}" for n, text in enumerate(words)])
+            rows = [
+                {"id": f"i{n}", "prompt": f"p{n}", "group": ("even", "odd")[n % 2], "output": f"{n} {name} {text}"}
+                for n, text in enumerate(words)
+            ]
+            (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         about, dollars = way
         prices = [
             f'["openai/{name}"]\ninput_per_mtok = {usd}\noutput_per_mtok = {usd}\n'
@@ -218,7 +223,7 @@ def test_a_verdict_that_the_cheap_judge_does_not_give_counts_as_a_tie(asked, cha
 @pytest.mark.parametrize(
     "more",
     [
-        ["--by-group", "report"], ["--rule", "tie-aware", "--about", "items"], ["--selector", "diffuse"],
+        ["--rule", "tie-aware", "--about", "items"], ["--selector", "diffuse"],
         ["--proxy", "openai/judge"], ["--proxy", "human"],
     ],
 )  # fmt: skip
@@ -252,3 +257,31 @@ def test_of_several_a_dry_run_says_which_is_the_better_buy_and_a_run_takes_one(a
     again = asked(said, FRESH, "--dry-run")
     (line,) = [line for line in again["ways"] if line.startswith("The ledger has both on")]
     assert f"{known['judged']} items: R² {known['corrected']['r2']:.2f}" in line
+
+
+@pytest.mark.parametrize("way", [EVERY, FRESH, AGAIN])
+def test_groups_are_tested_beside_it_with_its_help_where_it_rates_all_items(asked, chat_server, way):
+    dear, cheap = scores(gap=0.0)
+    dear, cheap = (np.where(np.arange(ITEMS) % 2, one, np.where(one < 0, 0, one)) for one in (dear, cheap))
+    found = asked((dear, cheap), way, "--by-group", "report")
+    groups = {row["group"]: row for row in found["groups"]}
+    assert groups["even"]["claim"] == "better", "the second system loses none of these"
+    calls = of_each(chat_server)
+    all_rated = way != FRESH  # with these items, open groups may take every label, so that all are worth their price
+    assert (calls["cheap"] == ITEMS) == all_rated
+    assert calls["judge"] == len(found["labels"]) > found["judged"]
+    labels = [int(row["item_id"][1:]) for row in found["labels"]]
+    tests = ByGroup(
+        {n: ("even", "odd")[n % 2] for n in range(ITEMS)},
+        RISK,
+        sampled=way == FRESH,
+        cheap=dict(enumerate((-cheap).astype(float).tolist())) if all_rated else None,
+    )
+    tests.follow([Label(Choice(n, None), Verdict((1 - dear[n]) / 2)) for n in labels])
+    assert {name: row["claim"] for name, row in groups.items()} == {
+        name: {None: "open", 0: "worse", 1: "better"}[one.better] for name, one in tests.findings().items()
+    }
+    if way == EVERY:
+        again = (dear, cheap), way, "--by-group", "report", "--ledger", "other.db"
+        assert asked(*again, "--budget", 0.7)["run_spent_usd"] <= 0.7
+        assert asked(*again)["groups"] == found["groups"]
