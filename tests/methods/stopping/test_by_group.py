@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.engine.session import Limits, Session
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.betting import interval_of_bounds, risk_by_bets
 from judgeloop.methods.stats.corrected import controls, of_pool
+from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.by_group import ByGroup
 
 
@@ -140,3 +144,26 @@ def test_cheap_verdicts_on_all_items_take_off_each_label_what_they_foresee():
         found = tests.findings()[group]
         assert found.interval == pytest.approx((max(low, 0) if found.better == 0 else min(low, 0), high), abs=1e-6)
         assert risks != [risk_by_bets(seen[side], len(places)) for side in (0, 1)]
+
+
+def test_what_groups_take_after_a_limit_comes_in_batches_of_which_all_answers_are_told():
+    """A driver that tells answers as they come takes none of them: their order would be that of arrival."""
+    groups = {n: "ab"[n % 2] for n in range(60)}
+    tests = ByGroup(groups, 0.1, sampled=False)
+    session = Session(
+        items=60,
+        selector=Random(),
+        estimator=Preferences(),
+        rule=Bets(0.1, 60, 10),
+        limits=Limits(5, 10),
+        rng=np.random.default_rng(1),
+        further=tests,
+    )
+    while choices := session.ask(later=False):
+        session.tell([Verdict(float(n % 2)) for n, _ in enumerate(choices)])
+    assert session.over
+    assert session.asked == 10
+    batch = session.ask()
+    assert len({groups[one.position] for one in batch}) == 1
+    session.tell([Verdict(1.0)] * len(batch))
+    assert [label.choice.position for label in session.ending().further] == [one.position for one in batch]
