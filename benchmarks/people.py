@@ -2,6 +2,7 @@
 
     python benchmarks/people.py DATA [--runs 600]
     python benchmarks/people.py DATA --errors [--runs 20000]
+    python benchmarks/people.py DATA --limits [--runs 2000]
 
 DATA holds `pandalm`, `llmbar`, `realsumm` and `alpacaeval`; no judge is asked. All runs are decided by the rule bets at
 a risk of 0.1, within 200 labels. The first table has real pairs of systems, whose items are all that the decision is
@@ -9,6 +10,8 @@ about and all have a cheap verdict: labels by people alone, with the judge, and 
 order, which say nothing. The second has items of LLMBar, 400 drawn with replacement, on which the second system wins by
 a gap that is planted: the labels and the judge's verdict stay together. The third has items like these of LLMBar, where
 each label comes with a block of fresh cheap verdicts. With `--errors` both systems are level, or just at the margin.
+With `--limits` no judge helps: how often a system is named within a limit that was planned, and within one that is
+raised when the planned one is reached, by bets that go on.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import csv
 import gzip
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -205,6 +209,23 @@ def show_errors(runs: int, rng: np.random.Generator) -> None:
             _show(f"like these, blocks of 4, agrees in {agrees:.0%}{name}", in_blocks(dear[..., 0], cheap, **asked))
 
 
+def show_limits(runs: int, rng: np.random.Generator) -> None:
+    """Print how often a system is named at a gap of 0.1, by the limit that was planned and the one it was raised to."""
+    draws = rng.choice([1.0, 0.0, -1.0], size=(runs, 2 * LIMIT), p=[0.4, 0.3, 0.3])
+    print("| limit | named | labels |\n|---|---|---|")
+    for planned, raised in ((LIMIT, LIMIT), (LIMIT, 2 * LIMIT), (2 * LIMIT, 2 * LIMIT)):
+        (bets,) = Bets(RISK, UNLIMITED, planned).begin
+        when = np.full(runs, raised)
+        for drawn, scores in enumerate(draws[:, :raised].T, start=1):
+            bets = replace(bets, limit=raised if drawn > planned else planned)
+            bets = bets.after(np.stack([scores, -scores], axis=-1))
+            when = np.where(bets.ruled_out.any(axis=-1), np.minimum(when, drawn), when)
+        named = bets.ruled_out.any(axis=-1).mean()
+        print(
+            f"| {planned}, then {raised} | {named:.1%} ± {(named * (1 - named) / runs) ** 0.5:.1%} | {when.mean():.0f} |"
+        )
+
+
 def _show(name: str, found: Found) -> None:
     print(f"| {name} | {np.mean(found.sides > 0):.4f} | {np.mean(found.sides < 0):.4f} |", flush=True)
 
@@ -222,10 +243,14 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--runs", type=int, default=None)
     parser.add_argument("--errors", action="store_true")
+    parser.add_argument("--limits", action="store_true")
     given = parser.parse_args()
     data, rng = given.data, np.random.default_rng(1)
     if given.errors:
         show_errors(given.runs or 20_000, rng)
+        return
+    if given.limits:
+        show_limits(given.runs or 2_000, rng)
         return
     runs = given.runs or 600
     print(

@@ -129,7 +129,7 @@ class ContestArguments(RunArguments, total=False):
 class CompareArguments(ContestArguments, total=False):
     """The keywords of `compare`."""
 
-    proxy: OneJudge | None
+    proxy: Judges | None
     selector: str | None
     represent: str | None
     vectors: File | None

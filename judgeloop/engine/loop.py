@@ -126,7 +126,9 @@ async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -
         while True:
             if not (window.queued or state.is_over()):
                 places = window.idle if session.most_ahead is None else window.places
-                choices = session.ask(places if window.calls else 0, free=priced and oracle.accounts.unpaid)
+                choices = session.ask(
+                    places if window.calls else 0, free=priced and oracle.accounts.unpaid, later=False
+                )
                 await _ask_beside(oracle, pool, choices)
                 window.add(pool.query(choice.position, choice.systems) for choice in choices)
             if window.is_empty:

@@ -158,11 +158,12 @@ class Session(Generic[T]):
             further.forget()
         return Session(**self._made_of | {"rng": copy.deepcopy(self._made_of["rng"])})
 
-    def ask(self, places: int = 0, *, free: bool = False) -> tuple[Choice, ...]:
+    def ask(self, places: int = 0, *, free: bool = False, later: bool = True) -> tuple[Choice, ...]:
         """The choices to judge next, in order, beside those that wait for an answer.
 
         They are those that are needed, and then at most so many ahead as there are `places`; of answers that are
-        `free` all of these. Once nothing waits and nothing is asked, the run is over.
+        `free` all of these. Once nothing waits and nothing is asked, the run is over. What `further` asks after that
+        comes batch by batch, and only if a driver takes it (`later`): it has to tell all answers to a batch at once.
         """
         before = len(self._waiting)
         if self._stop is None:
@@ -170,7 +171,7 @@ class Session(Generic[T]):
             self._may_waste = None if renewed else self._may_waste
             self._plan(places, free=free)
             self._known_at = self.asked + len(self._waiting) if renewed else self._known_at
-        if self._stop is not None and self._further is not None and not self._waiting:
+        if later and self._stop is not None and self._further is not None and not self._waiting:
             self._waiting.extend(self._asks_further(self._further, self._stop))
         self._rounds += len(self._waiting) > before == 0
         return tuple(islice(self._waiting, before, None))

@@ -167,6 +167,8 @@ def on_items(about: Population, items: int, but: int = 0, families: int | None =
 def of_items(result: RunResult) -> str:
     """What may be judged, for a sentence that says how much of it was: all items, or families of them."""
     items, families = count(result.items, "item"), result.data.families
+    if result.per_label > 1:
+        return f"{result.drawable:,} blocks of {result.per_label:,} ({items})"
     each = "an item" if families == result.data.drawn else "several items"
     return items if families is None else f"{families:,} families, {each} of each ({items})"
 

@@ -57,6 +57,7 @@ class NoteCode(enum.StrEnum):
     NO_MORE_ITEMS = "no_more_items"
     OTHER_FAMILIES = "other_families"
     MANY_MORE_ITEMS = "many_more_items"
+    BLOCKS_TOO = "blocks_too"
     LEVEL = "level"
     OUT_OF_REACH = "out_of_reach"
     NO_FORECAST = "no_forecast"
@@ -138,6 +139,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ITEMS_WANTED: "About {items:more item} like these would probably decide.",
     NoteCode.MORE_ITEMS: "About {even:more item} decide with an even chance, {likely:,} with four in five: a second test.",
     NoteCode.MANY_MORE_ITEMS: "About {even:more item} decide with an even chance: a second test.",
+    NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
     NoteCode.NO_MORE_ITEMS: "No number of items is likely to decide.",
     NoteCode.OTHER_FAMILIES: "Items of other families are meant: more of the same families change nothing.",
     NoteCode.LEVEL: "The systems are level: how many judgments would decide is not known.",

@@ -143,8 +143,13 @@ class RunResult(Part):
 
     @property
     def drawable(self) -> int:
-        """Number of items that may be judged: all, or of each family that is drawn so many as are judged."""
-        return self.data.drawn or self.items
+        """Number of items that may be judged: all, of a family that is drawn so many as are judged, of a block one."""
+        return (self.data.drawn or self.items) // self.per_label
+
+    @property
+    def per_label(self) -> int:
+        """Number of items that a label takes: more than one where a proxy has fresh ones beside each."""
+        return 1
 
     @property
     def about(self) -> Population:

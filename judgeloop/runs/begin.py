@@ -270,7 +270,19 @@ def asked_before(prepared: Prepared[Any], runs: Iterable[RecordedRun]) -> AskedB
 
 async def known_verdicts(prepared: Prepared[Any], finished: Finished[Any]) -> tuple[int, int]:
     """How many of the verdicts that the ledger holds on two systems' outputs prefer each, whichever run asked them."""
-    pool, judges, terms = prepared.pool, prepared.judges, terms_of(prepared)
+    answers = await known_answers(prepared, prepared.judges, terms_of(prepared), finished.counting)
+    preferred = [answer.preference for answer in answers if isinstance(answer, Verdict)]
+    return preferred.count(1), preferred.count(-1)
+
+
+async def known_answers(
+    prepared: Prepared[Any], judges: Sequence[Judge], terms: Terms, models: Sequence[str] = ()
+) -> list[Answer | None]:
+    """What these judges say of two systems' outputs, item by item, as far as the ledger holds it from any run.
+
+    `models` names the model whose verdicts count, judge by judge; an empty name any.
+    """
+    pool = prepared.pool
     plans = [plan_for(pool.query(at), judges, terms) for at in range(min(len(pool), LOOKED_UP))]
     known: dict[str, Verdict] = {}
 
@@ -278,12 +290,10 @@ async def known_verdicts(prepared: Prepared[Any], finished: Finished[Any]) -> tu
         known.update(await prepared.open_ledger.verdicts(sorted(keys - known.keys())))
         return known
 
-    models = finished.counting or ("",) * len(judges)
+    models = models or ("",) * len(judges)
     whose = [AnsweringModel(one, OneModel(model) if model else None) for one, model in zip(judges, models, strict=True)]
     plans = await counting(plans, whose, look_up)
-    answers = (answered_by(planned, known, len(judges), terms) for planned in plans)
-    preferred = [answer.preference for answer in answers if isinstance(answer, Verdict)]
-    return preferred.count(1), preferred.count(-1)
+    return [answered_by(planned, known, len(judges), terms) for planned in plans]
 
 
 def systems_of(prepared: Prepared[Any]) -> dict[str, System]:

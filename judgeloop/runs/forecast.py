@@ -102,7 +102,6 @@ class Left:
     - `stays_open`, `equal`, `groups`: as in `Forecast`, the largest group first.
     - `first`: the judges that are asked all queries before. `beside`: of each query those that a judge of these is
       asked about before it, and of no other.
-    - `ways`: how the verdicts of a cheap judge may be bought, line by line.
     """
 
     judgments: Range
@@ -114,7 +113,6 @@ class Left:
     groups: tuple[GroupOutlook, ...] = ()
     first: tuple[Judge, ...] = ()
     beside: Sequence[Sequence[Query]] | None = None
-    ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +410,7 @@ def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
         chance += f"; with {every}{common.most:,} it is {per_cent(common.passes_at_most)}"
     wider = f"or a margin of about {common.margin_for_80:.2f}"
     said = f"Warning: with at most {count(common.limit, 'judgment')} an equal system passes with {chance}."
-    return [f"{said} For 80 %: {limit}, {wider}."]
+    return [f"{said} For 80 %: {limit}, {wider}. Set it before the run: raised afterwards it makes a second test."]
 
 
 async def forecast(
@@ -485,7 +483,6 @@ async def forecast(
         people=peoples_time(shown, judgments, readings, run.config) if run.by_hand else None,
         unpriced=tuple(one.identity.name for one in judges if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
-        ways=left.ways,
     )
     if not systems:
         times = whole / len(likely) * found.questions / len(queries) if likely else 0

@@ -86,8 +86,8 @@ class Inputs:
     judges read, None if none of them reads a prompt, and `rubric` what models or people judge by; empty without one.
     `systems` are those that answer live, by their place. `controls` and `controls_of` are as in `Terms`. `most_usd`
     is the most that the budget may be raised to. `proxy` is the cheap judge that is asked beside the judges,
-    None if the proxy is not a judge. `confidence`, shape (items,), is the system's in its outputs, None if nothing uses
-    it.
+    None if the proxy is not a judge; a forecast may be of several `proxies`. `confidence`, shape (items,), is the
+    system's in its outputs, None if nothing uses it.
     """
 
     joined: Joined
@@ -102,6 +102,7 @@ class Inputs:
     systems: Mapping[int, System] = field(default_factory=dict)
     most_usd: Decimal | None = None
     proxy: Judge | None = None
+    proxies: tuple[Judge, ...] = ()
     confidence: NDArray[np.float64] | None = None
 
     @property

@@ -3,15 +3,21 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS, Order, Query
+from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS, Order, Query, Verdict
 from judgeloop.engine.asks import asks_for
 from judgeloop.engine.state import Terms
+from judgeloop.methods.stats.predictive import FEWEST_KNOWN
+from judgeloop.runs.begin import known_answers, terms_of
 from judgeloop.runs.inputs import Inputs
 from judgeloop.runs.judging import checked_judge, judge_options
+from judgeloop.runs.prepared import Prepared
 from judgeloop.settings.run_settings import RunSettings
 
 SUPPOSED = 0.3  # R², that of GPT-3.5 with people on PandaLM, and of ChatGPT with people on MT-Bench
@@ -20,17 +26,15 @@ MOST_EACH = 20  # cheap verdicts a label, which tell 95 % of what any number tel
 
 
 def proxy_judge(
-    config: RunSettings, spec: str | Judge | None, inputs: Inputs, environment: Mapping[str, str], *, offline: bool
-) -> Judge | None:
-    """The cheap judge that `spec` names or is; None for none.
+    config: RunSettings, spec: str | Judge, inputs: Inputs, environment: Mapping[str, str], *, offline: bool
+) -> Judge:
+    """The cheap judge that `spec` names or is.
 
     The address and a price in the settings are the judge's and are not used for the proxy; a file of prices is.
 
     Raises:
         InputError: it is the judge itself, a person, or no judge of these systems.
     """
-    if spec is None:
-        return None
     if spec in config.judge:
         raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
     options = judge_options(config, environment, rating=config.rates, offline=offline)
@@ -45,6 +49,29 @@ def proxy_judge(
     if judge.by_hand:
         raise InputError(f"`proxy={spec}`: a proxy rates many items, so it cannot be a person")
     return judge
+
+
+class Known(NamedTuple):
+    """How much of the judges' verdicts a proxy explains on so many items, of which the ledger has both."""
+
+    r2: float
+    items: int
+
+
+async def known_r2(run: Prepared[Any], proxy: Judge) -> Known | None:
+    """What the ledger knows of a proxy beside the judges of a run that has begun; None of too few."""
+    terms = terms_of(run)
+    dear = await known_answers(run, run.judges, terms)
+    cheap = await known_answers(run, (proxy,), replace(terms, order=run.config.order))
+    both = [
+        (one.preference, other.score)
+        for one, other in zip(dear, cheap, strict=True)
+        if isinstance(one, Verdict) and isinstance(other, Verdict)
+    ]
+    scores = np.array(both, dtype=np.float64).reshape(-1, 2)
+    if len(both) < FEWEST_KNOWN or not scores.std(axis=0).all():
+        return None
+    return Known(float(np.corrcoef(*scores.T)[0, 1] ** 2), len(both))
 
 
 def prices(config: RunSettings, inputs: Inputs) -> tuple[float, float]:

@@ -459,6 +459,23 @@ def test_of_items_like_these_a_proxy_rates_a_block_of_fresh_items_for_each_judgm
     assert result_of(*command)["attempts"] == 0
 
 
+@pytest.mark.parametrize(("limit", "width", "code"), [(20, 0.05, "items_wanted"), (10, 0.22, "more_judgments")])
+def test_more_items_are_told_by_the_blocks_that_they_make(server, proxied, limit, width, code):
+    command = [*proxied("cheap", 0.1), "--about", "like-these", "--max-judgments", limit, "JUDGELOOP_MIN_JUDGMENTS=10"]
+    found = result_of(*command, "--half-width", width)
+    (advice, *more) = found["advice"]
+    enough = limit + found["more_judgments"]
+    assert advice["code"] == code
+    assert (2 * enough > ITEMS) == (code == "items_wanted")
+    if code == "items_wanted":
+        assert advice["items"] == enough * found["block"] - ITEMS
+        assert [one["code"] for one in more] == ["blocks_too"]
+        dry = result_of(*command, "--half-width", width, "--ledger", "other.db", "--dry-run")
+        items = int(re.search(r"takes ([\d,]+) items", dry["stays_open"])[1].replace(",", ""))
+        assert items % 2 == 0
+        assert items > 2 * ITEMS
+
+
 @pytest.mark.parametrize("about", ["items", "like-these"])
 def test_after_a_budget_that_was_too_small_a_run_with_a_proxy_goes_on_to_the_same_interval(proxied, about):
     command = [*proxied("cheap", 0.1), "--about", about, "--max-judgments", 20]

@@ -13,6 +13,8 @@ import pytest
 from support.promises import check_risk
 
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.methods.stats.betting import risk_by_bets
+from judgeloop.methods.stats.corrected import controls, of_pool
 from judgeloop.methods.stopping.by_group import ByGroup
 
 SPEC = importlib.util.spec_from_file_location("by_group", Path(__file__).parents[2] / "benchmarks" / "by_group.py")
@@ -52,6 +54,23 @@ def test_level_groups_of_unequal_sizes_asked_as_they_promise_keep_the_risk(sampl
             asked = tests.ask([one for one in order if one.position not in known])
         wrong += bool(tests.rejected())
     check_risk(f"as asked, sampled {sampled}", wrong, runs, 0.1, capsys)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("agrees", [0.0, 0.7, 1.0])
+def test_level_groups_keep_the_risk_whatever_a_cheap_judge_of_all_items_says(agrees, capsys):
+    """Groups of 20, 40 and 80 items that are exactly level, looked at to their last item (`by_group.py`)."""
+    rng, wrong, runs = np.random.default_rng(8), 0, 600
+    for _ in range(runs):
+        risks = []
+        for items in (20, 40, 80):
+            dear = rng.permutation(np.repeat([1.0, 0.0, -1.0], [items // 4, items // 2, items // 4]))
+            guess = rng.choice([1.0, 0.0, -1.0], size=items, p=[0.5, 0.3, 0.2])  # in favour of the first
+            cheap = np.where(rng.random(items) < agrees, dear, guess)
+            own = controls(dear.tolist(), of_pool(cheap, np.arange(items)))
+            risks += [risk_by_bets((1, -1)[side] * dear, items, controls=own.of(side)) for side in (0, 1)]
+        wrong += min(risks) <= 0.1 / 6  # the first of Holm's levels
+    check_risk(f"a cheap judge that agrees in {agrees:.0%}", wrong, runs, 0.1, capsys)
 
 
 def test_a_planted_loss_is_found_in_most_runs_about_these_items():

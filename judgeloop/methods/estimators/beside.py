@@ -29,7 +29,7 @@ class CheapVerdicts:
 
     def needed(self, position: int) -> Sequence[int]:
         """The items that it is still to be asked about before the label of this one."""
-        wanted = range(self.items) if self.blocks is None else self.blocks.needed[position]
+        wanted = range(self.items) if self.blocks is None else self.blocks.needed.get(position, ())
         return [place for place in wanted if place not in self.scores]
 
     def tell(self, position: int, answer: Answer) -> None:

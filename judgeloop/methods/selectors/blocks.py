@@ -17,6 +17,7 @@ from judgeloop.core.records import Draws, Step
 from judgeloop.methods.selectors.ordered import Unmoved
 from judgeloop.methods.selectors.random import Random, RandomState
 
+LEAST_BLOCK = 2  # items: one beside that which gets a label
 BLOCKS = 2  # beside the seed of a run
 Block = tuple[int, ...]  # positions; the first one is drawn for a label
 
@@ -67,18 +68,22 @@ class Blocks:
 @final
 @dataclass(frozen=True)
 class ByBlock(Unmoved):
-    """Draws the first items of blocks, each once, of which there are as many as a run has labels at most."""
+    """Draws the first items of blocks, each once, of which there are as many as a run has labels at most.
+
+    The items `behind` them stand after these, for tests that ask for no cheap verdict, and all others at the end.
+    """
 
     blocks: Blocks
     queries: tuple[tuple[int, ...], ...] = ((0, 1),)
+    behind: tuple[int, ...] = ()
     name: str = "random"
     draws: Draws = Draws.EVEN
 
     def init(self, items: int, rng: np.random.Generator) -> RandomState:
-        """All is drawn already; the items without a block of their own stand behind, and are never asked about."""
+        """All is drawn already; a run never asks for more than it has blocks."""
         del rng
-        first = list(self.blocks.needed)
-        return RandomState(np.array([*first, *sorted(set(range(items)).difference(first))], dtype=np.int64))
+        drawn = [*self.blocks.needed, *self.behind]
+        return RandomState(np.array([*drawn, *sorted(set(range(items)).difference(drawn))], dtype=np.int64))
 
     def ask(self, state: RandomState, rng: np.random.Generator) -> tuple[Step | None, RandomState]:
         """The next item, as in uniform draws."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,20 @@ STAKES = BETS**2 * (1 - BETS) / (BETS**2 * (1 - BETS)).sum()
 HALVINGS = 32  # of [-1, 1]: to 5e-10
 
 
+class Controls(NamedTuple):
+    """What is known to be 0 on average and is taken off each score: of the first side, and with the other sign.
+
+    `values`, shape (draws,). `most`, shape (sides, draws), is the largest that each could have been before the draw.
+    """
+
+    values: NDArray[np.float64]
+    most: NDArray[np.float64]
+
+    def of(self, side: int) -> Controls:
+        """Those of one side alone, whose `most` has the shape (draws,)."""
+        return Controls(self.values if side == 0 else -self.values, self.most[side])
+
+
 def risk_of(most: float) -> float:
     """Compute the largest probability of ever reaching a wealth by chance alone (Ville 1939).
 
@@ -32,17 +46,25 @@ def risk_of(most: float) -> float:
 
 
 def risk_by_bets(
-    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0, stakes: NDArray[np.float64] = STAKES
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    mean: float = 0.0,
+    stakes: NDArray[np.float64] = STAKES,
+    controls: Controls | None = None,
 ) -> float:
     """Compute the risk, by betting, of the claim that the mean of all `items` is above `mean`.
 
-    `scores` are in the order drawn, shape (draws,).
+    `scores` are in the order drawn, shape (draws,); `controls` are as in `log_wealth_path`.
     """
-    return risk_of(log_wealth_path(scores, items, mean, stakes)[-1]) if len(scores) else 1.0
+    return risk_of(log_wealth_path(scores, items, mean, stakes, controls)[-1]) if len(scores) else 1.0
 
 
 def log_wealth_path(
-    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0, stakes: NDArray[np.float64] = STAKES
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    mean: float = 0.0,
+    stakes: NDArray[np.float64] = STAKES,
+    controls: Controls | None = None,
 ) -> NDArray[np.float64]:
     """Compute the logarithm of the largest wealth so far after each score; same shape as `scores`.
 
@@ -56,6 +78,9 @@ def log_wealth_path(
     whose expectation is at most 1. This is Waudby-Smith & Ramdas (2024), equations 32 and 33, with
     λ = c / (1 + m). Where m is below -1, the mean is certainly above `mean`, and the wealth is
     infinite.
+
+    `controls`, of this side, are taken off the scores. They have a mean of 0 given what was known before the draw, so
+    that the expectation is the same; the largest loss is then 1 + m and the most that the control could have been.
     """
     if not len(scores):
         return np.zeros(0)
@@ -65,11 +90,14 @@ def log_wealth_path(
     remaining_mean = (items * mean - before) / (items - drawn)
     largest_loss = 1 + remaining_mean
     sure = (largest_loss < 0) | ((largest_loss == 0) & (scores > -1))
-    gain = np.divide(scores - remaining_mean, largest_loss, out=np.zeros(len(scores)), where=largest_loss > 0)
+    moved, most_lost = scores - remaining_mean, largest_loss
+    if controls is not None:
+        moved, most_lost = moved - controls.values, largest_loss + controls.most
+    gain = np.divide(moved, most_lost, out=np.zeros(len(scores)), where=largest_loss > 0)
     mixed = mixed_wealth(np.cumsum(np.log1p(gain[:, None] * BETS), axis=0), stakes)
     known = np.maximum.accumulate(sure) | (items * mean - sums < -(items - drawn - 1))
-    most: NDArray[np.float64] = np.where(known, np.inf, np.maximum.accumulate(mixed))
-    return most
+    found: NDArray[np.float64] = np.where(known, np.inf, np.maximum.accumulate(mixed))
+    return found
 
 
 def mixed_wealth(paths: NDArray[np.float64], stakes: NDArray[np.float64] = STAKES) -> NDArray[np.float64]:
@@ -95,11 +123,11 @@ class Bettor:
     peak: float = -math.inf
     sure: bool = False
 
-    def after(self, score: float) -> Bettor:
-        """The bettor after one more draw with this score."""
+    def after(self, score: float, control: float = 0.0, most: float = 0.0) -> Bettor:
+        """The bettor after one more draw with this score; a `control`, of at most `most`, is taken off it."""
         remaining_mean = (self.items * self.mean - self.total) / (self.items - self.drawn)
         largest_loss = 1 + remaining_mean
-        gain = (score - remaining_mean) / largest_loss if largest_loss > 0 else 0.0
+        gain = (score - control - remaining_mean) / (largest_loss + most) if largest_loss > 0 else 0.0
         paths = self.paths + np.log1p(gain * BETS)
         mixed = float(mixed_wealth(paths))
         sure = self.sure or largest_loss < 0 or (largest_loss == 0 and score > -1)
@@ -114,7 +142,11 @@ class Bettor:
 
 
 def bound(
-    scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float, stakes: NDArray[np.float64] = STAKES
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    risk: float,
+    stakes: NDArray[np.float64] = STAKES,
+    controls: Controls | None = None,
 ) -> float:
     """Compute a lower bound for the mean of all `items`, by bisection.
 
@@ -125,7 +157,7 @@ def bound(
     low, high = -1.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if risk_by_bets(scores, items, middle, stakes) <= risk:
+        if risk_by_bets(scores, items, middle, stakes, controls) <= risk:
             low = middle
         else:
             high = middle
@@ -137,11 +169,16 @@ def interval_of_bounds(
     against: NDArray[np.int8] | NDArray[np.float64],
     items: int,
     risk: float,
+    controls: Controls | None = None,
 ) -> tuple[float, float]:
     """Compute the interval between a lower bound for the mean and one for its negative.
 
     Where the bounds cross, one of them is wrong. They change places, so that each claims less and
     keeps its probability.
     """
-    low, high = bound(for_it, items, risk), -bound(against, items, risk)
+    low, high = (
+        bound(scores, items, risk, STAKES, None if controls is None else controls.of(side))
+        for side, scores in enumerate((for_it, against))
+    )
+    high = -high
     return min(low, high), max(low, high)

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.methods.stats.betting import BETS, STAKES
+from judgeloop.methods.stats.betting import BETS, STAKES, Controls
 from judgeloop.methods.stats.hedged import GONE, SLACK, Floats, HedgedBets
 
 RESERVE = 0.2  # of the wealth against a null that was not asked
@@ -93,16 +92,6 @@ class ConfidenceSequence:
         self._mixed[self._out] = 1.0
         for places, bets in zip(self._at, self._asked, strict=True):
             self._out[np.arange(len(places)), places] = bets.ruled_out
-
-
-class Controls(NamedTuple):
-    """What is known to be 0 on average and is taken off each score: of the first side, and with the other sign.
-
-    `values`, shape (draws,). `most`, shape (sides, draws), is the largest that each could have been before the draw.
-    """
-
-    values: Floats
-    most: Floats
 
 
 def lower_bounds(  # noqa: PLR0917 - what the bounds depend on

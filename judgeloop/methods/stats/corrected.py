@@ -33,7 +33,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.methods.stats.confidence_sequence import Controls, lower_bounds
+from judgeloop.methods.stats.betting import Controls
+from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.hedged import Floats, Numbers
 
 PRIOR, PRIOR_SLOPE = 8.0, 0.2  # of the slope: worth so many labels of verdicts without ties

@@ -243,12 +243,17 @@ class Bets(Rule):
         return None if self.min_gap is None else replace(self, min_gap=None)
 
     def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
-        """As `Rule.items_to_decide`, by the boundary of bets at their end, in standard deviations."""
-        decisive = sum(tally.wins)
-        if tally.leader is None or not decisive:
+        """As `Rule.items_to_decide`, by the boundary of bets at their end, in standard deviations.
+
+        A cheap judge takes off the lead, and off what it varies by, what it foresees of them.
+        """
+        if tally.leader is None or not sum(tally.wins):
             return None
-        lead = abs(tally.wins[0] - tally.wins[1]) - tally.abstentions
-        return items_to_decide(tally.items, lead / decisive**0.5, boundary_at_the_end(self.threshold))
+        moved, controls = scores_for(tally, tally.leader), controls_of(tally)
+        if controls is not None:
+            moved = moved - (1, -1)[tally.leader] * controls.values
+        square = float((moved * moved).sum()) - tally.abstentions
+        return items_to_decide(tally.items, float(moved.sum()) / square**0.5, boundary_at_the_end(self.threshold))
 
     def bounds_by_draw(self, tally: Tally, items: float, limit: int) -> NDArray[np.float64]:
         """As `Rule.bounds_by_draw`, with the nulls that were asked; population and limit are the rule's own."""

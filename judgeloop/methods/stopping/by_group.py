@@ -15,9 +15,10 @@ from typing import Generic, NamedTuple, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import Tally
+from judgeloop.core.outcomes import Controlled, Observed, Tally, scores_of
 from judgeloop.core.records import UNLIMITED, Abstention, Choice, Label
 from judgeloop.methods.stats.betting import Bettor
+from judgeloop.methods.stats.corrected import Aside, Slope
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import Course, Spending
 from judgeloop.methods.stopping.rule import gap_bounds, with_seen
@@ -45,9 +46,10 @@ class Walk:
         both = np.minimum(1.0, 2 * levels)
         self._levels, self._course = levels, Course(Spending(UNLIMITED, items, both, SHAPE))
 
-    def follow(self, preference: int | None) -> None:
+    def follow(self, observed: Observed) -> None:
         """Go on by one verdict: 1, 0, -1, or None for an abstention, which counts against both."""
-        self._course.follow(preference)
+        assert observed is None or isinstance(observed, int), "one of a single item, by the judge alone"
+        self._course.follow(observed)
 
     def risk(self, side: int) -> float:
         """The p-value of the null that `side` is not the better system."""
@@ -73,13 +75,21 @@ class BetPair:
 
     def __init__(self, items: int) -> None:
         self._bettors = [Bettor(items) for _ in (0, 1)]
+        self._slope, self._most = Slope(), 0.0  # of cheap verdicts, and the most that one may take off a score
         # The bettors after further verdicts, by the side of the bettor and the score of each verdict.
         self._ahead: dict[tuple[int, int], list[Bettor]] = {}
 
-    def follow(self, preference: int | None) -> None:
-        """Go on by one verdict: 1, 0, -1, or None for an abstention, which each side loses."""
+    def follow(self, observed: Observed) -> None:
+        """Go on by one verdict: 1, 0, -1, or None for an abstention, which each side loses; or with its control."""
+        control, most = 0.0, [0.0, 0.0]
+        if isinstance(observed, Controlled):
+            aside, slope = Aside(*observed.beside), self._slope
+            control, most = float(aside.control(slope.value)), [float(one) for one in aside.most(slope.value)]
+            self._slope = slope if observed.observed is None else slope.after(observed.observed, aside.cheap)
+            self._most = 2 * float(self._slope.value)
+        scores = scores_of(observed)
         for side, sign in enumerate((1, -1)):
-            self._bettors[side] = self._bettors[side].after(-1 if preference is None else sign * preference)
+            self._bettors[side] = self._bettors[side].after(scores[side], sign * control, most[side])
         self._ahead.clear()
 
     def risk(self, side: int) -> float:
@@ -87,10 +97,10 @@ class BetPair:
         return self._bettors[side].risk
 
     def risk_after(self, side: int, score: int, scored: int) -> float:
-        """`risk` after so many further verdicts with this score of `side`."""
+        """`risk` after so many further verdicts with this score of `side`, which no cheap judge foresees."""
         known = self._ahead.setdefault((side, score), [self._bettors[side]])
         while len(known) <= scored:
-            known.append(known[-1].after(score))
+            known.append(known[-1].after(score, -self._most, self._most))
         return known[scored].risk
 
 
@@ -132,13 +142,18 @@ class ByGroup(Generic[G]):
     (`sampled`) the p-values are those of `Walk`, for a limit of all the group's items; of these
     items, 1 / the largest wealth of bets (`methods/stats/betting.py`).
 
+    With `cheap` verdicts of all these items bets have a control (theorem 1 of `methods/stats/corrected.py`): a group's
+    items come in a uniform order, and the slope is that of its own labels, so that the p-values are again those of a
+    sequence that was there before.
+
     `groups` are those of the items that may be judged, by position.
     """
 
     groups: Mapping[int, G]
     risk: float
     sampled: bool
-    _preferences: dict[G, list[int | None]] = field(init=False)
+    cheap: Mapping[int, float] | None = None
+    _preferences: dict[G, list[Observed]] = field(init=False)
     _evidence: dict[G, Walk | BetPair] = field(init=False)
     _followed: int = 0
 
@@ -169,9 +184,22 @@ class ByGroup(Generic[G]):
         for label in labels[self._followed :]:
             group, answer = self.groups[label.choice.position], label.answer
             preference = None if isinstance(answer, Abstention) else answer.preference
-            self._preferences[group].append(preference)
-            self._evidence[group].follow(preference)
+            observed: Observed = preference
+            if self.cheap is not None:
+                observed = Controlled(preference, self._beside(group, self.cheap[label.choice.position]))
+            self._preferences[group].append(observed)
+            self._evidence[group].follow(observed)
         self._followed = len(labels)
+
+    def _beside(self, group: G, cheap: float) -> tuple[float, float, int]:
+        """What is known beside the next label of a group: the mean of its cheap verdicts that are left, too."""
+        assert self.cheap is not None, "there are some"
+        before = self._preferences[group]
+        if before and isinstance(last := before[-1], Controlled):
+            rest = last.beside[1] * (self.sizes[group] - len(before) + 1) - last.beside[0]
+        else:
+            rest = sum(self.cheap[place] for place, own in self.groups.items() if own == group)
+        return cheap, min(1.0, max(-1.0, rest / (self.sizes[group] - len(before)))), 0
 
     def rejected(self) -> set[Null[G]]:
         """The nulls that Holm's procedure rejects now."""
@@ -195,7 +223,8 @@ class ByGroup(Generic[G]):
         if not needed:
             return ()
         nearest = min(needed, key=lambda group: needed[group])
-        choices = (choice for choice in left if self.groups[choice.position] == nearest)
+        own = {place for place, group in self.groups.items() if group == nearest}
+        choices = (choice for choice in left if choice.position in own)
         return tuple(choice for choice, _ in zip(choices, range(needed[nearest]), strict=False))
 
     @property
@@ -247,13 +276,14 @@ class ByGroup(Generic[G]):
         }
 
     def _finding(self, group: G, better: int | None, rejected: int) -> GroupFinding:
-        preferences, items = self._preferences[group], self.sizes[group]
+        items, observed = self.sizes[group], self._preferences[group]
+        preferences = [one.observed if isinstance(one, Controlled) else one for one in observed]
         tally = Tally(
             items,
             wins=(preferences.count(1), preferences.count(-1)),
             ties=preferences.count(0),
             abstentions=preferences.count(None),
-            preferences=tuple(preferences),
+            preferences=tuple(observed),
         )
         population = UNLIMITED if self.sampled else items
         bounds = gap_bounds(tally, population, float(self.levels[0]))

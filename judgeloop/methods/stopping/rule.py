@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Controlled, Observed, StopKind, StopReason, Tally, scores_of
-from judgeloop.methods.stats.betting import interval_of_bounds
-from judgeloop.methods.stats.confidence_sequence import Controls, lower_bounds
+from judgeloop.methods.stats.betting import Controls, interval_of_bounds
+from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.corrected import Aside, controls
 from judgeloop.methods.stats.predictive import ItemsToDecide, chance_of_lead, further_decisive
 
@@ -231,14 +231,14 @@ def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | N
     the gaps against which bets have reached 1/risk, and against the true gap they ever do so with at
     most that probability (Ville 1939). So it holds at any time at which a run may end. An abstention
     counts against each bound. The bounds depend on the order of the verdicts, too: what an earlier
-    look ruled out stays ruled out. Of `core.records.UNLIMITED` items, draws are independent. None without a
-    verdict, or if the draws were not uniform.
+    look ruled out stays ruled out. What a cheap judge foresees is taken off the verdicts. Of
+    `core.records.UNLIMITED` items, draws are independent. None without a verdict, or if the draws were not uniform.
     """
     if tally.judged == items and tally.gap is not None:
         return tally.gap, tally.gap
     if not tally.judged or tally.picked or tally.propensities:
         return None
-    return interval_of_bounds(scores_for(tally, 0), scores_for(tally, 1), items, risk)
+    return interval_of_bounds(scores_for(tally, 0), scores_for(tally, 1), items, risk, controls_of(tally))
 
 
 def with_seen(bounds: tuple[float, float] | None, gap: float | None) -> tuple[float, float] | None:

@@ -5,24 +5,27 @@ k c more for each label. What is cheapest follows from the prices and the number
 an R² that is supposed, so that the same command buys the same.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import fmean
+from typing import NamedTuple
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import UNLIMITED, Call
-from judgeloop.judges.wage import Wage, likely_s
+from judgeloop.judges.wage import HOUR_S, Wage, likely_s
 from judgeloop.methods.estimators.beside import CheapVerdicts
-from judgeloop.methods.selectors.blocks import Blocks
+from judgeloop.methods.selectors.blocks import LEAST_BLOCK, Blocks
 from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.report.words import count, visible
 from judgeloop.runs.inputs import Inputs
-from judgeloop.runs.proxies import SUPPOSED, best_block, prices, sample
+from judgeloop.runs.proxies import SUPPOSED, Known, best_block, prices, sample
 
 AHEAD, TIES = 0.2, 0.3  # the gap, and the share of ties, for which labels are reckoned
+USELESS = "it costs its price, and 1 to 3 % more labels"  # benchmarks/people.py
 WAGE = Decimal(40)  # dollars an hour, of people whose time has no price
 
 
@@ -40,22 +43,57 @@ class Way:
 class Buying:
     """The ways to buy the verdicts of a cheap judge, of which `chosen` is the cheapest that the theorems allow.
 
-    `supposed` says whether a label's price is, and `seconds` what it probably takes of a person's time, 0 if none is
-    asked; `further` says how many more items would make the cheap judge worth its
-    price, 0 where they would not.
+    `alone` is the number of labels without it, and `items` that of the items. `supposed` says whether a label's price
+    is, and `seconds` what it probably takes of a person's time, 0 if none is asked. `fits` is the largest block of
+    fresh items that leaves no label short, None where all items may be rated.
     """
 
-    ways: tuple[Way, ...]
-    chosen: Way
+    items: int
+    alone: float
     label_p: float
+    cheap_p: float
     supposed: bool
     seconds: float
-    further: int
+    fits: int | None
+    most: int
+
+    def way(self, each: int, r2: float = SUPPOSED) -> Way:
+        """What a way probably takes, if the judge explains this much of the labels."""
+        labels, verdicts = self.alone * (1 - r2 / 2 * (each != 1)), 0.0 if each else float(self.items)
+        if each > 1:
+            # Each further label without replacement says more than the one before; with it some items come again.
+            left = 1.0 if self.fits is not None else max(1 - self.alone / self.items, 1 / self.items)
+            drawn = self.alone / left * (1 - r2 / 2 * (1 - 1 / each))
+            labels, verdicts = self._different(drawn), self._different(drawn * each)
+        return Way(each, labels, verdicts, labels * self.label_p + verdicts * self.cheap_p)
+
+    def _different(self, drawn: float) -> float:
+        """How many items are among so many that are drawn for blocks: with replacement some are known already."""
+        return drawn if self.fits is not None else self.items * -math.expm1(-drawn / self.items)
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """Those that there are, without the judge last."""
+        best = round(best_block(self.label_p, self.cheap_p))
+        each = best if self.fits is None else min(best, self.fits)
+        return *([self.way(0)] if self.fits is None else []), *([self.way(each)] if each > 1 else []), self.way(1)
+
+    @property
+    def chosen(self) -> Way:
+        """The first that costs less than labels alone do."""
+        *ways, none = self.ways
+        return next((one for one in ways if one.cost_p < none.cost_p or not self.cheap_p), none)
+
+    @property
+    def further(self) -> int:
+        """How many more items would make the judge worth its price; 0 where they would not."""
+        wanted = self.way(max(LEAST_BLOCK, round(best_block(self.label_p, self.cheap_p))))
+        worth = self.fits is not None and self.chosen.each == 1 and wanted.cost_p < self.way(1).cost_p
+        return LEAST_BLOCK * self.most - self.items if worth else 0
 
 
 def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Buying:
     """What is bought: for these items on all of them or in blocks, for items like these in blocks of fresh ones."""
-    assert inputs.proxy is not None, "there is a proxy"
     items, sampled = len(members) or len(inputs.pool), inputs.sampled
     limit = min(config.max_judgments, items)
     label_p, cheap_p = prices(config, inputs)
@@ -64,24 +102,10 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     label_p = Wage(WAGE).cost_p(seconds) if supposed else label_p
     rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
     alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
-    best = best_block(label_p, cheap_p)
-
-    def way(each: int, saved: float, verdicts: float = 0.0) -> Way:
-        labels = alone * (1 - saved)
-        verdicts = verdicts or labels * each * (each > 1)
-        return Way(each, labels, verdicts, labels * label_p + verdicts * cheap_p)
-
-    def block(each: int) -> Way:
-        return way(each, SUPPOSED / 2 * (1 - 1 / each))
-
-    none, fits = way(1, 0.0), items // limit
-    each = max(1, min(round(best), fits))
-    ways = [] if sampled else [way(0, SUPPOSED / 2, items)]
-    ways += [block(each)] if each > 1 else []
-    bought = [one for one in ways if one.cost_p < none.cost_p or not cheap_p]
-    wanted = block(max(2, round(best)))
-    worth = sampled and not bought and wanted.cost_p < none.cost_p
-    return Buying((*ways, none), (bought or [none])[0], label_p, supposed, seconds, 2 * limit - items if worth else 0)
+    if config.by_group is not None and not sampled:  # open groups may take every item, and all cheap verdicts help them
+        alone = float(items)
+    fits = items // limit if sampled else None
+    return Buying(items, alone, label_p, cheap_p, supposed, seconds, fits, limit)
 
 
 def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) -> CheapVerdicts | None:
@@ -99,20 +123,60 @@ def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) ->
     return CheapVerdicts(items, Blocks.again(items, each, config.max_judgments, config.seed))
 
 
-def said_of(found: Buying, judge: str, proxy: str) -> tuple[str, ...]:
-    """The ways as lines of a table for people, with what they suppose."""
+class Offer(NamedTuple):
+    """A cheap judge, the ways to buy its verdicts, and what the ledger knows of it, None if too little."""
+
+    proxy: str
+    buying: Buying
+    known: Known | None = None
+
+    @property
+    def likely(self) -> Way:
+        """What the way that a run takes probably takes, as far as the ledger knows what the judge is worth."""
+        return self.buying.way(self.buying.chosen.each, self.known.r2 if self.known else SUPPOSED)
+
+
+def ways_of(offers: Sequence[Offer], judge: str) -> tuple[str, ...]:
+    """The ways to decide by a dear judge, as lines of tables for people, and of several the better buy."""
+    lines = [line for one in offers for line in _said_of(one, judge)]
+    if len(offers) > 1:
+        cheapest, *others = sorted(offers, key=lambda one: one.likely.cost_p)
+        known = all(one.known for one in offers)
+        rest = "; ".join(f"{visible(one.proxy)} {_sum_of(one.buying, one.likely)}" for one in others)
+        way = _name(cheapest.likely)
+        lines.append(
+            f"The better buy{'' if known else ', as far as it is known'}: {visible(cheapest.proxy)}, {way}, "
+            f"{_sum_of(cheapest.buying, cheapest.likely)} ({rest})."
+        )
+    return tuple(lines)
+
+
+def _said_of(offer: Offer, judge: str) -> Iterator[str]:
+    """The ways as lines, with what they suppose."""
+    found, proxy = offer.buying, visible(offer.proxy)
     price = f"{show_usd(round(found.label_p))} each"
-    price += (
-        f" ({found.seconds:.0f} s of a person at ${WAGE} an hour, which no budget counts)" if found.supposed else ""
-    )
-    head = f"Ways to decide by {visible(judge)} with {visible(proxy)} beside it; labels at {price}, R² supposed {SUPPOSED}:"
-    rows = [
-        f"  {_name(one):<24}{f'{one.labels:,.0f} labels':>12}{f'{one.verdicts:,.0f} cheap':>14}"
-        f"{show_usd(round(one.cost_p)):>10}{f'{one.labels * found.seconds / 3600:.1f} h' if found.seconds else '':>8}"
-        f"{'  <- chosen' if one == found.chosen else ''}"
-        for one in found.ways
-    ]
-    return (head, *(row.rstrip() for row in rows), *not_bought(found, proxy))
+    if found.supposed:
+        price += f" ({found.seconds:.0f} s of a person at ${WAGE} an hour, which no budget counts)"
+    yield f"Ways to decide by {visible(judge)} with {proxy} beside it; labels at {price}, R² supposed {SUPPOSED}:"
+    for one in found.ways:
+        hours = f"{one.labels * found.seconds / HOUR_S:.1f} h" if found.seconds else ""
+        yield (
+            f"  {_name(one):<24}{f'{one.labels:,.0f} labels':>12}{f'{one.verdicts:,.0f} cheap':>14}"
+            f"{show_usd(round(one.cost_p)):>10}{hours:>8}{'  <- chosen' if one == found.chosen else ''}"
+        ).rstrip()
+    if found.chosen.each != 1:
+        yield f"Where {proxy} says nothing of it, {USELESS}."
+    if offer.known is not None:
+        r2, items = offer.known
+        likely = f", with which it takes {_sum_of(found, offer.likely)}" if found.chosen.each != 1 else ""
+        yield f"The ledger has both on {count(items, 'item')}: R² {r2:.2f}{likely}."
+    yield from not_bought(found, offer.proxy)
+
+
+def _sum_of(found: Buying, way: Way) -> str:
+    """The labels, dollars and hours of a way."""
+    hours = f", {way.labels * found.seconds / HOUR_S:.1f} h" if found.seconds else ""
+    return f"about {way.labels:,.0f} labels, {show_usd(round(way.cost_p))}{hours}"
 
 
 def not_bought(found: Buying, proxy: str) -> Sequence[str]:
@@ -121,7 +185,7 @@ def not_bought(found: Buying, proxy: str) -> Sequence[str]:
         return ()
     why = "it would save less than it costs"
     if found.further:
-        why = f"the items are too few for it; {count(found.further, 'item')} more, or `about=items`, would do"
+        why = f"the items are too few for it; {count(found.further, 'more item')}, or `about=items`, would do"
     return (f"{visible(proxy)} is not asked: {why}.",)
 
 

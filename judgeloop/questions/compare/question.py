@@ -9,6 +9,8 @@ from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Any, cast
 
+import numpy as np
+
 from judgeloop.catalogue import rules_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Finished, StopKind, Tally
@@ -28,7 +30,7 @@ from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.rows import Draft
-from judgeloop.methods.selectors.blocks import ByBlock
+from judgeloop.methods.selectors.blocks import LEAST_BLOCK, ByBlock
 from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.methods.stats.margins import limit_to_pass
@@ -40,8 +42,7 @@ from judgeloop.methods.stopping.once import Once
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
 from judgeloop.questions.compare.beside import corrected_gap
-from judgeloop.questions.compare.buying import buying, cheap_verdicts, not_bought
-from judgeloop.questions.compare.buying import said_of as ways_of
+from judgeloop.questions.compare.buying import Offer, buying, cheap_verdicts, not_bought, ways_of
 from judgeloop.questions.compare.outlook import (
     ASSUMED_TIES,
     foreseen,
@@ -54,13 +55,13 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import asked_before, conducted, data_notes, known_verdicts, neighbours_alike, setup_of
+from judgeloop.runs.begin import asked_before, conducted, data_notes, known_verdicts, neighbours_alike, opened, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
-from judgeloop.runs.forecast import Left, Range, unlikely_to_pass
+from judgeloop.runs.forecast import Forecast, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
 from judgeloop.runs.measured import measured_by
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
-from judgeloop.runs.proxies import proxy_judge
+from judgeloop.runs.proxies import known_r2, proxy_judge
 from judgeloop.settings.setting import Role, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
@@ -76,6 +77,7 @@ OTHER_QUESTIONS = {
     },
 }
 OF_THE_OUTCOME = {Role.RUN, Role.KEY, Role.CONTENT}
+BEHIND = 3  # beside the seed of a run: the order of the items behind the blocks
 MOST_RISK = 0.4  # the stakes about a gap are made for risks under this
 
 
@@ -113,14 +115,20 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             instead=f"the rules {alternatives(proved)} with `selector=random`",
         )
         _check_further(config)
-        if config.proxy is not None:
+        if config.proxy:
             _check_proxy(config)
 
     def inputs(self, config: CompareSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read; of two finished runs, the scores, and the judge that compares them."""
         if not config.recorded:
+            if len(config.proxy) > 1 and not offline:
+                raise InputError(
+                    f"`{_proxies(config)}`: a run asks one proxy, found {len(config.proxy)}; a dry run of several says which "
+                    "is the better buy"
+                )
             inputs = read_inputs(config, environment, offline=offline)
-            return replace(inputs, proxy=proxy_judge(config, config.proxy, inputs, environment, offline=offline))
+            made = [proxy_judge(config, one, inputs, environment, offline=offline) for one in config.proxy]
+            return replace(inputs, proxy=made[0] if made else None, proxies=tuple(made))
         mapped, (_, scorer) = parse_map(config.map), parse_spec(config.specs[0])
         names = names_for(config.names, config.output_files)
         runs = [
@@ -219,6 +227,20 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             return None  # it passes in most runs: nothing is simulated
         return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
 
+    async def forecast(self, run: Prepared[CompareSettings]) -> Forecast:
+        """With the ways to buy the verdicts of each proxy, and what the ledger knows of it."""
+        found = await super().forecast(run)
+        if run.inputs.proxy is None or not run.booked:
+            return found
+        with opened(run, offline=True) as begun:
+            known = [await known_r2(begun, proxy) for proxy in run.inputs.proxies]
+        members = families_drawn(run.config, run.inputs, run.config.selector_row)
+        offers = [
+            Offer(proxy.identity.name, buying(run.config, replace(run.inputs, proxy=proxy), members), r2)
+            for proxy, r2 in zip(run.inputs.proxies, known, strict=True)
+        ]
+        return replace(found, ways=ways_of(offers, ", ".join(one.identity.name for one in run.judges)))
+
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
         run, outcome, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
@@ -239,11 +261,6 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             judgments = judgments._replace(worst=groups.left if over else len(places) - outcome.asked)
         done = {label.choice.position for label in labels}
         left, proxy = [position for position in places if position not in done], run.inputs.proxy
-        ways: tuple[str, ...] = ()
-        if proxy is not None:
-            found = buying(config, run.inputs, families_drawn(config, run.inputs, config.selector_row))
-            judge = ", ".join(one.identity.name for one in run.judges)
-            ways = ways_of(found, judge, proxy.identity.name)
         return Left(
             judgments,
             assumed,
@@ -251,7 +268,6 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             len(done),
             first=() if cheap is None or proxy is None else (proxy,),
             beside=_beside(pool, cheap, left),
-            ways=ways,
             equal=with_an_equal_system(rule, ties, len(places)),
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
@@ -259,7 +275,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def more(self, run: Prepared[CompareSettings], tally: Tally) -> int | None:
         """About how many more judgments decide, if the shares stay as they are; at most those that are left."""
         asked = tally.judged + tally.abstentions
-        more = more_to_decide(_rule(run.parts), tally, len(run.places) - asked, sampled=run.sampled)
+        more = more_to_decide(_rule(run.parts), tally, _most_labels(run) - asked, sampled=run.sampled)
         return None if more is None else min(more * run.each, run.most_judgments - asked)
 
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
@@ -267,7 +283,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, outcome = run.config, finished.ending
         more = items = None
-        tally, unasked = outcome.estimate.tally, len(_places(run)) - len(outcome.labels)
+        tally, unasked = outcome.estimate.tally, _most_labels(run) - len(outcome.labels)
         ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
         if outcome.winner is None and run.booked and not ended:
             more = more_to_decide(rule, tally, unasked, sampled=run.sampled)
@@ -351,6 +367,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
 def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts, members: Members) -> Parts[Tally]:
     """The parts of a run with a proxy: draws of blocks, or of single items where it rates all of them."""
     items, blocks = len(members) or len(inputs.pool), cheap.blocks
+    places = [family[0] for family in members] or range(len(inputs.pool))
     draft = Draft(
         items=items,
         limit=min(config.max_judgments, items),
@@ -360,14 +377,19 @@ def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts, m
         settings=config,
         pool=inputs.pool,
     )
-    rule = cast("Bets", config.rule_row.make(draft))
+    rule, selector = cast("Bets", config.rule_row.make(draft)), config.selector_row.make(draft)
+    if blocks is not None:
+        # Blocks would leave a group too few labels. Its tests go by the judge alone, and on to the other items.
+        behind = np.random.default_rng([config.seed, BEHIND]).permutation([*{*places}.difference(blocks.needed)])
+        selector = ByBlock(blocks, behind=tuple(map(int, behind)) if config.by_group else ())
     if blocks is not None and not inputs.sampled:  # drawn with replacement, an item may be drawn again
         rule = replace(rule, items=UNLIMITED, limit=blocks.draws)
     return Parts(
-        config.selector_row.make(draft) if blocks is None else ByBlock(blocks),
+        selector,
         Preferences(sampled=draft.sampled, cheap=cheap),
         rule,
         None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
+        _further(config, inputs, places, sampled=draft.sampled, cheap=None if blocks else cheap.scores),
         members=members,
     )
 
@@ -377,9 +399,22 @@ def _cheap(parts: Parts[Tally]) -> CheapVerdicts | None:
 
 
 def _places(run: Prepared[CompareSettings]) -> Sequence[int]:
-    """The positions of the items that the judges may be asked about: of blocks, the first of each."""
+    """The positions of the items that the judges may be asked about: of blocks the first of each, for groups all."""
+    cheap, further = _cheap(run.parts), run.parts.further
+    if cheap is None or cheap.blocks is None:
+        return run.places
+    return sorted(further.groups) if isinstance(further, ByGroup) else list(cheap.blocks.needed)
+
+
+def _most_labels(run: Prepared[CompareSettings]) -> int:
+    """The most labels that there may be, whatever the limit: it makes smaller blocks, of two items at least.
+
+    Of blocks that are drawn with replacement there may be one for each item.
+    """
     cheap = _cheap(run.parts)
-    return run.places if cheap is None or cheap.blocks is None else list(cheap.blocks.needed)
+    if cheap is None or cheap.blocks is None or not run.sampled:
+        return len(run.places)
+    return len(run.pool.families) // LEAST_BLOCK
 
 
 def _beside(pool: Pool, cheap: CheapVerdicts | None, places: Sequence[int]) -> list[list[Query]] | None:
@@ -391,26 +426,41 @@ def _beside(pool: Pool, cheap: CheapVerdicts | None, places: Sequence[int]) -> l
 
 def _check_proxy(config: CompareSettings) -> None:
     """Refuse what a proxy does not help, or what is not proved with one."""
-    asked = f"`proxy={config.proxy}`"
+    asked = f"`{_proxies(config)}`"
     if config.recorded or not config.proves:
         raise InputError(
             f"{asked} needs the rule bets with `selector=random`, of judges that are asked; found `rule={config.rule}` "
             f"with `selector={config.selector}`"
         )
-    for name in ("by_group", "by_criterion", "family_members"):
+    for name in ("by_criterion", "family_members"):
         if getattr(config, name) != declared(CompareSettings)[name].default:
             raise InputError(f"`{name}={getattr(config, name)}` does not go with {asked}; leave one of them out")
     live = next((one for one in config.output_files if isinstance(one, str)), None)
     if live is not None:
-        raise looks_at_all(f"proxy={config.proxy}", live, "no `proxy`")
+        raise looks_at_all(_proxies(config), live, "no `proxy`")
 
 
-def _further(config: CompareSettings, inputs: Inputs, places: Sequence[int], *, sampled: bool) -> Further | None:
-    """What goes on after the decision: tests of groups, or of criteria, of the items at these places."""
+def _proxies(config: CompareSettings) -> str:
+    """The setting, as it was given."""
+    return f"proxy={','.join(one if isinstance(one, str) else one.identity.name for one in config.proxy)}"
+
+
+def _further(
+    config: CompareSettings,
+    inputs: Inputs,
+    places: Sequence[int],
+    *,
+    sampled: bool,
+    cheap: Mapping[int, float] | None = None,
+) -> Further | None:
+    """What goes on after the decision: tests of groups, or of criteria, of the items at these places.
+
+    `cheap` has the cheap verdicts on all of them, where there are such.
+    """
     if config.by_criterion:
         return ByCriterion(inputs.criteria, places, config.risk, sampled=sampled)
     groups = {place: inputs.pool.items[place].group for place in places}
-    return None if config.by_group is None else ByGroup(groups, config.risk, sampled=sampled)
+    return None if config.by_group is None else ByGroup(groups, config.risk, sampled, cheap)
 
 
 def _draws_within(judgments: int, members: Members) -> int:

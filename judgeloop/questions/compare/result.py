@@ -300,11 +300,16 @@ class Comparison(RunResult):
         return self.judged == self.items and not self.setup.sampled
 
     @property
+    def per_label(self) -> int:
+        """As `RunResult.per_label`: blocks that are drawn again take no further items."""
+        return (self.corrected.block or 1) if self.corrected and self.setup.sampled else 1
+
+    @property
     def used_up(self) -> bool:
         """Whether a system is ahead on all items for certain, and that is not the question."""
         lead = abs(int.__sub__(*self.wins.values()))
         asked = self.setup.sampled and self.asked == self.drawable and not self.setup.one_order
-        return asked and lead > self.counts.abstentions
+        return asked and self.per_label == 1 and lead > self.counts.abstentions
 
     @property
     def limit(self) -> int:
@@ -464,7 +469,8 @@ class Comparison(RunResult):
         ended = used_up or self.stop_reason is StopKind.JUDGMENT_LIMIT
         if self.options.gap_asked is not None and self.judged and ended:
             return self._another_run()
-        if self.asked == self.drawable:
+        # Of blocks a higher limit makes smaller ones: `more` says whether these would do.
+        if more is None if self.per_label > 1 else self.asked == self.drawable:
             return self._more_items() if self.setup.sampled else (note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
@@ -496,6 +502,8 @@ class Comparison(RunResult):
         """How many further items would decide about items like these."""
         even, likely = self.more_items, self.more_items_likely
         others = (note(NoteCode.OTHER_FAMILIES),) if self.data.families else ()
+        if self.per_label > 1 and even is not None:
+            others = (*others, note(NoteCode.BLOCKS_TOO, block=self.per_label))
         if even is not None and likely is not None:
             return (note(NoteCode.MORE_ITEMS, even=even, likely=likely), *others)
         if even is not None:
@@ -507,7 +515,7 @@ class Comparison(RunResult):
 
     def _another_run(self) -> tuple[Note, ...]:
         """Which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
-        used_up = self.asked == self.drawable
+        used_up = self.asked == self.drawable and self.per_label == 1  # smaller blocks allow for more labels
         again = note(NoteCode.MORE_ITEMS_ANEW if used_up else NoteCode.ANOTHER_RUN)
         gap = self.options.gap_asked
         assert gap is not None, "the question is about one"

@@ -54,10 +54,12 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     second: Annotated[Source | str, Parse(source)] = fields.items_setting("The second system.", argument="B").field()
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: tuple[str | Judge, ...] = fields.JUDGES.field(())
-    proxy: str | Judge | None = fields.judge_setting(
-        "Cheap judge beside a dear one, or beside people: its verdicts save labels, and decide nothing.",
+    proxy: tuple[str | Judge, ...] = fields.judge_setting(
+        "Cheap judge beside a dear one, or beside people: its verdicts save labels, and decide nothing. A useless one "
+        "costs its price, and 1 to 3 % more labels. Of several a dry run says which is the better buy.",
         may_set=harmless_judge,
-    ).field(None)
+        many=True,
+    ).field(())
     selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
         f"{described(selectors_of(QUESTION))}.", fields.SELECTION
     ).field(SELECTORS[0])
@@ -158,7 +160,7 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     @property
     def every_judge(self) -> tuple[str | Judge, ...]:
         """Every judge that is asked, with the proxy."""
-        return self.judge if self.proxy is None else (*self.judge, self.proxy)
+        return (*self.judge, *self.proxy)
 
     @property
     def recorded(self) -> bool:

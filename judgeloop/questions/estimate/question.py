@@ -19,7 +19,7 @@ from judgeloop.core.records import ONE_SYSTEM, Draws, Pool, Population
 from judgeloop.engine.state import Beside, Interruption, Observe, Terms, unobserved
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.rows import INTERVALS, Draft
-from judgeloop.methods.selectors.blocks import Blocks, ByBlock
+from judgeloop.methods.selectors.blocks import LEAST_BLOCK, Blocks, ByBlock
 from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.selectors.stratified import strata_of
 from judgeloop.methods.stats.hedged import VERSION, boundary_at_the_end
@@ -96,11 +96,9 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         if config.looks_at_confidence:
             assert not isinstance(config.outputs, str), "`check` has refused it"
             confidence = config.confidences(config.outputs, inputs.pool.items)
-        return replace(
-            inputs,
-            confidence=confidence,
-            proxy=proxy_judge(config, config.proxy_judge, inputs, environment, offline=offline),
-        )
+        spec = config.proxy_judge
+        proxy = None if spec is None else proxy_judge(config, spec, inputs, environment, offline=offline)
+        return replace(inputs, confidence=confidence, proxy=proxy)
 
     def identity(self, config: EstimateSettings, inputs: Inputs) -> dict[str, Any]:
         """The proxy and the confidences, and the stakes of bets, as others may end a run elsewhere."""
@@ -179,7 +177,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             assumed,
             [pool.query(one, ONE_SYSTEM) for one in left],
             len(done),
-            too_few(rule, tally, run.most_judgments, assuming),
+            too_few(rule, tally, run.most_judgments, assuming, LEAST_BLOCK if blocks else 1),
             first=() if proxy is None else (proxy,),
             beside=None
             if blocks is None
@@ -261,10 +259,10 @@ def _blocks(config: EstimateSettings, inputs: Inputs, members: Members) -> Block
     """
     places = [family[0] for family in members] if members else range(len(inputs.pool))
     most = len(places) // min(config.max_judgments, len(places))
-    if most < 2:  # noqa: PLR2004 - an item beside the one that gets a label
+    if most < LEAST_BLOCK:
         raise InputError(
             f"`proxy={config.proxy}`: about items like these it rates two items or more for each judgment, and there "
-            f"are {len(places):,} for {config.max_judgments:,}; set `max_judgments={max(1, len(places) // 2)}` or less, "
+            f"are {len(places):,} for {config.max_judgments:,}; set `max_judgments={max(1, len(places) // LEAST_BLOCK)}` or less, "
             f"give more items, or use `about={Population.THESE_ITEMS}`"
         )
     if inputs.proxy is None and inputs.confidence is not None:
@@ -275,7 +273,7 @@ def _blocks(config: EstimateSettings, inputs: Inputs, members: Members) -> Block
                 f"{low:g} to {high:g}; scale it, or use `about={Population.THESE_ITEMS}`"
             )
     best = MOST_EACH if inputs.proxy is None else best_block(*prices(config, inputs))
-    return Blocks.fresh(places, max(2, min(round(best), most)), config.seed)
+    return Blocks.fresh(places, max(LEAST_BLOCK, min(round(best), most)), config.seed)
 
 
 def _check_layer(config: EstimateSettings) -> None:
@@ -312,16 +310,19 @@ def judgments_to_know(
     return Range(least, expected, most), assuming[1] if assumed else None
 
 
-def too_few(rule: Precise, tally: Ratings, limit: int, assuming: tuple[float, str]) -> str:
-    """The sentence that all items, or `limit` of them, will probably not be enough; empty if they are."""
+def too_few(rule: Precise, tally: Ratings, limit: int, assuming: tuple[float, str], per_label: int = 1) -> str:
+    """The sentence that all items, or `limit` of them, will probably not be enough; empty if they are.
+
+    A judgment takes `per_label` items at least.
+    """
     if rule.half_width is None:
         return ""
     known = more_to_know(rule, tally) if tally.asked >= rule.first_look else None
     enough = _enough(rule, assuming[0], 0) if known is None else tally.asked + known
-    if rule.sampled and enough > rule.items:
+    if rule.sampled and enough * per_label > rule.items:
         return (
             f"for items like these, an interval of `half_width={rule.half_width:g}` probably takes "
-            f"{enough:,} items; there are {rule.items:,}."
+            f"{enough * per_label:,} items; there are {rule.items:,}."
         )
     if enough <= limit:
         return ""

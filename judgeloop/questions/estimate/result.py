@@ -14,6 +14,7 @@ from judgeloop.core.jsonable import Part
 from judgeloop.core.outcomes import Ending, Finished, Outcome, StopKind, outcome_of
 from judgeloop.core.records import TIE, Item
 from judgeloop.methods.estimators.mean_score import Ratings
+from judgeloop.methods.selectors.blocks import LEAST_BLOCK
 from judgeloop.methods.stats.intervals import reach, unseen_variance
 from judgeloop.methods.stopping.precise import IntervalKind
 from judgeloop.report.labels import LabelRow, label_rows
@@ -97,11 +98,21 @@ class Estimation(RunResult):
         """Whether the score is in the lower half."""
         return label.score is not None and label.score < TIE
 
+    @property
+    def per_label(self) -> int:
+        """As `RunResult.per_label`."""
+        return self.options.block or 1
+
     def to_decide(self) -> tuple[Note, ...]:
         """What would do, after an end that did not cut the run short."""
-        more = (self.more_judgments or 0) - (self.drawable - self.asked)
-        if self.setup.sampled and more > 0:
+        enough, every = self.asked + (self.more_judgments or 0), self.data.drawn or self.items
+        more = enough * self.per_label - every
+        if (
+            self.setup.sampled and enough * min(self.per_label, LEAST_BLOCK) > every
+        ):  # a higher limit makes smaller ones
             others = (note(NoteCode.OTHER_FAMILIES),) if self.data.families else ()
+            if self.per_label > 1:
+                others = (*others, note(NoteCode.BLOCKS_TOO, block=self.per_label))
             return (note(NoteCode.ITEMS_WANTED, items=more), *others)
         if self.asked == self.drawable:
             return (note(NoteCode.ALL_ASKED),)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.pools import make_session
 from support.tallies import grown_and_plain, tally_of
 
-from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.outcomes import Controlled, StopKind, Tally
 from judgeloop.core.records import UNLIMITED, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import WASTED, WASTED_OF_FEW, Limits, Session
@@ -210,6 +210,19 @@ def test_the_projection_goes_on_from_the_wealth_that_there_is():
 def test_more_items_are_foretold_of_a_lead():
     even, likely = WINNER.items_to_decide(Tally(300, (80, 60), 60))
     assert 20 < even < likely
+
+
+def test_a_cheap_judge_that_foresees_the_labels_makes_fewer_more_items_do():
+    labels = ([1, 1, 0, -1, 1, 0, -1] * 9)[:60]
+
+    def wanted(cheap):
+        seen = tuple(Controlled(one, (float(other), 0.05, 2)) for one, other in zip(labels, cheap, strict=True))
+        wins = labels.count(1), labels.count(-1)
+        return WINNER.items_to_decide(Tally(120, wins, labels.count(0), preferences=seen))
+
+    alone = WINNER.items_to_decide(tally_of(labels, 120))
+    assert wanted([0.05] * 60) == alone
+    assert wanted(labels).even < alone.even
 
 
 def test_what_counts_along_many_sequences_is_what_a_session_sees():

@@ -6,6 +6,12 @@ import numpy as np
 import pytest
 
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.engine.session import Limits, Session
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.betting import interval_of_bounds, risk_by_bets
+from judgeloop.methods.stats.corrected import controls, of_pool
+from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.by_group import ByGroup
 
 
@@ -112,3 +118,52 @@ def test_an_open_group_says_what_it_would_take_and_a_level_one_does_not():
     assert leading.more.even > 0
     assert level.more is None
     assert leading.interval[0] <= 0 < leading.interval[1]
+
+
+def test_cheap_verdicts_on_all_items_take_off_each_label_what_they_foresee():
+    """As bets on the scores less their controls have it, group by group; and those bounds go with the names."""
+    rng, groups = np.random.default_rng(4), {n: "ab"[n % 3 == 0] for n in range(90)}
+    dear = rng.choice([1, 0, -1], size=90, p=[0.5, 0.3, 0.2])
+    cheap = np.where(rng.random(90) < 0.7, dear, 0).astype(float)
+    order = [int(n) for n in rng.permutation(90)][:60]
+    labels = [
+        Label(Choice(n, None), Abstention("refused") if n == order[7] else Verdict((1 + dear[n]) / 2)) for n in order
+    ]
+    tests = ByGroup(groups, 0.1, sampled=False, cheap=dict(enumerate(cheap.tolist())))
+    tests.follow(labels[:25])
+    tests.follow(labels)
+    for group in "ab":
+        places = [n for n, own in groups.items() if own == group]
+        drawn = [n for n in order if n in places]
+        scores = [None if n == order[7] else float(dear[n]) for n in drawn]
+        own = controls(scores, of_pool(cheap[places], [places.index(n) for n in drawn]))
+        seen = np.array([[-1.0 if one is None else sign * one for one in scores] for sign in (1, -1)])
+        risks = [risk_by_bets(seen[side], len(places), controls=own.of(side)) for side in (0, 1)]
+        assert [tests._evidence[group].risk(side) for side in (0, 1)] == pytest.approx(risks)
+        low, high = interval_of_bounds(*seen, len(places), 0.1 / 4, own)
+        found = tests.findings()[group]
+        assert found.interval == pytest.approx((max(low, 0) if found.better == 0 else min(low, 0), high), abs=1e-6)
+        assert risks != [risk_by_bets(seen[side], len(places)) for side in (0, 1)]
+
+
+def test_what_groups_take_after_a_limit_comes_in_batches_of_which_all_answers_are_told():
+    """A driver that tells answers as they come takes none of them: their order would be that of arrival."""
+    groups = {n: "ab"[n % 2] for n in range(60)}
+    tests = ByGroup(groups, 0.1, sampled=False)
+    session = Session(
+        items=60,
+        selector=Random(),
+        estimator=Preferences(),
+        rule=Bets(0.1, 60, 10),
+        limits=Limits(5, 10),
+        rng=np.random.default_rng(1),
+        further=tests,
+    )
+    while choices := session.ask(later=False):
+        session.tell([Verdict(float(n % 2)) for n, _ in enumerate(choices)])
+    assert session.over
+    assert session.asked == 10
+    batch = session.ask()
+    assert len({groups[one.position] for one in batch}) == 1
+    session.tell([Verdict(1.0)] * len(batch))
+    assert [label.choice.position for label in session.ending().further] == [one.position for one in batch]

@@ -11,16 +11,18 @@ import numpy as np
 import pytest
 from support import commandline
 from support.chat_server import candidates, verdict
-from support.outputs import write_outputs
 
+from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.selectors.blocks import Blocks
 from judgeloop.methods.stats.corrected import Aside, Slope, of_pool
 from judgeloop.methods.stats.hedged import HedgedBets
+from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.questions.compare.settings import CompareSettings
 
 ITEMS, LIMIT, RISK = 240, 30, 0.1
+FEWER = 20  # labels at most, where blocks that are drawn with replacement are to be worth their price
 WORDS = {"judge": "good", "cheap": "fine"}
-EVERY, FRESH, AGAIN = ("items", 0.2), ("like-these", 1.0), ("items", 1.0)  # about, price of the cheap judge
+EVERY, FRESH, AGAIN = ("items", 0.2), ("like-these", 1.0), ("items", 0.85)  # about, price of the cheap judge
 
 
 def scores(gap=0.25, agrees=0.8, seed=5):
@@ -51,11 +53,15 @@ def asked(tmp_path, monkeypatch, chat_server):
                 ("good " if one == sign else "") + ("fine " if other == sign else "")
                 for one, other in zip(dear, cheap, strict=True)
             ]
-            write_outputs(tmp_path / f"{name}.jsonl", [f"{n} {name} {text}" for n, text in enumerate(words)])
+            rows = [
+                {"id": f"i{n}", "prompt": f"p{n}", "group": ("even", "odd")[n % 2], "output": f"{n} {name} {text}"}
+                for n, text in enumerate(words)
+            ]
+            (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         about, dollars = way
         prices = [
             f'["openai/{name}"]\ninput_per_mtok = {usd}\noutput_per_mtok = {usd}\n'
-            for name, usd in (("judge", 50.0), ("cheap", dollars))
+            for name, usd in (("judge", 50.0), ("cheap", dollars), ("dearer", 1.4))
         ]
         Path("prices.toml").write_text("".join(prices), encoding="utf-8")
         judges = ["--judge", "openai/judge", "--proxy", "openai/cheap", "--judge-price", "prices.toml"]
@@ -66,7 +72,7 @@ def asked(tmp_path, monkeypatch, chat_server):
             "--about",
             about,
             "--max-judgments",
-            LIMIT,
+            limit_of(way),
             "--order",
             "fixed",
             "--controls",
@@ -83,6 +89,10 @@ def asked(tmp_path, monkeypatch, chat_server):
     return ask
 
 
+def limit_of(way):
+    return FEWER if way == AGAIN else LIMIT
+
+
 def of_each(server):
     return Counter(request["model"] for request in server.requests)
 
@@ -93,7 +103,7 @@ def reckoned(way, dear, cheap, order, seed=0):
         draws = list(zip(order, of_pool(cheap.astype(float), order), strict=True))
         items, limit = ITEMS, LIMIT
     else:
-        blocks = Blocks.fresh(range(ITEMS), 5, seed) if way == FRESH else Blocks.again(ITEMS, 5, LIMIT, seed)
+        blocks = Blocks.fresh(range(ITEMS), 5, seed) if way == FRESH else Blocks.again(ITEMS, 5, FEWER, seed)
         drawn = [block for own in blocks.by_label for block in own]
         draws = [(block[0], Aside(cheap[block[0]], cheap[list(block)].mean(), 5)) for block in drawn]
         items, limit = float("inf"), LIMIT if way == FRESH else blocks.draws
@@ -104,7 +114,7 @@ def reckoned(way, dear, cheap, order, seed=0):
         slope = slope.after(score, aside.cheap)
         if bets.ruled_out.any():
             return len({where for where, _ in draws[: at + 1]}), "new" if bets.ruled_out[0] else "old"
-    return LIMIT, None
+    return limit_of(way), None
 
 
 @pytest.mark.parametrize("way", [EVERY, FRESH, AGAIN])
@@ -154,12 +164,13 @@ def test_after_a_budget_that_was_too_small_it_goes_on_to_the_same_end(asked, cha
 
 def test_a_forecast_has_the_ways_to_buy_and_what_the_chosen_one_takes(asked, chat_server):
     found = asked(scores(), FRESH, "--dry-run")
-    assert [("<- chosen" in line) for line in found["ways"]] == [False, True, False]
+    assert [("<- chosen" in line) for line in found["ways"]] == [False, True, False, False]
     assert "in blocks of 5 a label" in found["ways"][1]
+    assert "1 to 3 % more labels" in found["ways"][3], "what a useless proxy costs"
     assert found["calls"]["worst"] == LIMIT * 6
     every = asked(scores(), EVERY, "--dry-run")
     assert every["calls"]["worst"] == LIMIT + ITEMS
-    assert len(every["ways"]) == 4
+    assert len(every["ways"]) == 5
     assert not chat_server.requests
 
 
@@ -170,10 +181,22 @@ def test_a_judge_that_is_not_worth_its_price_is_not_asked(asked, chat_server):
     assert found["proxy"] == "openai/cheap"
 
 
+@pytest.mark.parametrize("way", [FRESH, AGAIN])
+def test_an_open_end_tells_how_many_labels_or_items_would_decide(asked, way):
+    found = asked(scores(gap=0.04, seed=2 if way == AGAIN else 1), way)
+    assert (found["winner"], found["judged"]) == (None, limit_of(way))
+    advice = {one["code"]: one for one in found["advice"]}
+    if way == AGAIN:  # all of these items decide
+        assert 0 < advice["more_judgments"]["judgments"] <= ITEMS - FEWER
+    else:
+        assert advice["many_more_items"]["even"] > 5 * LIMIT
+        assert advice["blocks_too"]["block"] == 5
+
+
 @pytest.mark.parametrize("way", [EVERY, FRESH, AGAIN])
 @pytest.mark.parametrize("question", [("--not-worse", "0.3"), ("--min-gap", "0.2"), ("--near-tie", "0.4")])
 def test_questions_about_a_gap_have_its_help_too(asked, way, question):
-    found = asked(scores(gap=0.5), way, *question)
+    found = asked(scores(gap=0.65), way, *question)
     assert found["claim"] in {"better", "better_or_within", "not_worse"}
     assert found["corrected"]["off_interval"][0] < found["corrected"]["off"] < found["corrected"]["off_interval"][1]
 
@@ -200,7 +223,7 @@ def test_a_verdict_that_the_cheap_judge_does_not_give_counts_as_a_tie(asked, cha
 @pytest.mark.parametrize(
     "more",
     [
-        ["--by-group", "report"], ["--rule", "tie-aware", "--about", "items"], ["--selector", "diffuse"],
+        ["--rule", "tie-aware", "--about", "items"], ["--selector", "diffuse"],
         ["--proxy", "openai/judge"], ["--proxy", "human"],
     ],
 )  # fmt: skip
@@ -220,3 +243,45 @@ def test_what_is_said_of_it_stands_in_the_report(asked):
         "human",
         "openai/x",
     )
+
+
+def test_of_several_a_dry_run_says_which_is_the_better_buy_and_a_run_takes_one(asked, chat_server):
+    said, both = scores(), ["--proxy", "openai/dearer"]
+    refused = asked(said, FRESH, *both, plain=True)
+    assert refused.exit_code == 2
+    found = asked(said, FRESH, *both, "--dry-run")
+    assert sum("<- chosen" in line for line in found["ways"]) == 2
+    assert found["ways"][-1].startswith("The better buy, as far as it is known: openai/cheap, in blocks of 5 a label")
+    assert not chat_server.requests
+    known = asked(said, EVERY)  # the ledger has both judges on the items that got a label
+    again = asked(said, FRESH, "--dry-run")
+    (line,) = [line for line in again["ways"] if line.startswith("The ledger has both on")]
+    assert f"{known['judged']} items: R² {known['corrected']['r2']:.2f}" in line
+
+
+@pytest.mark.parametrize("way", [EVERY, FRESH, AGAIN])
+def test_groups_are_tested_beside_it_with_its_help_where_it_rates_all_items(asked, chat_server, way):
+    dear, cheap = scores(gap=0.0)
+    dear, cheap = (np.where(np.arange(ITEMS) % 2, one, np.where(one < 0, 0, one)) for one in (dear, cheap))
+    found = asked((dear, cheap), way, "--by-group", "report")
+    groups = {row["group"]: row for row in found["groups"]}
+    assert groups["even"]["claim"] == "better", "the second system loses none of these"
+    calls = of_each(chat_server)
+    all_rated = way != FRESH  # with these items, open groups may take every label, so that all are worth their price
+    assert (calls["cheap"] == ITEMS) == all_rated
+    assert calls["judge"] == len(found["labels"]) > found["judged"]
+    labels = [int(row["item_id"][1:]) for row in found["labels"]]
+    tests = ByGroup(
+        {n: ("even", "odd")[n % 2] for n in range(ITEMS)},
+        RISK,
+        sampled=way == FRESH,
+        cheap=dict(enumerate((-cheap).astype(float).tolist())) if all_rated else None,
+    )
+    tests.follow([Label(Choice(n, None), Verdict((1 - dear[n]) / 2)) for n in labels])
+    assert {name: row["claim"] for name, row in groups.items()} == {
+        name: {None: "open", 0: "worse", 1: "better"}[one.better] for name, one in tests.findings().items()
+    }
+    if way == EVERY:
+        again = (dear, cheap), way, "--by-group", "report", "--ledger", "other.db"
+        assert asked(*again, "--budget", 0.7)["run_spent_usd"] <= 0.7
+        assert asked(*again)["groups"] == found["groups"]

@@ -11,6 +11,7 @@ from support.results import SPEND, make_result, undecided
 from judgeloop.core.outcomes import Control, ControlTally, Generated, Outcome, Spend, StopKind, StopReason, Tally
 from judgeloop.core.records import IDENTICAL, Choice, Groups, Label, Population, Verdict
 from judgeloop.methods.stopping.rule import risk_met
+from judgeloop.questions.compare.beside import CorrectedGap
 from judgeloop.questions.compare.page import facts
 from judgeloop.report.facts import shared
 from judgeloop.report.notes import NoteCode
@@ -233,6 +234,37 @@ def test_items_that_are_used_up_say_that_no_number_helps(wins, more, said):
     tally = Tally(items=10, wins=wins, ties=10 - sum(wins))
     result = undecided(tally=tally, more_judgments=more, rule="bets", **LIKE)
     assert said in detail(result, "next")
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "changes", "codes_said"),
+    [
+        (30, None, {"more_items": 240}, ["many_more_items", "blocks_too"]),  # one of each block of 4
+        (27, None, {"more_items": 240, "more_items_likely": 900}, ["more_items", "blocks_too"]),  # few are left
+        (30, None, {}, ["no_more_items"]),
+        (30, 20, {}, ["more_judgments", "second_test"]),  # in smaller blocks
+        (27, 3, {}, ["more_judgments", "same_test"]),
+    ],
+)
+def test_where_a_label_takes_a_block_of_items_the_items_give_a_share_of_them_in_labels(
+    asked, more, changes, codes_said
+):
+    limit = StopReason(StopKind.JUDGMENT_LIMIT, "the limit is reached")
+    tally = Tally(items=122, wins=(asked - 12, 8), ties=4)
+    settings = LIKE | {"rule": "bets", "max_judgments": 30, "winner": None, "more_judgments": more}
+    result = replace(make_result(tally=tally, stop=limit, **settings), corrected=with_blocks(4), **changes)
+    assert result.drawable == 30
+    assert codes(result.advice) == codes_said
+    assert not result.used_up
+    assert result.queries_in_all == 30
+    again = replace(result, setup=replace(result.setup, about=Population.THESE_ITEMS))
+    assert again.drawable == 122, "blocks that are drawn again use up nothing"
+
+
+def with_blocks(each):
+    """What a proxy was worth that was asked in blocks of so many."""
+    none = dict.fromkeys(("gap", "interval", "off", "off_interval", "r2", "saved", "saved_interval"))
+    return CorrectedGap(proxy="cheap", block=each, labels=9, verdicts=9 * each, alone=0.1, to_halve=36, **none)
 
 
 @pytest.mark.parametrize(
