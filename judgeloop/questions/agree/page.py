@@ -75,14 +75,17 @@ def _whom(result: Agreed) -> str:
 
 def _where(result: Agreed, things: str) -> str:
     """What the share is of, and its interval."""
-    chosen, judged = result.options.chosen, f"{result.judged:,}"
     low, high = result.equal_interval or (0.0, 1.0)
     between = f"{100 * low:.0f} to {per_cent(high)}"
     who = "you" if len(result.options.people) == 1 else "they"
+    asked = result.judged + result.counts.abstentions  # of them, money or time may have ended the run
+    labelled = f"the {result.items if asked < result.items else result.judged:,} {things} {who} labelled"
+    if asked < result.items:
+        labelled = f"{result.judged:,} of {labelled}"
     if result.whole or low == high:
-        return f"the {judged} {things} {who} labelled"
-    if chosen:
-        return f"the {judged} {things} {who} labelled ({between} of {things} like them)"
+        return labelled
+    if result.options.chosen:
+        return f"{labelled} ({between} of {things} like them)"
     like = f"{things} like these" if result.setup.sampled else f"these {result.items:,} {things}"
     return f"{like} ({between})"
 
