@@ -102,7 +102,9 @@ def errors(runs: int) -> None:
         for name, shares in (("40, 20, 40 %", SHARES), ("70, 10, 20 %", (0.7, 0.1, 0.2))):
             # Verdicts that are people's with this chance, and else drawn as theirs, have this kappa.
             people = rng.choice(VERDICTS, p=shares, size=(runs, LIMIT))
-            judge = np.where(rng.random(people.shape) < kappa, people, rng.choice(VERDICTS, p=shares, size=people.shape))
+            judge = np.where(
+                rng.random(people.shape) < kappa, people, rng.choice(VERDICTS, p=shares, size=people.shape)
+            )
             scores = kappa_scores(judge.ravel(), people.ravel(), np.array([kappa]))[0].reshape(runs, LIMIT // BLOCK)
             begun, answer = HedgedBets(RISK, np.zeros(2), LIMIT // BLOCK), np.zeros(runs)
             for score in scores.T:
@@ -157,7 +159,9 @@ def corrections(data: Path, runs: int) -> None:
                 gap = pair.dear.mean()
                 widths.append([high - low for low, high in found])
                 missed.append([not low - 1e-9 <= gap <= high + 1e-9 for low, high in found])
-            cells = [f"{w:.3f} ({m:.3f})" for w, m in zip(np.mean(widths, axis=0), np.mean(missed, axis=0), strict=True)]
+            cells = [
+                f"{w:.3f} ({m:.3f})" for w, m in zip(np.mean(widths, axis=0), np.mean(missed, axis=0), strict=True)
+            ]
             print(f"| {name} | {labels} | {' | '.join(cells)} |", flush=True)
 
 

@@ -245,7 +245,9 @@ def _doctor(*, rating: bool, **given: Any) -> None:
             "tables [shared] and [doctor], and not [compare]"
         )
     if bool(config.truth) != bool(config.outputs) or (config.truth and not config.specs):
-        raise InputError("`truth`: expected labels, the outputs that they are about, and a judge: OUTPUTS, `judge`, `truth`")
+        raise InputError(
+            "`truth`: expected labels, the outputs that they are about, and a judge: OUTPUTS, `judge`, `truth`"
+        )
     checks = [
         *((examine(config, spec, read.environment, rating=rating), spec) for spec in config.specs),
         *((examine_system(config, name, read.environment), None) for name in config.systems),
