@@ -79,13 +79,15 @@ def _where(result: Agreed, things: str) -> str:
     between = f"{100 * low:.0f} to {per_cent(high)}"
     who = "you" if len(result.options.people) == 1 else "they"
     asked = result.judged + result.counts.abstentions  # of them, money or time may have ended the run
-    labelled = f"the {result.items if asked < result.items else result.judged:,} {things} {who} labelled"
-    if asked < result.items:
+    every = result.items - (result.options.unlabelled if result.options.judge_all else 0)
+    labelled = f"the {every if asked < every else result.judged:,} {things} {who} labelled"
+    if asked < every:
         labelled = f"{result.judged:,} of {labelled}"
     if result.whole or low == high:
         return labelled
     if result.options.chosen:
-        return f"{labelled} ({between} of {things} like them)"
+        like = f"{things} like them" if result.setup.sampled else f"all {result.items:,}"
+        return f"{labelled} ({between} of {like})"
     like = f"{things} like these" if result.setup.sampled else f"these {result.items:,} {things}"
     return f"{like} ({between})"
 
@@ -186,10 +188,12 @@ def _by_people(result: Agreed) -> str:
     if found is None or found.gap is None or found.interval is None:
         return ""
     low, high = found.interval
-    second, more = visible(result.setup.systems[1]), found.cheap - result.judged - result.counts.abstentions
+    first, second = map(visible, result.setup.systems)
+    better = f"{first} is better: " if low > 0 else f"{second} is better: " if high < 0 else ""
+    more = found.cheap - result.judged - result.counts.abstentions
     beside = f" and the judge's verdicts on {count(more, 'more item')}" if more > 0 else ""
     return (
-        f"{second} {-100 * found.gap:+.0f} points, share won less share lost, by {count(found.labels, 'label')}{beside} "
+        f"{better}{second} {-100 * found.gap:+.0f} points, share won less share lost, by {count(found.labels, 'label')}{beside} "
         f"({-100 * high:+.0f} to {-100 * low:+.0f}, each bound wrong with at most the risk)"
     )
 
@@ -236,7 +240,8 @@ def _means(result: Agreed) -> str:
 
 def _unlabelled(result: Agreed) -> str:
     found = result.options.unlabelled
-    return f"{count(found, 'item')} of the outputs, which count for nothing here" if found else ""
+    use = "judged, which narrows bounds" if result.options.judge_all else "which count for nothing here"
+    return f"{count(found, 'item')} of the outputs, {use}" if found else ""
 
 
 def tables(result: Agreed) -> tuple[PageTable, ...]:

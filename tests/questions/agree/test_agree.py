@@ -130,6 +130,30 @@ def test_groups_flips_and_positions_have_their_shares(agree):
     assert [one.name for one in flipped.by_position] == ["changed with the order"]
 
 
+def test_the_judges_verdicts_on_items_without_a_label_narrow_the_bounds_of_what_people_say(agree):
+    some = labels(places=range(0, ITEMS, 4))
+    alone, every = agree(often, some), agree(often, some, judge_all=True)
+    assert (alone.judged, every.judged, every.items) == (15, 15, 60)
+    assert (every.equal, every.equal_interval) == (alone.equal, alone.equal_interval)
+    assert (every.counts.further, len(every.labels)) == (45, 15)
+    assert (alone.corrected.cheap, every.corrected.cheap, every.corrected.labels) == (15, 60, 15)
+    assert every.spend.attempts == 2 * 45, "those of the labelled items are known"
+    here = agree(often, some, judge_all=True, about="items", require_kappa=0.1)
+    assert alone.equal_interval[0] < here.equal_interval[0] < here.equal < here.equal_interval[1]
+    assert alone.kappa_interval[0] < every.kappa_interval[0]
+    assert alone.kappa_interval[0] < here.kappa_interval[0] < here.kappa
+    by_judge = sum((often(at) == "old") - (often(at) == "new") for at in range(ITEMS)) / ITEMS
+    assert here.corrected.alone == pytest.approx(by_judge)
+    assert here.off == pytest.approx(by_judge - here.corrected.gap)
+    assert [one.name for one in here.gates] == ["kappa"]
+
+
+def test_of_families_the_members_with_a_label_are_drawn(agree):
+    pairs = {"family": lambda at: f"f{at // 2}"}
+    result = agree(often, labels(places=range(0, ITEMS, 4)), old=rows("old", **pairs), judge_all=True)
+    assert (result.judged, result.counts.further) == (15, 15)
+
+
 @pytest.mark.parametrize(
     ("least", "zone", "code", "state"),
     [(0.6, 0.1, 0, "passed"), (0.85, 0.1, 5, "failed"), (0.75, 0.1, 3, "open"), (0.95, 0.04, 5, "failed")],
@@ -176,6 +200,7 @@ def one_wrong(at):
         ({"require_kappa": 0.5, "about": "items"}, "`require_kappa` is about items like these"),
         ({"not_worse_than_a_person": 0.1}, "expected items that two people labelled, found none"),
         ({"half_width": 0.1}, "labels in files are looked at once"),
+        ({"judge_all": True, "again": True}, "expected labels that are there, and no `again`"),
         ({"scale": "1,5"}, "`scale` is that of ratings"),
     ],
 )
