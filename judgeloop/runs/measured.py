@@ -30,10 +30,10 @@ def measured_by(reader: LedgerReader, run: Prepared[Any], runs: Sequence[Recorde
         if found.get("job") != AGREE or found["result"]["setup"]["judge_parameters"] != list(parameters):
             continue
         result, order = found["result"], [found["result"]["setup"]["systems"].index(name) for name in run.pool.systems]
-        pool = result["texts"]["pool"]
+        pool, labelled = result["texts"]["pool"], {label["item_id"] for label in result["labels"]}
         texts = [[kept.texts[name] for name in one_of] for one_of in pool["outputs"]] if kept else []
         same = sum(
-            ids.get(item["id"], ())[1:] == tuple(texts[place][at] for place in order)
+            item["id"] in labelled and ids.get(item["id"], ())[1:] == tuple(texts[place][at] for place in order)
             for at, item in enumerate(pool["items"])
         )
         if same and result["equal"] is not None:

@@ -106,13 +106,10 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             )
         if config.scale is not None and not config.rates:
             raise InputError("`scale` is that of ratings of one system; labels of two are votes in words")
-        if config.again and asked:
+        if (config.again and config.judge_all) or (asked and (config.again or config.judge_all)):
             raise InputError(
-                "`again`: expected labels that are there, as a file or `truth=ledger`; a person is asked once"
-            )
-        if config.judge_all and (asked or config.again):
-            raise InputError(
-                "`judge_all`: expected labels that are there, and no `again`; before a person is asked the judge judges all"
+                "`again` and `judge_all`: expected one of the two, and labels that are there, as a file or `truth=ledger`; a "
+                "person is asked once, and the judge has then judged all items"
             )
         if config.half_width is not None and not asked:
             raise InputError(

@@ -200,7 +200,7 @@ def one_wrong(at):
         ({"require_kappa": 0.5, "about": "items"}, "`require_kappa` is about items like these"),
         ({"not_worse_than_a_person": 0.1}, "expected items that two people labelled, found none"),
         ({"half_width": 0.1}, "labels in files are looked at once"),
-        ({"judge_all": True, "again": True}, "expected labels that are there, and no `again`"),
+        ({"judge_all": True, "again": True}, "expected one of the two, and labels that are there"),
         ({"scale": "1,5"}, "`scale` is that of ratings"),
     ],
 )
@@ -217,7 +217,7 @@ def test_the_run_is_another_where_labels_are_others_and_verdicts_are_paid_once(a
 
 
 def test_a_comparison_by_a_judge_that_was_measured_on_these_items_says_so(agree, tmp_path):
-    measured = agree(often, labels(places=range(30)))
+    measured = agree(often, labels(places=range(30)), judge_all=True)
     systems = [("old", rows("old")), ("new", rows("new"))]
     settings = {"version": "often", "ledger": tmp_path / "ledger.sqlite"}
     result = judgeloop.compare(*systems, judge=judge_of(often), **settings)
