@@ -6,8 +6,9 @@
 
 For zones of equal verdicts, labels and shares of PASS and FAIL at shares below, at and between the ends of the zone.
 Those of the table are exact, those of the bets are simulated, with the standard error of their labels. Then how often
-intervals of kappa miss, and their mean width, by labels. With `--errors` each gate is where it is wrong whenever it
-answers: how often it does. With `--corrected` the intervals of the gap by people, from labels on some items and a
+intervals of kappa miss, and their mean width, by labels: of these alone, beside the judge's verdicts on other items,
+and of 1,000 items that the judge has all judged. With `--errors` each gate is where it is wrong whenever it answers: how
+often it does. With `--corrected` the intervals of the gap by people, from labels on some items and a
 judge's verdicts on all, on recorded verdicts: their width and how often they miss, beside those of people alone
 (Student), of the regression, and of ppi_py.
 """
@@ -23,9 +24,9 @@ from scipy.stats import norm, t
 from judgeloop.methods.stats.corrected import corrected_by_pool
 from judgeloop.methods.stats.exact_gate import gate_of
 from judgeloop.methods.stats.hedged import HedgedBets
-from judgeloop.methods.stats.with_people import BLOCK, kappa_interval, kappa_scores, linear_kappa
+from judgeloop.methods.stats.with_people import kappa_interval, kappa_scores, linear_kappa
 
-RISK, LIMIT = 0.1, 200
+RISK, LIMIT, ITEMS, OTHERS = 0.1, 200, 1000, 4
 ZONES = ((0.7, 0.8), (0.75, 0.85), (0.8, 0.9))
 VERDICTS, SHARES = np.array([0.0, 0.5, 1.0]), (0.4, 0.2, 0.4)
 
@@ -68,19 +69,24 @@ def gates(runs: int) -> None:
 
 
 def kappas(runs: int) -> None:
-    """Print how often intervals of kappa miss."""
+    """Print how often intervals of kappa miss: of labels alone, with the judge on other items, and of these items."""
     rng = np.random.default_rng(2)
-
-    def drawn(number: int) -> tuple[np.ndarray, np.ndarray]:
-        people = rng.choice(VERDICTS, p=SHARES, size=number)
-        return np.where(rng.random(number) < 0.7, people, rng.choice(VERDICTS, p=SHARES, size=number)), people
-
-    truth = linear_kappa(*drawn(1_000_000)) or 0.0
-    print(f"\n{'labels':>6} {'width':>6} {'misses':>7}   kappa {truth:.3f}, stated {RISK}")
+    print(f"\n{'labels':>6} {'width':>6} {'misses':>7} | {'judge on others':>15} | {'all judged':>15}   stated {RISK}")
     for labels in (30, 60, 100, 200):
-        found = [kappa_interval(*drawn(labels), RISK, labels) for _ in range(runs)]
-        missed = np.mean([not low <= truth <= high for low, high in found])
-        print(f"{labels:6} {np.mean([high - low for low, high in found]):6.2f} {missed:7.3f}")
+        widths, missed = [], []
+        for _ in range(runs):
+            people, judge = said(rng, 0.7, SHARES, (ITEMS,))
+            some = judge[:labels], people[:labels], RISK, labels
+            truths = 0.7, 0.7, linear_kappa(judge, people) or 0.0
+            found = (
+                kappa_interval(*some),
+                kappa_interval(*some, judge[labels : (1 + OTHERS) * labels]),
+                kappa_interval(*some, judge, ITEMS),
+            )
+            widths.append([high - low for low, high in found])
+            missed.append([not low <= truth <= high for truth, (low, high) in zip(truths, found, strict=True)])
+        cells = [f"{w:6.2f} {m:7.3f}" for w, m in zip(np.mean(widths, axis=0), np.mean(missed, axis=0), strict=True)]
+        print(f"{labels:6} {' | '.join(cells)}", flush=True)
 
 
 def errors(runs: int) -> None:
@@ -100,20 +106,37 @@ def errors(runs: int) -> None:
         print(f"| equal verdicts, {worst:g} to {best:g} | at its ends | {wrong[0]:.4f} | {wrong[1]:.4f} |", flush=True)
     for kappa in (0.4, 0.6, 0.8):
         for name, shares in (("40, 20, 40 %", SHARES), ("70, 10, 20 %", (0.7, 0.1, 0.2))):
-            # Verdicts that are people's with this chance, and else drawn as theirs, have this kappa.
-            people = rng.choice(VERDICTS, p=shares, size=(runs, LIMIT))
-            judge = np.where(
-                rng.random(people.shape) < kappa, people, rng.choice(VERDICTS, p=shares, size=people.shape)
-            )
-            scores = kappa_scores(judge.ravel(), people.ravel(), np.array([kappa]))[0].reshape(runs, LIMIT // BLOCK)
-            begun, answer = HedgedBets(RISK, np.zeros(2), LIMIT // BLOCK), np.zeros(runs)
-            for score in scores.T:
-                begun = begun.after(np.stack([score, -score], axis=-1))
-                out = np.broadcast_to(begun.ruled_out, (runs, 2))
-                new = (answer == 0) & out.any(axis=1)
-                answer[new] = np.where(out[new, 0], 1, -1)
-            passed, failed = np.mean(answer == 1), np.mean(answer == -1)
-            print(f"| kappa {kappa:g} | verdicts {name} | {passed:.4f} | {failed:.4f} |", flush=True)
+            for each in (0, OTHERS):
+                people, judge = said(rng, kappa, shares, (runs, LIMIT))
+                others = rng.choice(VERDICTS, p=shares, size=runs * LIMIT * each) if each else None
+                scores = kappa_scores(judge.ravel(), people.ravel(), np.array([kappa]), others=others)[0]
+                beside = f", {each} verdicts of the judge beside a label" if each else ""
+                show(f"kappa {kappa:g}{beside}", f"verdicts {name}", scores.reshape(runs, -1), np.inf)
+    people, judge = said(rng, 0.6, SHARES, (ITEMS,))
+    kappa = linear_kappa(judge, people) or 0.0
+    scores = kappa_scores(judge, people, np.array([kappa]), others=judge, items=ITEMS)[0]
+    drawn = np.array([rng.permutation(scores)[:LIMIT] for _ in range(runs)])
+    show(f"kappa {kappa:.2f} of {ITEMS} items, all judged", "verdicts 40, 20, 40 %", drawn, ITEMS)
+
+
+def said(
+    rng: np.random.Generator, kappa: float, shares: tuple[float, ...], shape: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Verdicts of people and a judge, whose own are theirs with this chance, and else drawn as theirs: so is kappa."""
+    people = rng.choice(VERDICTS, p=shares, size=shape)
+    return people, np.where(rng.random(shape) < kappa, people, rng.choice(VERDICTS, p=shares, size=shape))
+
+
+def show(gate: str, where: str, scores: np.ndarray, items: float) -> None:
+    """Print how often bets on these scores, shape (runs, draws), rule out a mean of 0 from each side."""
+    runs = len(scores)
+    begun, answer = HedgedBets(RISK, np.zeros(2), scores.shape[1], items), np.zeros(runs)
+    for score in scores.T:
+        begun = begun.after(np.stack([score, -score], axis=-1))
+        out = np.broadcast_to(begun.ruled_out, (runs, 2))
+        new = (answer == 0) & out.any(axis=1)
+        answer[new] = np.where(out[new, 0], 1, -1)
+    print(f"| {gate} | {where} | {np.mean(answer == 1):.4f} | {np.mean(answer == -1):.4f} |", flush=True)
 
 
 def intervals(pair: Pair, labels: int, order: np.ndarray) -> Iterator[tuple[float, float]]:

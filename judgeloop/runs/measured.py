@@ -30,7 +30,7 @@ def measured_by(reader: LedgerReader, run: Prepared[Any], runs: Sequence[Recorde
         if found.get("job") != AGREE or found["result"]["setup"]["judge_parameters"] != list(parameters):
             continue
         result, order = found["result"], [found["result"]["setup"]["systems"].index(name) for name in run.pool.systems]
-        pool, labelled = result["texts"]["pool"], {label["item_id"] for label in result["labels"]}
+        pool, labelled = result["texts"]["pool"], {one["item_id"] for one in result["labels"] if one["in_decision"]}
         texts = [[kept.texts[name] for name in one_of] for one_of in pool["outputs"]] if kept else []
         same = sum(
             item["id"] in labelled and ids.get(item["id"], ())[1:] == tuple(texts[place][at] for place in order)

@@ -183,18 +183,21 @@ def _off(result: Agreed) -> str:
 
 
 def _by_people(result: Agreed) -> str:
-    """The gap of the second system by people."""
+    """The gap by people, of the system that is shown to be better, else of the second."""
     found = result.corrected
     if found is None or found.gap is None or found.interval is None:
         return ""
     low, high = found.interval
-    first, second = map(visible, result.setup.systems)
-    better = f"{first} is better: " if low > 0 else f"{second} is better: " if high < 0 else ""
+    name, gap, shown = visible(result.setup.systems[1]), -found.gap, " is better:" if high < 0 else ""
+    if low > 0:
+        name, gap, shown = visible(result.setup.systems[0]), found.gap, " is better:"
+    else:
+        low, high = -high, -low
     more = found.cheap - result.judged - result.counts.abstentions
     beside = f" and the judge's verdicts on {count(more, 'more item')}" if more > 0 else ""
     return (
-        f"{better}{second} {-100 * found.gap:+.0f} points, share won less share lost, by {count(found.labels, 'label')}{beside} "
-        f"({-100 * high:+.0f} to {-100 * low:+.0f}, each bound wrong with at most the risk)"
+        f"{name}{shown} {100 * gap:+.0f} points, share won less share lost, by {count(found.labels, 'label')}{beside} "
+        f"({100 * low:+.0f} to {100 * high:+.0f}, each bound wrong with at most the risk)"
     )
 
 

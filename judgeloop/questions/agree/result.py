@@ -340,7 +340,7 @@ def agreed_of(
             finished, both_orders=both, flips=sum(one.flipped for one in verdicts), pool=pool, one_order=setup.one_order
         ),
         spend=finished.spend,
-        labels=label_rows(ending.labels, systems, pool.items, ending.deciding),
+        labels=label_rows([*ending.labels, *ending.further], systems, pool.items, ending.deciding),
         winner=systems[0] if decided and tally.judged else None,
         leader=None,
         risk=None,

@@ -135,7 +135,8 @@ def test_the_judges_verdicts_on_items_without_a_label_narrow_the_bounds_of_what_
     alone, every = agree(often, some), agree(often, some, judge_all=True)
     assert (alone.judged, every.judged, every.items) == (15, 15, 60)
     assert (every.equal, every.equal_interval) == (alone.equal, alone.equal_interval)
-    assert (every.counts.further, len(every.labels)) == (45, 15)
+    assert (every.counts.further, len(every.labels)) == (45, 60)
+    assert sum(label.in_decision for label in every.labels) == 15
     assert (alone.corrected.cheap, every.corrected.cheap, every.corrected.labels) == (15, 60, 15)
     assert every.spend.attempts == 2 * 45, "those of the labelled items are known"
     here = agree(often, some, judge_all=True, about="items", require_kappa=0.1)
