@@ -118,6 +118,26 @@ def test_two_people_are_the_ceiling_and_the_most_of_three_are_the_truth(agree):
     assert three.equal == 0.8, "two of three say what is better"
 
 
+def test_outputs_of_the_judges_own_family_of_models_are_told_apart(tmp_path):
+    votes = "".join(f"q{at},gpt-4o,claude-3,{1 if at % 4 else 0}\n" for at in range(ITEMS))
+    (tmp_path / "gpt-5.csv").write_text(f"item_id,model_a,model_b,score\n{votes}")
+    systems = [("gpt-4o", rows("gpt-4o")), ("claude-3", rows("claude-3"))]
+    people = [{"id": f"q{at}", "vote": "gpt-4o" if at % 2 else "claude-3"} for at in range(ITEMS)]
+    given = {"judge": f"replay:{tmp_path}/gpt-5.csv", "truth": [people], "ledger": tmp_path / "ledger.sqlite"}
+    (own,) = judgeloop.agree(systems, **given).by_family
+    assert (own.name, own.items, own.gap_off) == ("gpt-4o", 60, pytest.approx(0.5))  # 3/4 less 1/4, and level
+    (tmp_path / "gpt-5.csv").rename(tmp_path / "judge.csv")
+    other = judgeloop.agree(systems, **(given | {"judge": f"replay:{tmp_path}/judge.csv"}))
+    assert other.by_family == ()
+
+
+def test_half_the_interval_takes_four_times_the_labels_and_fewer_of_a_set_that_ends(agree):
+    assert agree(often, labels(places=range(30))).labels_to_halve == 90
+    here = agree(often, labels(places=range(30)), judge_all=True, about="items")
+    assert here.labels_to_halve == 48 - 30  # 4 n / (1 + 3 n / N)
+    assert agree(often, labels(), about="items").labels_to_halve is None
+
+
 def test_groups_flips_and_positions_have_their_shares(agree):
     result = agree(often, labels(), old=rows("old", group=lambda at: "fifth" if at % 5 == 0 else "rest"))
     assert [(one.name, one.items, one.equal) for one in result.by_group] == [("fifth", 12, 0.0), ("rest", 48, 1.0)]
@@ -169,6 +189,7 @@ def test_of_several_gates_all_must_pass_and_each_is_a_condition(agree):
     assert [one.state for one in result.gates] == ["passed"] * 3
     assert result.exit_code == 0
     assert [one.name for one in result.conditions][1:4] == ["agreement", "kappa", "a second person"]
+    assert "a wrong FAIL has a chance of at most 30 %" in result.page.text("means")
 
     def other(at):
         return "old" if better(at) == "new" else "new"
