@@ -183,6 +183,7 @@ class AgreeArguments(RunArguments, total=False):
     zone: float | None
     require_kappa: float | None
     not_worse_than_a_person: float | None
+    judge_all: bool | None
     again: bool | None
 
 

@@ -225,7 +225,7 @@ class SettingsCommand(click.Command):
                 metavar=one.setting.argument,
                 nargs=-1 if one.repeated else 1,
                 type=click.UNPROCESSED,
-                required=True,
+                required=one.required,
                 help=one.setting.help,
                 declared=one,
             )

@@ -27,8 +27,11 @@ from judgeloop.settings import fields
 from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
+    from judgeloop.diagnostics.doctor import Finding
     from judgeloop.runs.generate import Gathered, RunOfOutputs
     from judgeloop.runs.prepared import Prepared
+    from judgeloop.settings.run_settings import DoctorSettings
+    from judgeloop.settings.sources import Read
 
 SCHEMA_FILE = "judgeloop.schema.json"
 WROTE = """\
@@ -223,7 +226,8 @@ def doctor() -> click.Command:
 def _doctor(*, rating: bool, **given: Any) -> None:
     """Check whether a judge works: key, server, model, structured output, price; or a system that answers live.
 
-    Makes at most one call for each.
+    Makes at most one call for each. With --truth and the OUTPUTS that people labelled, the judge is asked about these,
+    too: the first sentence of `judgeloop agree`.
 
     Exit codes: 0 all work, 2 usage, 4 a check failed.
     """
@@ -240,15 +244,47 @@ def _doctor(*, rating: bool, **given: Any) -> None:
             "`judge`: expected a judge to check, or a system with `system=NAME`; of a file, doctor reads the "
             "tables [shared] and [doctor], and not [compare]"
         )
+    if bool(config.truth) != bool(config.outputs) or (config.truth and not config.specs):
+        raise InputError(
+            "`truth`: expected labels, the outputs that they are about, and a judge: OUTPUTS, `judge`, `truth`"
+        )
     checks = [
-        *(examine(config, spec, read.environment, rating=rating) for spec in config.specs),
-        *(examine_system(config, name, read.environment) for name in config.systems),
+        *((examine(config, spec, read.environment, rating=rating), spec) for spec in config.specs),
+        *((examine_system(config, name, read.environment), None) for name in config.systems),
     ]
-    for check in checks:
+    for check, judge in checks:
         findings = asyncio.run(check)
+        works = all(finding.fine is not False for finding in findings)
+        if works and judge and config.truth:
+            findings.append(_agreement(config, judge, read))
+            works = findings[-1].fine is not False
         print(as_flags(render_findings(findings, columns())))
-        fit = fit and all(finding.fine is not False for finding in findings)
+        fit = fit and works
     raise click.exceptions.Exit(0 if fit else EXIT_JUDGE)
+
+
+def _agreement(config: DoctorSettings, judge: str, read: Read) -> Finding:
+    """The first sentence of `agree` on the judge and the labels; the ledger keeps its result."""
+    from judgeloop.cli.questions import Asking, driven
+    from judgeloop.diagnostics.doctor import Finding
+    from judgeloop.engine.state import unobserved
+    from judgeloop.questions.catalogue import AGREE
+    from judgeloop.questions.kept import keep
+    from judgeloop.runs.begin import opened
+    from judgeloop.settings.run_settings import JudgeSettings
+
+    asking = Asking(AGREE)
+    shared = {name: getattr(config, name) for name in declared(JudgeSettings)}
+    wanted = shared | {"judge": (judge,), "outputs": config.outputs, "truth": config.truth}
+    question = asking.question.load()
+    ready = question.prepare(asking.question.settings().of(**wanted), read.environment)
+    with opened(ready) as begun:
+        found = driven(partial(question.run, begun), nullcontext(unobserved))
+        result = asking.whole(begun, found, read)
+        if begun.booked:
+            keep(begun, result)
+    known = not result.answer.broke_off
+    return Finding("labels", known, result.page.headline if known else result.stop_sentence)
 
 
 def generate() -> click.Command:

@@ -35,6 +35,7 @@ ORDINALS = {"1": 1.0, "2": 0.0, "0": TIE}  # where a 2 shows that numbers name t
 _NOUN = re.compile(r"^(output|response|answer|option|system|model|assistant|version|text)_|_(is_)?(better|wins|won)$")
 _WHOLE = re.compile(r"[+-]?\d+\.0+")
 NAMED = ("model_a", "model_b", "model")  # the systems of a row
+BLANK = "; leave the cell empty where there is no label"
 NO_LABELS = {*NAMED, "system", "against", "propensity", "graded", "flipped", "in_decision"}
 
 
@@ -193,7 +194,7 @@ def _votes_in(
         for row in rows:
             value = row.fields.get(name)
             if not says_nothing(value) and not fits(name, _plain(value)):
-                raise table.wrong(f"{name!r}: expected {expected}, found {shown(value)}", row.line)
+                raise table.wrong(f"{name!r}: expected {expected}, found {shown(value)}{BLANK}", row.line)
     raise table.wrong(f"expected a column of labels ({expected}); found {found_text(names)}")
 
 

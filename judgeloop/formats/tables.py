@@ -28,6 +28,7 @@ DELIMITERS = ",\t;"
 LONGEST_FIELD = 1 << 30  # characters
 _HINT = re.compile(r'"?sep=(\t|[^\w\s"])"?\r?(\n|$)', re.IGNORECASE)
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+WORKBOOK = b"PK\x03\x04"  # its first bytes, as it is a zip archive
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_BYTES = 1 << 30  # of a file as it is read, and when decompressed
 # A small file can fill the memory. Texts shrink to a tenth, and seldom to less than a fiftieth.
@@ -163,6 +164,8 @@ def text_of(path: Path, data: bytes) -> str:
     Raises:
         DataError: the data is neither; names the line.
     """
+    if data.startswith(WORKBOOK):
+        raise DataError(path, "expected text, found a zip archive; save an Excel workbook as CSV UTF-8")
     data = data.removeprefix(codecs.BOM_UTF8)
     encoding = "UTF-16" if data.startswith(UTF16_MARKS) else "UTF-8"
     try:

@@ -38,10 +38,10 @@ def measured_by(
         if then != models:
             continue
         result, order = found["result"], [found["result"]["setup"]["systems"].index(name) for name in run.pool.systems]
-        pool = result["texts"]["pool"]
+        pool, labelled = result["texts"]["pool"], {one["item_id"] for one in result["labels"] if one["in_decision"]}
         texts = [[kept.texts[name] for name in one_of] for one_of in pool["outputs"]] if kept else []
         same = sum(
-            ids.get(item["id"], ())[1:] == tuple(texts[place][at] for place in order)
+            item["id"] in labelled and ids.get(item["id"], ())[1:] == tuple(texts[place][at] for place in order)
             for at, item in enumerate(pool["items"])
         )
         if same and result["equal"] is not None:

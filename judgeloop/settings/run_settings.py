@@ -27,7 +27,7 @@ from judgeloop.settings.checking import Configuration
 from judgeloop.settings.setting import DOLLARS_FORM, Gate, Parse, Role, Setting, anybody, declared, like, one_of
 from judgeloop.settings.sources import inside, lower
 from judgeloop.settings.values import amount, listed, price_text
-from judgeloop.systems.catalogue import FORMS, files_of, source
+from judgeloop.systems.catalogue import FORMS, files_of, source, sources
 from judgeloop.systems.options import KEYS
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
@@ -433,6 +433,19 @@ class DoctorSettings(JudgeSettings):
     """The settings of `doctor`: what it checks, judges or systems or both."""
 
     judge: tuple[str | Judge, ...] = fields.JUDGES.field(())
+    outputs: Annotated[tuple[Source | str, ...], Parse(sources)] = fields.items_setting(
+        "With --truth: the two systems whose outputs are labelled, or one that is rated: files of outputs.",
+        argument="[OUTPUTS]",
+    ).field(())
+    truth: tuple[Path, ...] = fields.items_setting(
+        "Labels of people, as in agree: says how often the judge agrees with them. It is asked about their items, within "
+        "the budget.",
+        may_set=inside,
+        metavar="FILE",
+        many=True,
+        common=True,
+        example=("labels.csv",),
+    ).field(())
     system: tuple[str, ...] = Setting(
         "A system that answers live to check, and its settings as NAME.KEY=VALUE.",
         fields.ITEMS,

@@ -194,3 +194,30 @@ def test_what_was_measured_of_a_model_is_not_said_of_another_behind_its_name(cha
     assert "labelled items" in ask("compare", "--max-judgments", "20")["measured"]
     answers("judge-2")
     assert ask("compare", "--not-worse", "0.2", "--controls", "off", "--seed", "9")["measured"] == ""
+
+
+def test_doctor_says_in_a_line_how_often_the_judge_agrees_and_the_ledger_keeps_it():
+    asked = ("old.jsonl", "new.jsonl", "--judge", "replay:judge.csv", "--truth", "labels.csv")
+    done = judgeloop("doctor", *asked)
+    assert done.exit_code == 0, done.output
+    assert "ok labels replay:judge.csv agrees with you on 85 % of the 40 pairs you labelled" in unwrapped(done.stdout)
+    assert "agrees with you on 85 %" in unwrapped(judgeloop("runs", "show").stdout)
+    again = judgeloop("agree", *asked, "--json")
+    assert values_of(again)["equal"] == 0.85
+
+
+def test_doctor_asks_about_the_labelled_items_as_far_as_the_budget_reaches(chat_server):
+    chat_server.respond = lambda request, _: verdict("tie", usage=used(request))
+    asked = ("doctor", "old.jsonl", "new.jsonl", *judged_by(chat_server), "--truth", "labels.csv")
+    poor = judgeloop(*asked, "--budget", "0.02")
+    assert "agrees with you on 20 % of 5 of the 40 pairs you labelled" in unwrapped(poor.stdout)
+    done = judgeloop(*asked, "--budget", "1")
+    assert done.exit_code == 0, done.output
+    assert "agrees with you on 20 %" in unwrapped(done.stdout)
+    assert len(chat_server.requests) == 2 + 40, "a call each time, and the labelled items once"
+
+
+@pytest.mark.parametrize("given", [("--truth", "labels.csv"), ("old.jsonl", "new.jsonl")])
+def test_doctor_takes_labels_and_the_outputs_that_they_are_about(given):
+    done = judgeloop("doctor", "--judge", "replay:judge.csv", *given)
+    assert (done.exit_code, "expected labels, the outputs" in unwrapped(done.stderr)) == (2, True)

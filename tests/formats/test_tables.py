@@ -91,6 +91,7 @@ LOST = ": column 4 has no name in the header, and holds 'lost' here; name the co
     ("content", "problem"),
     [
         (b"", EMPTY),
+        (b"PK\x03\x04\x14\x00", ": expected text, found a zip archive; save an Excel workbook as CSV UTF-8"),
         (b" \n\t \r\n", EMPTY),
         (b"\xef\xbb\xbf", EMPTY),
         (gzip.compress(b"", mtime=0), EMPTY),

@@ -64,6 +64,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "truth": {"truth": ("others.csv",)},
     "require_agreement": {"require_agreement": 0.7},
     "zone": {"zone": 0.2},
+    "judge_all": {"judge_all": True},
     "require_kappa": {"require_kappa": 0.4},
     "not_worse_than_a_person": {"not_worse_than_a_person": 0.2, "truth": ("labels.csv", "others.csv")},
     "first": {"first": "c.jsonl"},

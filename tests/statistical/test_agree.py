@@ -74,6 +74,24 @@ def test_a_gate_on_kappa_and_its_interval(rng, capsys):
 
 
 @pytest.mark.quick
+def test_a_gate_on_kappa_beside_items_without_a_label(rng, capsys):
+    """Items like these, with four verdicts of the judge beside each label; and 300 items with a kappa of their own."""
+    runs, passed, failed, here = 300, 0, 0, 0
+    judge, people = kappa_of(rng, 300)
+    kappa = linear_kappa(judge, people)
+    for _ in range(runs):
+        rule = Agreeing(RISK, UNLIMITED, 60, (Asked("kappa", 0.6, 0.6),), others=kappa_of(rng, 240)[0])
+        answer = rule.answers(paired(*kappa_of(rng, 60)))[0]
+        passed, failed = passed + (answer is True), failed + (answer is False)
+        some = rng.permutation(300)[:60]
+        rule = Agreeing(RISK, 300, 60, (Asked("kappa", kappa, kappa),), others=judge)
+        here += rule.answers(paired(judge[some], people[some]))[0] is not None
+    check_risk("kappa above, judge on others", passed, runs, RISK, capsys)
+    check_risk("kappa below, judge on others", failed, runs, RISK, capsys)
+    check_risk("kappa of these items, either side", here, runs, 2 * RISK, capsys)
+
+
+@pytest.mark.quick
 @pytest.mark.parametrize("worse", [0.2, 0.0])
 def test_a_gate_beside_a_second_person(worse, rng, capsys):
     """Two people agree on 0.8 of the items, and the judge with each of them less often by so much."""

@@ -8,6 +8,11 @@ e the mean agreement of the judge's verdict on one item with the people's on ano
 let v be the mean of the m agreements, and u that of the m (m - 1) between different items. Then E v = E w and E u = e,
 so kappa <= k exactly where E(v - (1 - k) u - k) <= 0: a mean of a score in a known range, which bets test at every look
 (`hedged.py`). All k of a grid that are not ruled out are the interval; its hull, as bets change with k.
+
+**Where the judge has also judged items without a label** each label is a block by itself: v is its agreement, and u the
+mean agreement of its label with the judge's verdicts on items of its own that have none. Of these items the judge's
+verdicts on all of them take their place, which makes e exact: E u = e, as people's verdict on a random item beside the
+judge's on a random other one. The rest is the same.
 """
 
 from __future__ import annotations
@@ -120,16 +125,30 @@ def ac1(judge: Floats, people: Floats, categories: int) -> float | None:
     return (float((judge == people).mean()) - expected) / (1 - expected)
 
 
-def kappa_scores(judge: Floats, people: Floats, kappas: Floats, block: int = BLOCK) -> Floats:
+def kappa_scores(  # noqa: PLR0917 - what the scores are made of
+    judge: Floats,
+    people: Floats,
+    kappas: Floats,
+    block: int = BLOCK,
+    others: Floats | None = None,
+    items: float = math.inf,
+) -> Floats:
     """For each kappa k and block of items the score whose mean is above 0 where kappa is above k; in [-1, 1].
 
     Shape (kappas, blocks). Items that fill no block are left out. A block in which a verdict is missing has NaN.
+    `others` are the judge's verdicts on items without a label, in random order; of so many `items`, those on all. With
+    at least one of them for each label a block is a label.
     """
-    blocks = len(judge) // block
-    c, x = (values[: blocks * block].reshape(blocks, block) for values in (judge, people))
-    pairs = 1 - np.abs(c[:, :, None] - x[:, None, :])
-    same = np.einsum("bii->b", pairs) / block
-    other = (pairs.sum(axis=(1, 2)) - same * block) / (block * (block - 1))
+    each = 0 if others is None or not len(judge) else len(others) // len(judge)
+    if others is not None and each:
+        mates = others[None] if math.isfinite(items) else others[: each * len(judge)].reshape(len(judge), each)
+        same, other = agreements(judge, people), agreements(mates, people[:, None]).mean(axis=1)
+    else:
+        blocks = len(judge) // block
+        c, x = (values[: blocks * block].reshape(blocks, block) for values in (judge, people))
+        pairs = 1 - np.abs(c[:, :, None] - x[:, None, :])
+        same = np.einsum("bii->b", pairs) / block
+        other = (pairs.sum(axis=(1, 2)) - same * block) / (block * (block - 1))
     scores: Floats = (same - (1 - kappas[:, None]) * other - kappas[:, None]) / _range(kappas)[:, None]
     return scores
 
@@ -139,13 +158,15 @@ def _range(kappas: Floats) -> Floats:
     return np.maximum(1.0, 1 - kappas)
 
 
-def kappa_interval(judge: Floats, people: Floats, risk: float, limit: int, block: int = BLOCK) -> Interval:
-    """Bounds of the linearly weighted kappa of items like these, each wrong with at most half of the risk.
+def kappa_interval(  # noqa: PLR0917 - what the interval is made of
+    judge: Floats, people: Floats, risk: float, limit: int, others: Floats | None = None, items: float = math.inf
+) -> Interval:
+    """Bounds of the linearly weighted kappa, each wrong with at most half of the risk; `others` as in `kappa_scores`.
 
     The items are in random order, of which `limit` are planned.
     """
-    scores = kappa_scores(judge, people, GRID, block)
-    bets = HedgedBets(risk / 2, np.zeros((2, 1)), max(1, limit // block))
+    scores = kappa_scores(judge, people, GRID, others=others, items=items)
+    bets = HedgedBets(risk / 2, np.zeros((2, 1)), blocks_of(limit, len(judge), scores), items)
     for score in scores.T:
         worst = -1 / _range(GRID)  # of a block with a missing verdict: no agreement, or all of it
         best = (1 - GRID) / _range(GRID)
@@ -156,6 +177,15 @@ def kappa_interval(judge: Floats, people: Floats, risk: float, limit: int, block
     if not len(kept):
         return -1.0, 1.0  # the two contradict each other, which has at most the risk
     return float(GRID[max(0, kept[0] - 1)]) if kept[0] else -1.0, float(GRID[min(len(GRID) - 1, kept[-1] + 1)])
+
+
+def blocks_of(limit: int, labels: int, scores: Floats) -> int:
+    """How many of the `scores` of `kappa_scores` are planned, where `limit` labels are, of `labels` so far.
+
+    >>> blocks_of(200, 30, np.zeros((1, 15))), blocks_of(200, 30, np.zeros((1, 30)))
+    (100, 200)
+    """
+    return max(1, limit if scores.shape[-1] == labels > 1 else limit // BLOCK)
 
 
 def by_people(votes: Sequence[float]) -> float:

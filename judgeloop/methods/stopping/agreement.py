@@ -19,7 +19,14 @@ from judgeloop.methods.estimators.agreement import Paired
 from judgeloop.methods.stats.exact_gate import gate_of
 from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.methods.stats.intervals import chance_of_so_many
-from judgeloop.methods.stats.with_people import BLOCK, Floats, Interval, kappa_scores, mean_bounds, share_interval_of
+from judgeloop.methods.stats.with_people import (
+    Floats,
+    Interval,
+    blocks_of,
+    kappa_scores,
+    mean_bounds,
+    share_interval_of,
+)
 from judgeloop.methods.stopping.precise import AT_THE_END
 from judgeloop.methods.stopping.rule import at_most
 
@@ -42,7 +49,8 @@ class Agreeing:
     """Ends a run once all gates have an answer, or one fails, and the interval is as narrow as was asked.
 
     `items` is the size of the population, `limit` the most labels, and `once` says that all labels are there. They were
-    then looked at in `one_look`, unless what they say may have had a part in when they ended.
+    then looked at in `one_look`, unless what they say may have had a part in when they ended. `others` are the judge's
+    verdicts on items without a label, as in `kappa_scores`; None where there are none.
     """
 
     threshold: float
@@ -52,6 +60,7 @@ class Agreeing:
     half_width: float | None = None
     once: bool = True
     one_look: bool = True
+    others: Floats | None = None
     name: str = "agreement"
     needs_draws: bool = True
 
@@ -98,8 +107,11 @@ class Agreeing:
             bets = HedgedBets(self.threshold, nulls, self.limit, self.population, of_grid=True)
             return _by_bets(2 * tally.equal - 1, bets)
         if gate.kind == "kappa":
-            scores = kappa_scores(tally.judge, tally.truth, np.array([gate.worst]))[0]
-            return _by_bets(scores, HedgedBets(self.threshold, np.zeros(2), max(1, self.limit // BLOCK)))
+            found = kappa_scores(
+                tally.judge, tally.truth, np.array([gate.worst]), others=self.others, items=self.population
+            )
+            planned = blocks_of(self.limit, tally.asked, found)
+            return _by_bets(found[0], HedgedBets(self.threshold, np.zeros(2), planned, self.population))
         # Items that only one person answered say nothing of two, and were not chosen by what was said.
         both = (~np.isnan(tally.people)).sum(axis=1) > 1 if tally.asked else np.zeros(0, dtype=np.bool_)
         zone = (gate.best - gate.worst) / 2  # around a mean near 0, as that of a gap

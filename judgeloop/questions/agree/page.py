@@ -75,14 +75,19 @@ def _whom(result: Agreed) -> str:
 
 def _where(result: Agreed, things: str) -> str:
     """What the share is of, and its interval."""
-    chosen, judged = result.options.chosen, f"{result.judged:,}"
     low, high = result.equal_interval or (0.0, 1.0)
     between = f"{100 * low:.0f} to {per_cent(high)}"
     who = "you" if len(result.options.people) == 1 else "they"
+    asked = result.judged + result.counts.abstentions  # of them, money or time may have ended the run
+    every = result.items - (result.options.unlabelled if result.options.judge_all else 0)
+    labelled = f"the {every if asked < every else result.judged:,} {things} {who} labelled"
+    if asked < every:
+        labelled = f"{result.judged:,} of {labelled}"
     if result.whole or low == high:
-        return f"the {judged} {things} {who} labelled"
-    if chosen:
-        return f"the {judged} {things} {who} labelled ({between} of {things} like them)"
+        return labelled
+    if result.options.chosen:
+        like = f"{things} like them" if result.setup.sampled else f"all {result.items:,}"
+        return f"{labelled} ({between} of {like})"
     like = f"{things} like these" if result.setup.sampled else f"these {result.items:,} {things}"
     return f"{like} ({between})"
 
@@ -178,16 +183,21 @@ def _off(result: Agreed) -> str:
 
 
 def _by_people(result: Agreed) -> str:
-    """The gap of the second system by people."""
+    """The gap by people, of the system that is shown to be better, else of the second."""
     found = result.corrected
     if found is None or found.gap is None or found.interval is None:
         return ""
     low, high = found.interval
-    second, more = visible(result.setup.systems[1]), found.cheap - result.judged - result.counts.abstentions
+    name, gap, shown = visible(result.setup.systems[1]), -found.gap, " is better:" if high < 0 else ""
+    if low > 0:
+        name, gap, shown = visible(result.setup.systems[0]), found.gap, " is better:"
+    else:
+        low, high = -high, -low
+    more = found.cheap - result.judged - result.counts.abstentions
     beside = f" and the judge's verdicts on {count(more, 'more item')}" if more > 0 else ""
     return (
-        f"{second} {-100 * found.gap:+.0f} points, share won less share lost, by {count(found.labels, 'label')}{beside} "
-        f"({-100 * high:+.0f} to {-100 * low:+.0f}, each bound wrong with at most the risk)"
+        f"{name}{shown} {100 * gap:+.0f} points, share won less share lost, by {count(found.labels, 'label')}{beside} "
+        f"({100 * low:+.0f} to {100 * high:+.0f}, each bound wrong with at most the risk)"
     )
 
 
@@ -233,7 +243,8 @@ def _means(result: Agreed) -> str:
 
 def _unlabelled(result: Agreed) -> str:
     found = result.options.unlabelled
-    return f"{count(found, 'item')} of the outputs, which count for nothing here" if found else ""
+    use = "judged, which narrows bounds" if result.options.judge_all else "which count for nothing here"
+    return f"{count(found, 'item')} of the outputs, {use}" if found else ""
 
 
 def tables(result: Agreed) -> tuple[PageTable, ...]:

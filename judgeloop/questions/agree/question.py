@@ -38,7 +38,7 @@ from judgeloop.judges.page import PageJudge
 from judgeloop.judges.wage import Wage
 from judgeloop.ledger.opening import open_reader
 from judgeloop.methods.estimators.agreement import Paired, Pairing, merged
-from judgeloop.methods.selectors.families import by_family
+from judgeloop.methods.selectors.families import by_family, members_of
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.agreement import Agreeing, Asked
 from judgeloop.questions.agree import page
@@ -99,15 +99,17 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             raise InputError(
                 f"`require_agreement={config.require_agreement:g}` and `zone={config.zone:g}`: expected a sum below 1"
             )
-        if config.require_kappa is not None and config.about == Population.THESE_ITEMS:
+        if config.require_kappa is not None and config.about == Population.THESE_ITEMS and not config.judge_all:
             raise InputError(
-                "`require_kappa` is about items like these; leave `about` out, or gate `require_agreement`"
+                "`require_kappa` is about items like these; leave `about` out, give `judge_all`, or gate "
+                "`require_agreement`"
             )
         if config.scale is not None and not config.rates:
             raise InputError("`scale` is that of ratings of one system; labels of two are votes in words")
-        if config.again and asked:
+        if (config.again and config.judge_all) or (asked and (config.again or config.judge_all)):
             raise InputError(
-                "`again`: expected labels that are there, as a file or `truth=ledger`; a person is asked once"
+                "`again` and `judge_all`: expected one of the two, and labels that are there, as a file or `truth=ledger`; a "
+                "person is asked once, and the judge has then judged all items"
             )
         if config.half_width is not None and not asked:
             raise InputError(
@@ -131,7 +133,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             truth = checked_judge(config.asked, options, config, pool)
         places = sorted(frozenset[int]().union(*(one.places for one in people)))
         unlabelled = 0 if truth else len(pool) - len(places)
-        if unlabelled:
+        if unlabelled and not config.judge_all:
             people = [replace(one, scores=tuple(one.scores[at] for at in places)) for one in people]
             pool = pool.only({pool.items[at].id for at in places})
         if config.not_worse_than_a_person is not None:
@@ -151,6 +153,10 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         """Random draws of all items, verdicts side by side, and the rule."""
         given = cast("AgreeInputs", inputs)
         members = families_drawn(config, inputs, selector_row("compare", "random"))
+        labelled = frozenset[int]().union(*(one.places for one in given.people))
+        if members and config.judge_all:  # of a family one with a label, if there is one
+            known = [[at for at in one if at in labelled] or one for one in inputs.pool.families]
+            members = members_of(known, 1, config.seed)
         items = len(members) or len(inputs.pool)
         queries = (ONE_SYSTEM,) if config.rates else (TWO_SYSTEMS,)
         gates = []
@@ -163,7 +169,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         rule = Agreeing(
             threshold=config.risk,
             items=UNLIMITED if inputs.sampled else items,
-            limit=min(config.max_judgments, items),
+            limit=min(config.max_judgments, len(labelled) if config.judge_all else items),
             gates=tuple(gates),
             half_width=config.half_width,
             once=given.truth is None,
@@ -186,6 +192,8 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         if given.truth is None:
             parts, finished = await super().ask(run, terms, interruption, observe)
             finished = _with_people(finished, estimator, {})
+            if run.config.judge_all:
+                return _of_labelled(parts, finished, given)
             if not run.config.again or terms.offline or finished.ending.stop.kind not in WHOLE:
                 return parts, finished
             some = replace(run, inputs=replace(given, limits=replace(run.limits, min_judgments=1, max_judgments=AGAIN)))
@@ -246,7 +254,8 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
     def left(self, ran: Ran[AgreeSettings, Paired]) -> Left:
         """The items about which the judge is not asked yet."""
         run = ran.run
-        done = {label.choice.position for label in ran.finished.ending.labels}
+        ending = ran.finished.ending
+        done = {label.choice.position for label in (*ending.labels, *ending.further)}
         systems = ONE_SYSTEM if run.config.rates else TWO_SYSTEMS
         queries = [run.pool.query(at, systems) for at in run.places if at not in done]
         more = max(0, min(run.most_judgments, len(run.places)) - len(done))
@@ -269,6 +278,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
                 chosen=given.truth is None,
                 read=tuple(dict.fromkeys(one.read for one in given.people)),
                 unlabelled=given.unlabelled,
+                judge_all=config.judge_all,
             ),
             data_notes(run, ran.finished.pool),
             rule=rule,
@@ -343,6 +353,37 @@ def _check_two(people: Sequence[Labels], truth: Judge | None) -> None:
             "`not_worse_than_a_person`: expected items that two people labelled, found none; give a table of each, "
             "`truth=anna.csv` and `truth=ben.csv`, or one with a column for each"
         )
+
+
+def _of_labelled(
+    parts: Parts[Paired], finished: Finished[Paired], given: AgreeInputs
+) -> tuple[Parts[Paired], Finished[Paired]]:
+    """A run in which the judge judged all items as one about those with a label, beside which the others stand."""
+    ending, estimator = finished.ending, cast("Pairing", parts.estimator)
+    rule = cast("Agreeing", parts.rule)
+    labelled = frozenset[int]().union(*(one.places for one in given.people))
+    own = tuple(label for label in ending.labels if label.choice.position in labelled)
+    further = tuple(label for label in ending.labels if label.choice.position not in labelled)
+    judged = np.full(len(given.pool), math.nan)
+    for label in ending.labels:
+        judged[label.choice.position] = estimator.score(label)
+    every = ending.labels if math.isfinite(rule.population) else further
+    scores = np.array([judged[label.choice.position] for label in every])
+    others = scores[~np.isnan(scores)]
+    tally = Pairing(estimator.people, estimator.step, estimator.sampled).tally(own, ending.estimate.tally.items)
+    if further and ending.stop.kind is StopKind.POOL_EXHAUSTED:
+        said = "the judge was asked about every item, with a label or without"
+        ending = replace(ending, stop=StopReason(StopKind.POOL_EXHAUSTED, said))
+    ending = replace(
+        ending,
+        estimate=replace(ending.estimate, tally=tally),
+        labels=own,
+        further=further,
+        deciding=frozenset(label.choice.key for label in own),
+    )
+    whole = math.isinf(rule.population) or len(others) == rule.population
+    rule = replace(rule, others=others if whole else None)
+    return (replace(parts, rule=rule, estimator=replace(estimator, judged=judged)), replace(finished, ending=ending))
 
 
 def _with_people(finished: Finished[Paired], estimator: Pairing, verdicts: Mapping[int, Verdict]) -> Finished[Paired]:

@@ -54,6 +54,7 @@ class AgreeOptions(Part):
     - `chosen`: true if the labels were there beforehand: whoever chose their items did not draw them at random
     - `read`: how each file of labels was read
     - `unlabelled`: number of items that have no label
+    - `judge_all`: true if the judge was asked about these, too
     """
 
     people: tuple[str, ...]
@@ -62,6 +63,7 @@ class AgreeOptions(Part):
     chosen: bool
     read: tuple[str, ...] = ()
     unlabelled: int = 0
+    judge_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,8 @@ class Agreed(RunResult):
     - `mean_agreement`: the mean agreement, a tie against a side is worth half, and ratings count by distance
     - `mean_agreement_interval`: its interval, which holds at every look
     - `kappa`: the linearly weighted kappa; null where one verdict is all there is
-    - `kappa_interval`: its interval, which holds at every look; null where the result is about these items alone
+    - `kappa_interval`: its interval, which holds at every look; null where the result is about these items, and the
+      judge did not judge all of them
     - `nominal_kappa`: Cohen's kappa of equal verdicts, a figure without an interval; null for ratings
     - `ac1`: Gwet's AC1, a figure without an interval; null for ratings
     - `rank_correlation`: of ratings, Spearman's, a figure without an interval; null for comparisons
@@ -207,6 +210,11 @@ class Agreed(RunResult):
             return None
         low, high = self.longer_interval
         return "longer" if low > 0 else "shorter" if high < 0 else None
+
+    @property
+    def also_judged(self) -> str:
+        """How many items without a label are judged, in words."""
+        return f", {self.counts.further:,} more without a label" if self.counts.further else ""
 
     def lost(self, label: LabelRow) -> bool:
         """Whether the judge said something else than people."""
@@ -312,9 +320,12 @@ def agreed_of(
         return mean_bounds(scores, chance, rule.limit, rule.population, least)
 
     apart = tally.judge - tally.truth if tally.asked else np.zeros(0)
-    off = bounds(apart, 2 * risk, -1.0) if tally.judged else None
+    off = worth * float((judge - truth).mean()) if tally.judged else None
+    off_interval = _scaled(bounds(apart, 2 * risk, -1.0), worth) if tally.judged else None
+    corrected = None if tally.rates else _corrected(tally, judged, rule, setup.seed)
+    if judged is not None and corrected is not None and corrected.off_interval is not None:
+        off, off_interval = corrected.off, corrected.off_interval  # what the judge said of the others is of use, too
     longer = None if tally.rates else _by_longer(apart, places, pool)
-    like_these = math.isinf(rule.population)
     gates = tuple(
         GateRow(gate.kind, gate.worst, gate.best, {True: "passed", False: "failed", None: "open"}[answer])
         for gate, answer in zip(rule.gates, rule.answers(tally), strict=True)
@@ -329,7 +340,7 @@ def agreed_of(
             finished, both_orders=both, flips=sum(one.flipped for one in verdicts), pool=pool, one_order=setup.one_order
         ),
         spend=finished.spend,
-        labels=label_rows(ending.labels, systems, pool.items, ending.deciding),
+        labels=label_rows([*ending.labels, *ending.further], systems, pool.items, ending.deciding),
         winner=systems[0] if decided and tally.judged else None,
         leader=None,
         risk=None,
@@ -342,14 +353,14 @@ def agreed_of(
         mean_agreement=float(np.nanmean(tally.agreement)) if tally.judged else None,
         mean_agreement_interval=bounds(tally.agreement, risk),
         kappa=linear_kappa(judge, truth),
-        kappa_interval=kappa_interval(tally.judge, tally.truth, risk, rule.limit)
-        if like_these and tally.judged
+        kappa_interval=kappa_interval(tally.judge, tally.truth, risk, rule.limit, rule.others, rule.population)
+        if tally.judged and (math.isinf(rule.population) or rule.others is not None)
         else None,
         nominal_kappa=None if tally.rates else nominal_kappa(judge, truth),
         rank_correlation=_ranks(judge, truth) if tally.rates else None,
         ac1=None if tally.rates else ac1(judge, truth, len(VOTES)),
-        off=worth * float((judge - truth).mean()) if tally.judged else None,
-        off_interval=None if off is None else (worth * off[0], worth * off[1]),
+        off=off,
+        off_interval=off_interval,
         longer=None if longer is None else worth * float(np.nanmean(longer)),
         longer_interval=_scaled(bounds(longer, risk, -1.0), worth) if longer is not None else None,
         people_equal=alike,
@@ -361,7 +372,7 @@ def agreed_of(
         by_position=_by_position(finished, tally),
         by_family=() if tally.rates else _own_family(setup, tally),
         gates=gates,
-        corrected=None if tally.rates else _corrected(tally, judged, rule, setup.seed),
+        corrected=corrected,
         anew=None if again is None else _again(tally, again),
         labels_to_halve=_to_halve(tally, interval, rule.population),
     )

@@ -86,6 +86,11 @@ class AgreeSettings(RunSettings):
         example=0.8,
         gate=Gate.CONDITION,
     ).field(None)
+    judge_all: bool = fields.run_setting(
+        "Ask the judge about the items without a label, too: its verdicts on them narrow the bounds of kappa and of the gap "
+        "by people. With --about items all items are then meant.",
+        fields.STOPPING,
+    ).field(False)
     zone: Annotated[float, Gt(0), Lt(1)] = fields.run_setting(
         "Width of the zone above the required agreement in which both answers are true.", fields.STOPPING
     ).field(USUAL_ZONE)

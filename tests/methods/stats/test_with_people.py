@@ -65,6 +65,34 @@ def test_scores_of_kappa_lie_in_their_range_and_have_the_sign_of_what_kappa_lack
     assert abs(at_kappa) < 0.005
 
 
+@pytest.mark.parametrize("items", [math.inf, 20_000])
+def test_scores_of_kappa_beside_items_without_a_label_have_the_same_sign_and_vary_less(rng, items):
+    judge, people = draw(rng, 20_000)
+    others, _ = draw(rng, 60_000)
+    others = others if math.isinf(items) else judge
+    kappa = linear_kappa(judge, people)
+    scores = kappa_scores(judge, people, np.array([0.0, kappa, 0.9]), others=others, items=items)
+    assert scores.shape == (3, 20_000)
+    assert np.abs(scores).max() <= 1
+    assert np.sign(scores.mean(axis=1)).tolist()[::2] == [1, -1]
+    assert scores[1].mean() == pytest.approx(0, abs=1e-9 if math.isfinite(items) else 0.01)
+    pairs = kappa_scores(judge, people, np.array([kappa]))
+    assert scores[1].var() / 20_000 < pairs.var() / 10_000
+    few = kappa_scores(judge, people, np.array([kappa]), others=others[:100])
+    assert (few == pairs).all(), "too few of them are not used"
+
+
+def test_items_without_a_label_narrow_the_interval_of_kappa(rng):
+    widths = np.zeros(3)
+    for _ in range(10):
+        judge, people = draw(rng, 300)
+        given = judge[:30], people[:30], 0.1, 30
+        found = [kappa_interval(*given), kappa_interval(*given, judge[30:]), kappa_interval(*given, judge, 300)]
+        widths += [high - low for low, high in found]
+    assert widths[1] < 0.8 * widths[0]
+    assert widths[2] < widths[1]
+
+
 def test_the_interval_of_kappa_narrows_and_a_missing_verdict_widens_it(rng):
     judge, people = draw(rng, 200)
     few, many = kappa_interval(judge[:60], people[:60], 0.1, 60), kappa_interval(judge, people, 0.1, 200)

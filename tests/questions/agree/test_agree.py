@@ -118,6 +118,26 @@ def test_two_people_are_the_ceiling_and_the_most_of_three_are_the_truth(agree):
     assert three.equal == 0.8, "two of three say what is better"
 
 
+def test_outputs_of_the_judges_own_family_of_models_are_told_apart(tmp_path):
+    votes = "".join(f"q{at},gpt-4o,claude-3,{1 if at % 4 else 0}\n" for at in range(ITEMS))
+    (tmp_path / "gpt-5.csv").write_text(f"item_id,model_a,model_b,score\n{votes}")
+    systems = [("gpt-4o", rows("gpt-4o")), ("claude-3", rows("claude-3"))]
+    people = [{"id": f"q{at}", "vote": "gpt-4o" if at % 2 else "claude-3"} for at in range(ITEMS)]
+    given = {"judge": f"replay:{tmp_path}/gpt-5.csv", "truth": [people], "ledger": tmp_path / "ledger.sqlite"}
+    (own,) = judgeloop.agree(systems, **given).by_family
+    assert (own.name, own.items, own.gap_off) == ("gpt-4o", 60, pytest.approx(0.5))  # 3/4 less 1/4, and level
+    (tmp_path / "gpt-5.csv").rename(tmp_path / "judge.csv")
+    other = judgeloop.agree(systems, **(given | {"judge": f"replay:{tmp_path}/judge.csv"}))
+    assert other.by_family == ()
+
+
+def test_half_the_interval_takes_four_times_the_labels_and_fewer_of_a_set_that_ends(agree):
+    assert agree(often, labels(places=range(30))).labels_to_halve == 90
+    here = agree(often, labels(places=range(30)), judge_all=True, about="items")
+    assert here.labels_to_halve == 48 - 30  # 4 n / (1 + 3 n / N)
+    assert agree(often, labels(), about="items").labels_to_halve is None
+
+
 def test_groups_flips_and_positions_have_their_shares(agree):
     result = agree(often, labels(), old=rows("old", group=lambda at: "fifth" if at % 5 == 0 else "rest"))
     assert [(one.name, one.items, one.equal) for one in result.by_group] == [("fifth", 12, 0.0), ("rest", 48, 1.0)]
@@ -128,6 +148,31 @@ def test_groups_flips_and_positions_have_their_shares(agree):
     flipped = agree(often, labels(), judge=first, version="first")
     assert (flipped.counts.flips, flipped.equal) == (60, 0.0)
     assert [one.name for one in flipped.by_position] == ["changed with the order"]
+
+
+def test_the_judges_verdicts_on_items_without_a_label_narrow_the_bounds_of_what_people_say(agree):
+    some = labels(places=range(0, ITEMS, 4))
+    alone, every = agree(often, some), agree(often, some, judge_all=True)
+    assert (alone.judged, every.judged, every.items) == (15, 15, 60)
+    assert (every.equal, every.equal_interval) == (alone.equal, alone.equal_interval)
+    assert (every.counts.further, len(every.labels)) == (45, 60)
+    assert sum(label.in_decision for label in every.labels) == 15
+    assert (alone.corrected.cheap, every.corrected.cheap, every.corrected.labels) == (15, 60, 15)
+    assert every.spend.attempts == 2 * 45, "those of the labelled items are known"
+    here = agree(often, some, judge_all=True, about="items", require_kappa=0.1)
+    assert alone.equal_interval[0] < here.equal_interval[0] < here.equal < here.equal_interval[1]
+    assert alone.kappa_interval[0] < every.kappa_interval[0]
+    assert alone.kappa_interval[0] < here.kappa_interval[0] < here.kappa
+    by_judge = sum((often(at) == "old") - (often(at) == "new") for at in range(ITEMS)) / ITEMS
+    assert here.corrected.alone == pytest.approx(by_judge)
+    assert here.off == pytest.approx(by_judge - here.corrected.gap)
+    assert [one.name for one in here.gates] == ["kappa"]
+
+
+def test_of_families_the_members_with_a_label_are_drawn(agree):
+    pairs = {"family": lambda at: f"f{at // 2}"}
+    result = agree(often, labels(places=range(0, ITEMS, 4)), old=rows("old", **pairs), judge_all=True)
+    assert (result.judged, result.counts.further) == (15, 15)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +189,7 @@ def test_of_several_gates_all_must_pass_and_each_is_a_condition(agree):
     assert [one.state for one in result.gates] == ["passed"] * 3
     assert result.exit_code == 0
     assert [one.name for one in result.conditions][1:4] == ["agreement", "kappa", "a second person"]
+    assert "a wrong FAIL has a chance of at most 30 %" in result.page.text("means")
 
     def other(at):
         return "old" if better(at) == "new" else "new"
@@ -176,6 +222,7 @@ def one_wrong(at):
         ({"require_kappa": 0.5, "about": "items"}, "`require_kappa` is about items like these"),
         ({"not_worse_than_a_person": 0.1}, "expected items that two people labelled, found none"),
         ({"half_width": 0.1}, "labels in files are looked at once"),
+        ({"judge_all": True, "again": True}, "expected one of the two, and labels that are there"),
         ({"scale": "1,5"}, "`scale` is that of ratings"),
     ],
 )
@@ -192,7 +239,7 @@ def test_the_run_is_another_where_labels_are_others_and_verdicts_are_paid_once(a
 
 
 def test_a_comparison_by_a_judge_that_was_measured_on_these_items_says_so(agree, tmp_path):
-    measured = agree(often, labels(places=range(30)))
+    measured = agree(often, labels(places=range(30)), judge_all=True)
     systems = [("old", rows("old")), ("new", rows("new"))]
     settings = {"version": "often", "ledger": tmp_path / "ledger.sqlite"}
     result = judgeloop.compare(*systems, judge=judge_of(often), **settings)
