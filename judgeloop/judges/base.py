@@ -39,12 +39,16 @@ class BaseJudge:
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """Which `people` judge on a page, and where it is served; behind a proxy `url` is the address that they see."""
+    """Which `people` judge on a page, and where it is served; behind a proxy `url` is the address that they see.
+
+    `budget_p` is the run's, in picodollars, which its owner sees.
+    """
 
     people: tuple[str, ...] = ()
     host: str = "127.0.0.1"
     port: int = 8765
     url: str | None = None
+    budget_p: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

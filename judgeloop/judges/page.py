@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any, final
 from judgeloop.core import records
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
+from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge, PageOptions
 from judgeloop.judges.human import AT_ONCE
-from judgeloop.judges.wage import Wage
+from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
 from judgeloop.page.journal import PageJournal
 
 if TYPE_CHECKING:
+    from judgeloop.page.links import Links
     from judgeloop.page.server import Pages, PageServer
 
 FORM = "page 1"  # what a key means; part of the judge's identity
@@ -108,18 +110,25 @@ class PageJudge(BaseJudge):
     async def _open(self) -> None:
         """Open the journal and the server, and say where the page is."""
         from judgeloop.page.links import Links
-        from judgeloop.page.server import Opening, Pages, PageServer
+        from judgeloop.page.server import Money, Opening, Pages, PageServer
 
         assert self._journal_path is not None
         self._journal = PageJournal(self._journal_path)
         self.desk = Desk(self._people, self._journal)
         links = Links(self._people, self._journal.secret)
         opening = Opening(self._rubric or "", len(self._people), paid=self._wage.an_hour is not None)
-        self.pages = Pages(self.desk, links, opening, lambda: self._standing)
+        wage, most_p = self._wage, self._options.budget_p
+        money = None
+        if wage.an_hour is not None:
+            budget = None if most_p is None else float(to_usd(most_p))
+            money = Money(
+                lambda seconds: float(to_usd(wage.cost_p(seconds))), float(to_usd(wage.cost_p(LONGEST_S))), budget
+            )
+        self.pages = Pages(self.desk, links, opening, lambda: self._standing, money)
         self._server = PageServer(self.pages, self._options.host, self._options.port, self._options.url)
         await self._server.start()
         self._ticking = asyncio.create_task(self._tick())
-        self._say(links.tokens)
+        self._say(links)
 
     async def _tick(self) -> None:
         """Let what was held for long stand, whether or not a window asks; tell the terminal how far all are."""
@@ -144,13 +153,15 @@ class PageJudge(BaseJudge):
         ]
         return f"{asked + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
 
-    def _say(self, tokens: dict[str, str]) -> None:
+    def _say(self, links: "Links") -> None:
         """Print a link for each person, and how it is reached from another machine."""
         assert self._server is not None
         url, port = self._server.url, self._server.port
         print("The page on which to judge; a link is a password, and one window at a time judges:", file=sys.stderr)
-        for name, token in tokens.items():
+        for name, token in links.tokens.items():
             print(f"  {f'{name}: ' if name else ''}{url}/#{token}", file=sys.stderr)
+        if self._options.people:
+            print(f"  yours, to see how far they are: {url}/#{links.owner}", file=sys.stderr)
         if self._options.url is None:
             here = shlex.quote(f"{_user()}@{socket.gethostname()}")
             print(f"  from another machine first: ssh -L {port}:127.0.0.1:{port} {here}", file=sys.stderr)

@@ -311,6 +311,11 @@ class Desk:
         self.sheets.clear()
 
     @property
+    def lines(self) -> Sequence[Mapping[str, Any]]:
+        """All that was said, as the journal has it."""
+        return self._journal.lines
+
+    @property
     def held(self) -> int:
         """How many answers were given that the run has not heard of."""
         said = sum(sheet.said is not None and not sheet.settled.done() for sheet in self.sheets)

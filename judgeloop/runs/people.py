@@ -39,4 +39,4 @@ def page_options(config: RunSettings) -> PageOptions | None:
             f"`page_host={config.page_host}` lets others reach the page, and needs `page_url`, the address that they "
             "type; or leave it out, and let them come through `ssh -L`"
         )
-    return PageOptions(config.people, config.page_host, config.page_port, config.page_url)
+    return PageOptions(config.people, config.page_host, config.page_port, config.page_url, config.budget_p)

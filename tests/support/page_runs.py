@@ -35,7 +35,7 @@ def write_outputs(folder: Path, items: int = 40, alike: int = 0) -> None:
 
 
 class PageRun:
-    """A command whose page people open: its links, by the order of the people, and its end."""
+    """A command whose page people open: its links, by the order of the people, that of its owner, and its end."""
 
     def __init__(self, folder: Path, *flags: str, command: Sequence[str] = COMPARE, **variables: str) -> None:
         """Start it in a folder, and wait for its links."""
@@ -51,6 +51,7 @@ class PageRun:
         assert self.process.poll() is None, self.said
         found = LINK.findall(self.said)
         self.url, self.tokens = found[0][0], [token for _, token in found]
+        self.owner = f"{self.url}/#{self.tokens.pop()}" if "yours, " in self.said else ""
 
     @property
     def said(self) -> str:

@@ -95,8 +95,8 @@ async function call(path, body) {
 async function enter() {
   const said = await call("enter", { token: ofWindow.get("token") || "" });
   ofWindow.set("session", said.session);
-  ofWindow.set("start", JSON.stringify({ name: said.name, start: said.start }));
-  Object.assign(now, { name: said.name, start: said.start, progress: said.progress });
+  ofWindow.set("start", JSON.stringify({ name: said.name, owner: said.owner, start: said.start }));
+  Object.assign(now, { name: said.name, owner: said.owner, start: said.start, progress: said.progress });
 }
 function setLost(lost) {
   if (lost === now.lost) return;
@@ -132,8 +132,8 @@ async function go(first) {
 
 function view(name) {
   now.view = name;
-  for (const one of ["start", "judge", "message"]) $(one).hidden = one !== name;
-  $("top").hidden = name === "start";
+  for (const one of ["start", "judge", "owner", "message"]) $(one).hidden = one !== name;
+  $("top").hidden = name === "start" || name === "owner";
   for (const id of ["pause", "help"]) $(id).hidden = name !== "judge";
 }
 function say(text) { $("live").textContent = ""; setTimeout(() => { $("live").textContent = text; }, 30); }
@@ -248,6 +248,46 @@ function clock() {
   $("left").textContent = shown + left;
 }
 
+// --- What whoever runs this sees: never who leads
+
+async function watchPeople() {
+  try {
+    for (let path = "owner"; ; path = "owner?wait") {
+      const said = await call(path);
+      if (said.over) { message("Over", said.over === "decided" ? "The run is over" : "The run was stopped", `${counted(said.judged, "answer")} from ${counted(said.people.length, "person", "people")}. judgeloop prints the result where it was started.`); return; }
+      overview(said);
+    }
+  } catch (error) { refused(error); }
+}
+const counted = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
+const dollars = (usd) => `$${usd.toFixed(2)}`;
+const STATES = { unopened: "has not opened the link", judging: "judges", waiting: "waits" };
+function overview(said) {
+  const paid = said.usd !== undefined, { people, usual } = said;
+  $("ohead").textContent = `${said.judged} judged`;
+  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]}, usually about ${usual[1]}, at most ${said.most}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is shown when the run ends, not before: whoever knows it judges with it.`;
+  $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
+  $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside for it: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
+  $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
+  $("otimenote").textContent = paid ? `${minutesOf(said.seconds)} while somebody was there.` : "While somebody was there.";
+  const columns = ["name", "now", "judged", "skipped", "usual time", "time", ...(paid ? ["cost"] : [])];
+  $("ocolumns").replaceChildren(...columns.map((name) => { const one = el("th", "", name); one.scope = "col"; return one; }));
+  $("orows").replaceChildren(...people.map((one) => {
+    const row = el("tr"), head = el("th", "", one.name || "you");
+    head.scope = "row";
+    const cells = [one.away === null ? STATES[one.state] : `away for ${minutesOf(one.away)}`, one.judged, one.skips, one.usual === null ? "–" : minutesOf(one.usual), minutesOf(one.seconds), ...(paid ? [dollars(one.usd)] : [])];
+    row.append(head, ...cells.map((text) => el("td", "", `${text}`)));
+    return row;
+  }));
+  const look = people.flatMap((one) => (one.unseen ? [`${one.name} answered ${one.unseen} of ${one.judged + one.skips} before the end of each text had been on the screen.`] : []));
+  $("olook").replaceChildren(...look.map((text) => el("li", "", text)));
+  $("olookcard").hidden = !look.length;
+  if (now.view === "owner") return;
+  view("owner");
+  document.title = "People · judgeloop";
+  $("ohead").focus();
+}
+
 // --- What a person does
 
 async function answer(key) {
@@ -352,5 +392,5 @@ if (token && !document.getElementById(token)) { // not in the address bar, and i
   history.replaceState(null, "", location.pathname);
 }
 const before = JSON.parse(ofWindow.get("start") || "null");
-if (ofWindow.get("session") && before && ofWindow.get("begun")) { Object.assign(now, before); go(); }
-else enter().then(() => (ofWindow.get("begun") ? go() : start()), refused);
+if (ofWindow.get("session") && before && (before.owner || ofWindow.get("begun"))) { Object.assign(now, before); if (now.owner) watchPeople(); else go(); }
+else enter().then(() => (now.owner ? watchPeople() : ofWindow.get("begun") ? go() : start()), refused);
