@@ -111,6 +111,7 @@ class RunArguments(CallArguments, total=False):
     human_price: Dollars | None
     shared: float | None
     repeated: float | None
+    checks: bool
     page_host: str | None
     page_port: int | None
     page_url: str | None

@@ -10,6 +10,7 @@ from decimal import Decimal
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Call, Item, Quote
 from judgeloop.judges.prompt import Template
+from judgeloop.page.checks import Check
 from judgeloop.providers.endpoint import ChatOptions
 
 
@@ -41,7 +42,7 @@ class BaseJudge:
 class PageOptions:
     """Which `people` judge on a page, and where it is served; behind a proxy `url` is the address that they see.
 
-    `budget_p` is the run's, in picodollars, which its owner sees.
+    `budget_p` is the run's, in picodollars, which its owner sees. `checks` are given to people among the others.
     """
 
     people: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class PageOptions:
     port: int = 8765
     url: str | None = None
     budget_p: int | None = None
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from judgeloop.core import records
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
 from judgeloop.core.money import to_usd
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.outcomes import Checked, StopKind
 from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge, PageOptions
 from judgeloop.judges.human import AT_ONCE
@@ -95,11 +95,12 @@ class PageJudge(BaseJudge):
         shown = {"judge": dict(self.identity.parameters), "prompt": call.item.prompt, "reference": call.item.reference}
         again = {} if call.reading is None else {"again": call.reading.same}
         key = digest(shown | {"outputs": call.outputs} | again)
-        sheet = Sheet(call, key, asyncio.get_running_loop().create_future())
+        settled: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
+        sheet = Sheet(call, key, settled)
         self.desk.add(sheet)
         self.pages.wake()
         try:
-            given = await sheet.settled
+            given = await settled
         finally:
             self.desk.drop(sheet)
         seconds = sheet.seconds
@@ -114,9 +115,10 @@ class PageJudge(BaseJudge):
 
         assert self._journal_path is not None
         self._journal = PageJournal(self._journal_path)
-        self.desk = Desk(self._people, self._journal)
+        self.desk = Desk(self._people, self._journal, self._options.checks)
         links = Links(self._people, self._journal.secret)
-        opening = Opening(self._rubric or "", len(self._people), paid=self._wage.an_hour is not None)
+        checks = bool(self._options.checks)
+        opening = Opening(self._rubric or "", len(self._people), paid=self._wage.an_hour is not None, checks=checks)
         wage, most_p = self._wage, self._options.budget_p
         money = None
         if wage.an_hour is not None:
@@ -133,8 +135,15 @@ class PageJudge(BaseJudge):
     async def _tick(self) -> None:
         """Let what was held for long stand, whether or not a window asks; tell the terminal how far all are."""
         assert self.desk is not None
-        said, said_at = self._progress(), time.monotonic()
+        said, said_at, failed = self._progress(), time.monotonic(), set[str]()
         while True:
+            for one in self.desk.checked:
+                if one.asked_no_more and one.name not in failed:
+                    failed.add(one.name)
+                    print(
+                        f"{one.name} was wrong in {one.wrong} of {one.asked} checks, and is asked no more; what "
+                        f"{one.name} answered stays", file=sys.stderr, flush=True,
+                    )  # fmt: skip
             await asyncio.sleep(TICK_S)
             now = time.monotonic()
             self.desk.tick(now)
@@ -173,6 +182,19 @@ class PageJudge(BaseJudge):
         """People finish what they have in hand."""
         if self.desk is not None:
             self.desk.let_go(time.monotonic())
+
+    def checked(self) -> list[Checked]:
+        """What came of the checks; of earlier commands, by their journal, if no page was opened in this one."""
+        if self.desk is not None:
+            return self.desk.checked
+        path = self._journal_path
+        if not self._options.checks or path is None or not path.is_file():
+            return []
+        journal = PageJournal(path)
+        try:
+            return Desk(self._people, journal).checked
+        finally:
+            journal.close()
 
     def leave(self, why: StopKind | None) -> None:
         """What was answered counts; who is asked is let go, and told that it is over."""

@@ -5,10 +5,12 @@ Nothing here says who leads or which system wrote what: no verdict is counted by
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from statistics import median
 from typing import Any
 
 from judgeloop.core.protocols import SoFar
+from judgeloop.page.checks import counted
 from judgeloop.page.desk import AWAY_S, SKIP, Desk, Person
 
 Price = Callable[[float], float]  # dollars of so many seconds of one call
@@ -46,6 +48,12 @@ def _standing(lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return found
 
 
+def _state(person: Person, away: float | None) -> str:
+    if person.failed or away is None:
+        return "failed" if person.failed else "unopened"
+    return "away" if away > AWAY_S else "judging" if person.hand else "waiting"
+
+
 def _of(person: Person, given: Sequence[Mapping[str, Any]], price: Price | None, now: float) -> dict[str, Any]:
     """What one person did, and what they do now."""
     seconds = [one["seconds"] for one in given]
@@ -54,12 +62,13 @@ def _of(person: Person, given: Sequence[Mapping[str, Any]], price: Price | None,
     found: dict[str, Any] = {
         "name": person.name,
         "away": away if away is not None and away > AWAY_S else None,
-        "state": "unopened" if away is None else "away" if away > AWAY_S else "judging" if person.hand else "waiting",
+        "state": _state(person, away),
         "in_hand": person.hand is not None,
         "judged": kinds["judged"],
         "skips": kinds["skips"],
         "seconds": sum(seconds),
         "usual": median(seconds) if seconds else None,
         "unseen": sum(one.get("seen") is False for one in given),
+        "checks": asdict(counted(person.name, [*person.checks.values()])) if person.checks else None,
     }
     return found if price is None else found | {"usd": sum(map(price, seconds))}

@@ -49,11 +49,12 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the first screen says: the `rubric`, how many `people` judge, and whether their time is paid."""
+    """What the first screen says: the `rubric`, how many `people` judge, whether they are paid, and given checks."""
 
     rubric: str
     people: int
     paid: bool
+    checks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,9 @@ class Pages:
         """The next call of a person, as soon as there is one; or that the run is over."""
         until = time.monotonic() + POLL_S
         while not self.desk.over and self._enters(name, request):
+            if self.desk.people[name].failed:
+                self.told.add(name)
+                return JSONResponse({"over": "failed", "progress": self._progress(name)})
             sheet = self.desk.take(name, now := time.monotonic())
             if sheet is not None:
                 return JSONResponse({"pair": await self._shown(name, sheet), "progress": self._progress(name)})
@@ -261,9 +265,10 @@ class Pages:
         """How far the run is. A forecast that moves tells who leads, unless one person alone gave all the answers."""
         standing, person, pace = self._standing(), self.desk.people[name], self.desk.pace
         said: dict[str, Any] = {"mine": person.judged, "skips": person.skips, "seconds": sum(person.seconds)}
+        judged = self.desk.held + sum(len(one.checks) for one in self.desk.people.values())  # nothing tells a check
         if standing is None:
-            return said | {"judged": self.desk.held}
-        said |= {"judged": standing.asked + self.desk.held, "most": standing.most}
+            return said | {"judged": judged}
+        said |= {"judged": standing.asked + judged, "most": standing.most}
         if standing.usual is not None:
             said["usual"] = standing.usual
         if standing.more is not None and len(self.desk.people) == 1:

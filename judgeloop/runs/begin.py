@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import Control, ControlTally, Ending, Finished, Spend, StopKind
+from judgeloop.core.outcomes import Checked, Control, ControlTally, Ending, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
 from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Pool, Population, Verdict
 from judgeloop.engine.answering import AnsweringModel, of_one_model
@@ -183,7 +183,10 @@ async def conducted(
             await system.aclose()
     # Those of this command, and of commands before whose verdicts count.
     answering = tuple(tuple(named.get(judge.identity.name, ())) for judge in deciding)
-    finished = replace(finished, models=answering, people=given)
+    checked = () if prepared.people is None else tuple(prepared.people.checked())
+    if not checked and kept is not None:  # the journal may be gone
+        checked = _checked_of(kept)
+    finished = replace(finished, models=answering, people=given, checked=checked)
     if kept is None:
         return finished
     controls = finished.controls if known else _controls_of(kept)
@@ -219,6 +222,12 @@ def silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Absten
         return {}
     said = reader.silent(prepared.run_id)
     return {key: Abstention(why.removeprefix("abstained: ")) for key, why in said.items()}
+
+
+def _checked_of(kept: KeptResult) -> tuple[Checked, ...]:
+    """What came of the checks of people whom an earlier command of a run asked."""
+    by_people = json.loads(kept.document)["result"]["by_people"] or {"checks": []}
+    return tuple(Checked(**one) for one in by_people["checks"])
 
 
 def _controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:

@@ -175,7 +175,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
         against=config.against(joined.pool.systems),
-        page=page_options(config),
+        page=page_options(config, joined.pool.systems, partial(answered, joined.pool)),
         human_price=config.human_price,
     )
     judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
@@ -326,7 +326,7 @@ def _controls(
     sources = config.sources(pool.systems)
     made = partial(Recipe, models=models, most_bytes=config.max_item_bytes, rates=config.rates)
     for source in sources:
-        if drawn := controls.controls_by(made(source), _answered(pool, source), judges):
+        if drawn := controls.controls_by(made(source), answered(pool, source), judges):
             return drawn, None
     if not config.must_pass:
         return (), None
@@ -347,7 +347,7 @@ def _supposed(pool: Pool, system: System) -> list[tuple[Item, str]]:
     return list(zip(pool.items, texts, strict=True))
 
 
-def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
+def answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
     """The items with the answers of a system, but for short ones, or with their references."""
     if source == REFERENCES:
         return [(item, item.reference) for item in pool.items if item.reference]

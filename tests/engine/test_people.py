@@ -67,6 +67,9 @@ class Team(BaseJudge):
         for given in self.hand:
             given.set_exception(JudgeError(ErrorKind.QUIT, "gone", billed=False))
 
+    def checked(self):
+        return ()
+
     def leave(self, why):
         self.left, self.why = True, why
         for given in self.hand:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from support.office import call
+from support.office import call, check
 
 from judgeloop.core.errors import JudgeError
 from judgeloop.core.records import SecondReading
@@ -22,12 +22,12 @@ LOOPS = []  # of the desks that are open
 
 
 @contextmanager
-def desk_of(path, *people):
+def desk_of(path, *people, checks=()):
     journal = PageJournal(path)
     loop = asyncio.new_event_loop()
     try:
         LOOPS.append(loop)
-        yield Desk(people or (ANNA,), journal)
+        yield Desk(people or (ANNA,), journal, checks)
     finally:
         journal.close()
         LOOPS.remove(loop)
@@ -216,7 +216,7 @@ class Judging(RuleBasedStateMachine):
         from pathlib import Path
 
         self.folder = tempfile.TemporaryDirectory()
-        self.stack = desk_of(Path(self.folder.name) / "j", ANNA, BEN, "chi")
+        self.stack = desk_of(Path(self.folder.name) / "j", ANNA, BEN, "chi", checks=[*map(check, range(9))])
         self.desk, self.now, self.sheets, self.final = self.stack.__enter__(), 0.0, [], {}
 
     def teardown(self):
@@ -264,7 +264,9 @@ class Judging(RuleBasedStateMachine):
         lasts = [id(one.last) for one in self.desk.people.values() if one.last]
         assert len({*hands, *lasts}) == len(hands) + len(lasts)
         for number, sheet in enumerate(self.sheets):
-            if sheet.settled.done():
+            if sheet.settled.done() and sheet.settled.exception():
+                assert self.desk.all_failed, "nobody is left"
+            elif sheet.settled.done():
                 assert self.final.setdefault(number, sheet.settled.result()) == sheet.settled.result()
                 assert id(sheet) not in {*hands, *lasts}
             elif sheet.holder is None:

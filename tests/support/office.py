@@ -10,6 +10,7 @@ import httpx2
 
 from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import Call, Item
+from judgeloop.page.checks import Check
 from judgeloop.page.desk import Desk, Sheet
 from judgeloop.page.journal import PageJournal
 from judgeloop.page.links import Links
@@ -24,6 +25,11 @@ def call(at: int, outputs: tuple[str, ...] = ("one", "two")) -> Call:
     return Call(Item(f"secret-item-{at}", f"task {at}", group="secret-group"), systems, outputs)
 
 
+def check(at: int) -> Check:
+    """A check: the second of its two answers is to another question."""
+    return Check(Call(Item(f"secret-check-{at}", f"check {at}"), ("secret-0", "secret-control"), ("own", "foreign")), 1)
+
+
 class Office:
     """People at a desk; made within an event loop."""
 
@@ -33,9 +39,10 @@ class Office:
         people: tuple[str, ...] = ("anna",),
         standing: SoFar | None = None,
         money: Money | None = None,
+        checks: tuple[Check, ...] = (),
     ) -> None:
         self.journal = PageJournal(folder / "people.jsonl")
-        self.desk = Desk(people, self.journal)
+        self.desk = Desk(people, self.journal, checks)
         self.links = Links(people, self.journal.secret)
         opening = Opening("Be kind.", len(people), paid=money is not None)
         self.pages = Pages(self.desk, self.links, opening, lambda: standing, money)
