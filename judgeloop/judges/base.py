@@ -10,7 +10,7 @@ from decimal import Decimal
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Call, Item, Quote
 from judgeloop.judges.prompt import Template
-from judgeloop.page.checks import Check
+from judgeloop.page.checks import CheckItem
 from judgeloop.providers.endpoint import ChatOptions
 
 
@@ -50,7 +50,7 @@ class PageOptions:
     port: int = 8765
     url: str | None = None
     budget_p: int | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[CheckItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

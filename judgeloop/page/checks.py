@@ -20,7 +20,7 @@ RIGHT, NEITHER, WRONG = 1, 0, -1
 _OF_RATING = {"1": RIGHT, "2": RIGHT, "4": WRONG, "5": WRONG}
 
 
-class Check(NamedTuple):
+class CheckItem(NamedTuple):
     """A call, and the place of the answer that is to another question."""
 
     call: Call

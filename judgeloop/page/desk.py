@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, final
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import Checked
 from judgeloop.core.records import Call
-from judgeloop.page.checks import Check, counted, failed, place
+from judgeloop.page.checks import CheckItem, counted, failed, place
 from judgeloop.page.journal import PageJournal
 
 LEASE_S = 600.0
@@ -66,7 +66,7 @@ class Sheet:
     skipped: dict[str, Given] = field(default_factory=dict)
     spent: float = 0.0
     asked_at: float | None = None  # when somebody first looked for those who may answer it
-    check: Check | None = None
+    check: CheckItem | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ class TakenError(Exception):
 class Desk:
     """The calls that wait, and the people who answer them."""
 
-    def __init__(self, people: Sequence[str], journal: PageJournal, checks: Sequence[Check] = ()) -> None:
+    def __init__(self, people: Sequence[str], journal: PageJournal, checks: Sequence[CheckItem] = ()) -> None:
         """Take up what the journal has; each person gets `checks` among the calls."""
         self.people: dict[str, Person] = {name: Person(name) for name in people}
         self._checks = checks

@@ -8,7 +8,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries
 from judgeloop.judges.base import PageOptions
-from judgeloop.page.checks import Check
+from judgeloop.page.checks import CheckItem
 from judgeloop.settings.run_settings import REFERENCES, RunSettings
 
 LOOPBACK = {"127.0.0.1", "localhost"}
@@ -60,7 +60,7 @@ def page_options(
 
 def _checks(
     config: RunSettings, systems: tuple[str, ...], answered: Callable[[str], Iterable[tuple[Item, str]]]
-) -> tuple[Check, ...]:
+) -> tuple[CheckItem, ...]:
     """Items with an answer to another question: beside their own answer, or alone where answers are rated.
 
     Raises:
@@ -81,5 +81,7 @@ def _checks(
     found = []
     for query in queries[1::2] if config.rates else queries:  # of two that are rated, the second is the foreign one
         item = replace(query.item, reference=None) if source == REFERENCES else query.item
-        found.append(Check(Call(item, query.systems, query.outputs), 0 if config.rates else query.systems.index(NAME)))
+        found.append(
+            CheckItem(Call(item, query.systems, query.outputs), 0 if config.rates else query.systems.index(NAME))
+        )
     return tuple(found)

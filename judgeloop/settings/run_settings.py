@@ -260,7 +260,8 @@ class RunSettings(JudgeSettings):
     ).field(None)
     checks: bool = fields.place_setting(
         "Give people items with a known answer among the others: two in a person's first eight, then one in twenty. Whoever "
-        "is wrong twice is asked no more."
+        "is wrong twice is asked no more.",
+        file_only=True,
     ).field(False)
     page_host: str = fields.place_setting(
         "Address on which the page listens; any but 127.0.0.1 needs page-url.", file_only=True

@@ -13,7 +13,7 @@ from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import Checked
 from judgeloop.core.records import Call, Item
 from judgeloop.page import server
-from judgeloop.page.checks import Check, checks_among, place
+from judgeloop.page.checks import CheckItem, checks_among, place
 from judgeloop.page.desk import Desk, Given, Sheet
 from judgeloop.page.journal import PageJournal
 
@@ -163,7 +163,7 @@ def test_when_nobody_is_left_the_run_ends_and_says_so(tmp_path):
 
 
 def test_a_rating_of_a_foreign_answer_is_wrong_if_it_is_high():
-    one = Check(Call(Item("i", "task"), ("x",), ("foreign",)), 0)
+    one = CheckItem(Call(Item("i", "task"), ("x",), ("foreign",)), 0)
     assert [one.result(key) for key in "12345s"] == [1, 1, 0, -1, -1, 0]
 
 

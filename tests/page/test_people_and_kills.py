@@ -176,8 +176,8 @@ def test_a_second_person_judges_a_share_that_the_decision_does_not_hear_of(tmp_p
 
 def test_who_fails_checks_is_asked_no_more_and_the_result_says_so(tmp_path):
     write_outputs(tmp_path, items=150, alike=2)
-    flags = ("--people", "anna,ben", "--human-price", "40", "--budget", "400", "--checks")
-    with page_run(tmp_path, *flags, JUDGELOOP_MIN_JUDGMENTS="40") as run:
+    flags = ("--people", "anna,ben", "--human-price", "40", "--budget", "400")
+    with page_run(tmp_path, *flags, JUDGELOOP_MIN_JUDGMENTS="40", JUDGELOOP_CHECKS="1") as run:
         result = judged_by(run, Window, Careless, ends={"decided", "failed"})
         assert "ben was wrong in 2 of 2 checks" in run.said
     people = result["by_people"]
@@ -192,6 +192,6 @@ def test_who_fails_checks_is_asked_no_more_and_the_result_says_so(tmp_path):
     (journal,) = tmp_path.glob("people-*.jsonl")
     journal.unlink()
     command = [sys.executable, "-m", "judgeloop", *COMPARE, "--page", "--ledger", "l.sqlite", "--json", *flags]
-    environment = os.environ | {"JUDGELOOP_MIN_JUDGMENTS": "40"}
+    environment = os.environ | {"JUDGELOOP_MIN_JUDGMENTS": "40", "JUDGELOOP_CHECKS": "1"}
     again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert json.loads(again.stdout)["by_people"]["checks"] == people["checks"]

@@ -108,7 +108,7 @@ def test_a_dry_run_says_how_much_time_and_money_people_take():
     )
     checked = judgeloop(
         "compare", "a.jsonl", "b.jsonl", "--judge", "human", "--human-price", "40", "--page", "--people", "anna,ben",
-        "--checks", "--dry-run", "--json",
+        "JUDGELOOP_CHECKS=1", "--dry-run", "--json",
     )  # fmt: skip
     checks = 2 * checks_among(expected // 2)
     assert checks > 0

@@ -10,7 +10,7 @@ import httpx2
 
 from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import Call, Item
-from judgeloop.page.checks import Check
+from judgeloop.page.checks import CheckItem
 from judgeloop.page.desk import Desk, Sheet
 from judgeloop.page.journal import PageJournal
 from judgeloop.page.links import Links
@@ -25,9 +25,11 @@ def call(at: int, outputs: tuple[str, ...] = ("one", "two")) -> Call:
     return Call(Item(f"secret-item-{at}", f"task {at}", group="secret-group"), systems, outputs)
 
 
-def check(at: int) -> Check:
+def check(at: int) -> CheckItem:
     """A check: the second of its two answers is to another question."""
-    return Check(Call(Item(f"secret-check-{at}", f"check {at}"), ("secret-0", "secret-control"), ("own", "foreign")), 1)
+    return CheckItem(
+        Call(Item(f"secret-check-{at}", f"check {at}"), ("secret-0", "secret-control"), ("own", "foreign")), 1
+    )
 
 
 class Office:
@@ -39,7 +41,7 @@ class Office:
         people: tuple[str, ...] = ("anna",),
         standing: SoFar | None = None,
         money: Money | None = None,
-        checks: tuple[Check, ...] = (),
+        checks: tuple[CheckItem, ...] = (),
     ) -> None:
         self.journal = PageJournal(folder / "people.jsonl")
         self.desk = Desk(people, self.journal, checks)
