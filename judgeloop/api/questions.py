@@ -109,6 +109,7 @@ class RunArguments(CallArguments, total=False):
     page: bool | None
     people: str | Sequence[str] | None
     human_price: Dollars | None
+    people_per_item: int | None
     shared: float | None
     repeated: float | None
     checks: bool

@@ -42,7 +42,8 @@ class BaseJudge:
 class PageOptions:
     """Which `people` judge on a page, and where it is served; behind a proxy `url` is the address that they see.
 
-    `budget_p` is the run's, in picodollars, which its owner sees. `checks` are given to people among the others.
+    `budget_p` is the run's, in picodollars, which its owner sees. `checks` are given to people among the others. `each`
+    is how many people judge each item.
     """
 
     people: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class PageOptions:
     url: str | None = None
     budget_p: int | None = None
     checks: tuple[CheckItem, ...] = ()
+    each: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

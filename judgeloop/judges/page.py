@@ -55,14 +55,18 @@ class PageJudge(BaseJudge):
 
     @property
     def at_once(self) -> int:
-        """How many calls all are given."""
-        return AT_ONCE * len(self._people)
+        """How many items all are given."""
+        return AT_ONCE * len(self._people) // self._options.each
 
     @property
     def identity(self) -> records.JudgeIdentity:
-        """People, the form that they answer, and the rubric."""
+        """People, the form that they answer, and the rubric; where two judge each item, the first of them."""
+        return self.identity_of("1" if self._options.each > 1 else "")
+
+    def identity_of(self, which: str) -> records.JudgeIdentity:
+        """As `identity`, of the first or the second person of an item."""
         by = {} if self._rubric is None else {"rubric": digest({"rubric": self._rubric})}
-        return records.JudgeIdentity("human", "", by | {"form": FORM})
+        return records.JudgeIdentity("human", which, by | {"form": FORM}, mark=":")
 
     def quote(self, call: records.Call) -> records.Quote:
         """The price of the people's time."""
@@ -76,11 +80,20 @@ class PageJudge(BaseJudge):
         """Show it to people; each answer that the run tells of is no longer counted here."""
         before = 0 if self._standing is None else self._standing.asked
         if self.desk is not None:
-            self.desk.flying = max(0, self.desk.flying - max(0, standing.asked - before))
+            heard = self._options.each * max(0, standing.asked - before)
+            self.desk.flying = max(0, self.desk.flying - heard)
         self._standing = standing
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Put a call on the desk, and wait until somebody has answered it.
+
+        Raises:
+            JudgeError: the people were let go.
+        """
+        return await self.judge_as(self.identity, call)
+
+    async def judge_as(self, who: records.JudgeIdentity, call: records.Call) -> records.Reply:
+        """As `judge`, for the first or the second person of an item.
 
         Raises:
             JudgeError: the people were let go.
@@ -92,11 +105,12 @@ class PageJudge(BaseJudge):
         await asyncio.shield(self._opening)
         assert self.desk is not None
         assert self.pages is not None
-        shown = {"judge": dict(self.identity.parameters), "prompt": call.item.prompt, "reference": call.item.reference}
+        shown = {"judge": dict(who.parameters), "prompt": call.item.prompt, "reference": call.item.reference}
+        pair = digest(shown | {"outputs": sorted(call.outputs)}) if who.model else ""
         again = {} if call.reading is None else {"again": call.reading.same}
-        key = digest(shown | {"outputs": call.outputs} | again)
+        key = digest(shown | {"outputs": call.outputs} | again | ({"person": who.model} if pair else {}))
         settled: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
-        sheet = Sheet(call, key, settled)
+        sheet = Sheet(call, key, settled, pair=pair)
         self.desk.add(sheet)
         self.pages.wake()
         try:
@@ -115,10 +129,10 @@ class PageJudge(BaseJudge):
 
         assert self._journal_path is not None
         self._journal = PageJournal(self._journal_path)
-        self.desk = Desk(self._people, self._journal, self._options.checks)
+        self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each)
         links = Links(self._people, self._journal.secret)
-        checks = bool(self._options.checks)
-        opening = Opening(self._rubric or "", len(self._people), paid=self._wage.an_hour is not None, checks=checks)
+        paid, checks = self._wage.an_hour is not None, bool(self._options.checks)
+        opening = Opening(self._rubric or "", len(self._people), paid=paid, checks=checks)
         wage, most_p = self._wage, self._options.budget_p
         money = None
         if wage.an_hour is not None:
@@ -219,6 +233,34 @@ class PageJudge(BaseJudge):
             await server.close()
         if self._journal is not None:
             self._journal.close()
+
+
+@final
+class SecondPerson(BaseJudge):
+    """Another person than the first of an item, at the same page; they see the outputs the other way round."""
+
+    by_hand = True
+
+    def __init__(self, first: PageJudge) -> None:
+        """The page is that of the first."""
+        self._first = first
+
+    @property
+    def identity(self) -> records.JudgeIdentity:
+        """As that of the first, but for the number."""
+        return self._first.identity_of("2")
+
+    def quote(self, call: records.Call) -> records.Quote:
+        """The price of the person's time."""
+        return self._first.quote(call)
+
+    async def judge(self, call: records.Call) -> records.Reply:
+        """Put a call on the desk, and wait until somebody has answered it.
+
+        Raises:
+            JudgeError: the people were let go.
+        """
+        return await self._first.judge_as(self.identity, call)
 
 
 def check_extra() -> None:

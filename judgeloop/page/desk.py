@@ -10,7 +10,8 @@ No clock and no network: the time is passed in. Rules:
 5. Who has a call on the screen when the process dies goes on with it in the next one.
 6. A second reading is another person's than the first, or the same one's, as it asks. It is none if nobody who may
    give it is there for `LEASE_S`.
-7. A check (`checks.py`) is given when it is due, before an item that counts. No run waits for it: its time is that of
+7. Of two who judge a pair each, neither is the other: whoever has one of its calls, or has answered it, gets no other.
+8. A check (`checks.py`) is given when it is due, before an item that counts. No run waits for it: its time is that of
    the next answer that counts. Whoever fails is asked no more.
 """
 
@@ -51,7 +52,7 @@ class Sheet:
 
     `holder` has it since `since`, under the `id` of this showing, and was last there at `there`. `said` is held, to be
     taken back; `skipped` has the skips of others. `spent` are the seconds before an answer that was taken back. `check`
-    is None for a call that counts.
+    is None for a call that counts. `pair` is the same of two calls that two people have to answer, and empty of others.
     """
 
     call: Call
@@ -67,6 +68,7 @@ class Sheet:
     spent: float = 0.0
     asked_at: float | None = None  # when somebody first looked for those who may answer it
     check: CheckItem | None = None
+    pair: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -116,10 +118,12 @@ class TakenError(Exception):
 class Desk:
     """The calls that wait, and the people who answer them."""
 
-    def __init__(self, people: Sequence[str], journal: PageJournal, checks: Sequence[CheckItem] = ()) -> None:
-        """Take up what the journal has; each person gets `checks` among the calls."""
+    def __init__(
+        self, people: Sequence[str], journal: PageJournal, checks: Sequence[CheckItem] = (), each: int = 1
+    ) -> None:
+        """Take up what the journal has; people get `checks` among the calls, of which so many are for `each` item."""
         self.people: dict[str, Person] = {name: Person(name) for name in people}
-        self._checks = checks
+        self._checks, self._each = checks, each
         self.sheets: list[Sheet] = []  # in the order asked
         self.over = ""  # why nothing more is asked
         self._lets_go = False  # of what nobody has in hand
@@ -128,6 +132,7 @@ class Desk:
         self._known: dict[str, Given] = {}
         self._skipped: set[tuple[str, str]] = set()
         self._issued: set[str] = set()  # ids of showings by this process
+        self._by_pair: dict[str, dict[str, str]] = {}  # who answered a pair's calls, by their keys
         self._replay(journal.lines)
 
     def _replay(self, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -138,7 +143,10 @@ class Desk:
             key, by = line["key"], line["by"]
             self._known.pop(key, None)
             person = self.people.get(by)
+            if (pair := line.get("pair")) is not None:
+                self._by_pair.setdefault(pair, {})[key] = by
             if line["what"] == "undo":
+                self._forget(key)
                 self._skipped.discard((key, by))
                 before = said.pop((key, by), None)
                 if person and before:
@@ -202,7 +210,7 @@ class Desk:
         person.here, person.there = True, now
         if person.hand is None and not self.over:
             self.tick(now)
-            free = (one for one in self.sheets if one.is_open and one.may(name))
+            free = (one for one in self.sheets if one.is_open and self._may(one, name))
             person.hand = next(free, None)
             if person.hand is not None and (check := self._check_of(person)) is not None and self._is_due(person):
                 person.hand = check
@@ -251,6 +259,20 @@ class Desk:
         sheet.holder, sheet.since, sheet.there, sheet.id = name, now - LEASE_S, now, of
         return True
 
+    def _may(self, sheet: Sheet, name: str) -> bool:
+        """Whether a person may answer a call: of a pair, not who has another call of it, or answered or skipped it."""
+        if not sheet.pair:
+            return sheet.may(name)
+        gave = {by for key, by in self._by_pair.get(sheet.pair, {}).items() if key != sheet.key}
+        for one in self.sheets:
+            if one.pair == sheet.pair and one is not sheet:
+                gave |= {one.holder or "", *one.skipped}
+        return name not in gave and sheet.may(name)
+
+    def _forget(self, key: str) -> None:
+        for given in self._by_pair.values():
+            given.pop(key, None)
+
     def skipped_before(self, name: str, sheet: Sheet) -> bool:
         """Whether a person has skipped a call in an earlier process."""
         return (sheet.key, name) in self._skipped
@@ -279,6 +301,9 @@ class Desk:
         else:
             result = beside["result"] = sheet.check.result(given.key)
         given = given._replace(seconds=round(seconds, 1), by=name, note=given.note[:LONGEST_NOTE])
+        if sheet.pair:
+            self._by_pair.setdefault(sheet.pair, {})[sheet.key] = name
+            beside["pair"] = sheet.pair
         self._journal.write(
             "answer" if result is None else "check",
             id=of, key=sheet.key, said=given.key, seconds=given.seconds, note=given.note, by=name, **beside,
@@ -298,6 +323,7 @@ class Desk:
         if sheet is None or sheet.said is None:
             return None
         self._journal.write("undo", key=sheet.key, by=name)
+        self._forget(sheet.key)
         self._take_back(person, sheet.key, sheet.said)
         if person.hand is not None:
             self._give_back(person)
@@ -329,7 +355,7 @@ class Desk:
         }
         for sheet in self.sheets:
             sheet.asked_at = now if sheet.asked_at is None else sheet.asked_at
-            if not sheet.is_open or any(map(sheet.may, there)):
+            if not sheet.is_open or any(self._may(sheet, name) for name in there):
                 continue
             if sheet.skipped:  # nobody else comes
                 *_, sheet.said = sheet.skipped.values()
@@ -382,9 +408,9 @@ class Desk:
 
     @property
     def held(self) -> int:
-        """How many answers were given that the run has not heard of."""
+        """How many items were answered of which the run has not heard."""
         said = sum(sheet.said is not None and not sheet.settled.done() for sheet in self.sheets)
-        return said + self.flying
+        return (said + self.flying) // self._each
 
     @property
     def pace(self) -> float | None:
@@ -394,7 +420,7 @@ class Desk:
 
     def _others(self, name: str, sheet: Sheet) -> bool:
         there = (one for one in self.people.values() if one.here and not one.failed and one.name != name)
-        return any(sheet.may(one.name) for one in there)
+        return any(self._may(sheet, one.name) for one in there)
 
     def _give_back(self, person: Person) -> None:
         assert person.hand is not None

@@ -200,6 +200,8 @@ def _one_model(prepared: Prepared[Any], answered: Mapping[str, Sequence[str]]) -
     The caller may say which, or that all count. Else it is supposed to be the one that `answered` this run last.
     """
     config, given = prepared.config, prepared.config.models
+    if prepared.by_hand:
+        return ()
     found: list[OneModel | None] = []
     for judge, spec in zip(prepared.judges, config.judge, strict=True):
         name = given.get(spec, "") if isinstance(spec, str) else ""

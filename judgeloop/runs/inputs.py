@@ -47,7 +47,7 @@ from judgeloop.judges.prompt import Prompted, Template
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.runs.judging import WITHOUT_LIMIT, check_models, check_panel, checked_judge, judge_options, limit_of
-from judgeloop.runs.people import page_options
+from judgeloop.runs.people import page_options, with_second
 from judgeloop.settings.run_settings import REFERENCES, SECOND, MoneySettings, RunSettings, ceiling_of
 from judgeloop.settings.values import night_began
 from judgeloop.systems.catalogue import FORMS, described, make_system
@@ -181,6 +181,8 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
     check_panel(config, judges)
     check_models(config, judges)
+    if config.people_per_item > 1:
+        judges = with_second(judges)
     check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:

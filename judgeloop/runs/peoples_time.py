@@ -55,7 +55,7 @@ def read_twice(judgments: int, config: RunSettings) -> int:
 def checks(judgments: int, config: RunSettings) -> int:
     """How many items with a known answer people get who share so many judgments."""
     people = len(config.people)
-    return people * checks_among(judgments // people) if config.checks else 0
+    return people * checks_among(config.people_per_item * judgments // people) if config.checks else 0
 
 
 def peoples_time(
@@ -64,7 +64,9 @@ def peoples_time(
     """The time for so many judgments like these calls; at most `LONGEST_S` of each is paid."""
     wage, found = Wage(config.human_price), [likely_s(call) for call in calls]
     usual = sum(found) / max(1, len(found))
-    every = [one + more + checks(one, config) for one, more in zip(judgments, again, strict=True)]
+    every = [
+        config.people_per_item * one + more + checks(one, config) for one, more in zip(judgments, again, strict=True)
+    ]
     each = (usual, usual, LONGEST_S)
     seconds = tuple(number * one for number, one in zip(every, each, strict=True))
     cost_p = tuple(number * wage.cost_p(one) for number, one in zip(every, each, strict=True))

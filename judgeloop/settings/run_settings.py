@@ -243,6 +243,10 @@ class RunSettings(JudgeSettings):
         metavar="NAME,...",
         example=("anna", "ben"),
     ).field(())
+    people_per_item: Annotated[int, Ge(1), Le(2)] = fields.judge_setting(
+        "How many people judge each item: two are a panel, of which each sees the other order, and who differ give a tie.",
+        metavar="NUMBER",
+    ).field(1)
     human_price: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = Setting(
         "Dollars for an hour of people's time, of which at most five minutes an item are paid.",
         fields.JUDGE,

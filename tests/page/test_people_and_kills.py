@@ -174,6 +174,30 @@ def test_a_second_person_judges_a_share_that_the_decision_does_not_hear_of(tmp_p
     assert len(set(by.values())) == 2
 
 
+class Doubtful(Window):
+    """A person to whom every seventh task is a tie."""
+
+    def key(self, pair):
+        return "t" if int(pair["prompt"]["text"].split()[1]) % 7 == 0 else super().key(pair)
+
+
+def test_two_people_judge_each_item_as_a_panel(tmp_path):
+    write_outputs(tmp_path, items=80, alike=3)
+    flags = ("--people", "anna,ben,chi", "--people-per-item", "2", "--human-price", "40", "--budget", "400")
+    with page_run(tmp_path, *flags) as run:
+        result = judged_by(run, Window, Doubtful, Window)
+    assert (result["winner"], result["judges"]) == ("secret-new", ["human:1", "human:2"])
+    given, people = answered(tmp_path), result["by_people"]
+    by_pair = {}
+    for one in given:
+        by_pair.setdefault(one["pair"], []).append(one["by"])
+    assert all(len(set(by)) == len(by) for by in by_pair.values()), "two people"
+    assert sum(len(by) == 2 for by in by_pair.values()) >= result["judged"]
+    assert people["answers"] >= 2 * result["judged"]
+    assert result["run_spent_usd"] == pytest.approx(people["seconds"] * 40 / 3600)
+    assert result["unconfirmed_usd"] == 0
+
+
 def test_who_fails_checks_is_asked_no_more_and_the_result_says_so(tmp_path):
     write_outputs(tmp_path, items=150, alike=2)
     flags = ("--people", "anna,ben", "--human-price", "40", "--budget", "400")

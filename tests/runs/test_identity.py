@@ -90,6 +90,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "people": {"judge": ("human",), "page": True, "people": ("anna", "ben")},
     "shared": {"judge": ("human",), "page": True, "people": ("anna", "ben"), "shared": 0.2},
     "repeated": {"judge": ("human",), "page": True, "repeated": 0.1},
+    "people_per_item": {"judge": ("human",), "page": True, "people": ("anna", "ben"), "people_per_item": 2},
     "checks": {"judge": ("human",), "page": True, "people": ("anna", "ben"), "checks": True},
     "human_price": {"judge": ("human",), "human_price": Decimal(40)},
     "page_host": {"judge": ("human",), "page": True, "page_url": "https://judge.example", "page_host": "0.0.0.0"},

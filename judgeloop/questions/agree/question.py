@@ -94,8 +94,9 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
                 f"{live[0]} answers live, and labels are of outputs that are there; write them first: judgeloop generate"
             )
         asked = [one for one in config.truth if isinstance(one, str) and one != OF_LEDGER]
-        if len(asked) > 1:
-            raise InputError(f"`truth`: expected one who is asked, found {some(asked)}")
+        if len(asked) > 1 or config.people_per_item > 1:
+            two = " and `people_per_item=2`; `shared` asks a second person" if config.people_per_item > 1 else ""
+            raise InputError(f"`truth`: expected one who is asked, found {some(asked)}{two}")
         if config.require_agreement is not None and config.require_agreement + config.zone >= 1:
             raise InputError(
                 f"`require_agreement={config.require_agreement:g}` and `zone={config.zone:g}`: expected a sum below 1"
