@@ -196,6 +196,7 @@ def test_two_people_judge_each_item_as_a_panel(tmp_path):
     assert people["answers"] >= 2 * result["judged"]
     assert result["run_spent_usd"] == pytest.approx(people["seconds"] * 40 / 3600)
     assert result["unconfirmed_usd"] == 0
+    assert result["agreement"]["items"] == result["judged"]
 
 
 def test_who_fails_checks_is_asked_no_more_and_the_result_says_so(tmp_path):

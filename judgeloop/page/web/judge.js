@@ -16,11 +16,12 @@ function node(tree) {
   let [tag, ...inner] = tree, start;
   if (inner.length && typeof inner[0] === "object" && !Array.isArray(inner[0])) start = inner.shift().start;
   if (tag === "url") { const one = el("span", "url"); one.append(...inner); return one; }
-  if (tag !== "h4" && !TAGS.has(tag)) tag = "p";
+  if (tag === "h4") tag = "h3"; // below the heading of its answer
+  else if (!TAGS.has(tag)) tag = "p";
   const one = document.createElement(tag);
   if (start !== undefined) one.start = start;
   one.append(...inner.map(node));
-  if (["p", "ul", "ol", "h4", "table", "blockquote"].includes(tag)) { one.dir = "auto"; for (const low of one.querySelectorAll("[dir=auto]")) low.removeAttribute("dir"); } // a list takes the direction of its words, which inner `dir` would hide
+  if (["p", "ul", "ol", "h3", "table", "blockquote"].includes(tag)) { one.dir = "auto"; for (const low of one.querySelectorAll("[dir=auto]")) low.removeAttribute("dir"); } // a list takes the direction of its words, which inner `dir` would hide
   if (tag === "pre") one.dir = "ltr";
   if (tag === "table") { const box = el("div", "scroll"); box.append(one); return box; }
   return one;
