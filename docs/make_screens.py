@@ -74,7 +74,7 @@ def _judge(one: Browser, folder: Path) -> None:
         _keep(one, "judge-phone")
     paid = ("--people", "anna,ben,chi", "--human-price", "40", "--budget", "80", "--seed", "1")
     with page_run(folder, *asked, *paid) as run:
-        one.look(size=(1160, 560))
+        one.look(size=(1160, 700))
         _give(one, run.link(1), "bas")
         _give(one, run.link(0), "abtabba")
         one.visit(run.owner)

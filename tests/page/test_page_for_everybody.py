@@ -16,6 +16,7 @@ TEXT = (
     "# A heading\n\nA *list*:\n\n1. one\n2. two [with](http://a.example) `code`\n\n> said\n\n|a|b|\n|-|-|\n|1|2|\n\n"
     "```\n" + "wide " * 60 + "\n```\n\n" + "Some more words of an answer that is long. " * 12
 )
+LONG = ("wide wide", "Some more words")
 OWNER = {
     "judged": 44, "most": 200, "usual": [40, 90], "in_hand": 1, "seconds": 2760, "usd": 30.85, "aside": 3.33,
     "budget": 80,
@@ -39,7 +40,7 @@ STATES = {
     "rating": "show({...now.pair, kind: 'rating', outputs: [now.pair.outputs[0]], skipped: false})",
     "empty": "show({...now.pair, kind: 'pair', prompt: {text: '', tree: []}, outputs: [now.pair.outputs[0], {text: ''}]})",
     "live": "now.progress = {judged: 14, most: 200, about: 30, minutes: 37}; progress()",
-    "paused": "message('Paused', 'Paused', 'Saved.', [['judged by you', '3']], ['Go on', () => {}], 'A note.')",
+    "paused": "pause()",
     "wait": "message('A moment', 'The next pair comes soon', 'Others.', [], null, 'Nothing is lost.')",
     **{f"over {why}": f"over('{why}')" for why in ("decided", "stopped", "budget", "failed")},
     **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "link")},
@@ -84,29 +85,47 @@ def write_texts(folder):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def test_an_accessibility_checker_finds_nothing_in_any_state(chromium, axe, tmp_path):
-    write_texts(tmp_path)
+@pytest.fixture(scope="module")
+def judging(chromium, tmp_path_factory):
+    """A browser with a pair on its screen, of which the server hears no more."""
+    folder = tmp_path_factory.mktemp("run")
+    write_texts(folder)
     chromium.look(size=DESK)
-    with page_run(
-        tmp_path, "--people", "anna,ben", "--human-price", "40", "--budget", "80", "--rubric", "Be kind."
-    ) as run:
+    paid = ("--people", "anna,ben", "--human-price", "40", "--budget", "80")
+    with page_run(folder, *paid, "--rubric", "Be kind.", JUDGELOOP_CHECKS="1") as run:
         chromium.visit(run.link())
         until(chromium, "!document.getElementById('start').hidden")
         chromium.press(ENTER)
         pair(chromium, 1)
-        chromium.run("clearInterval(0); now.polling++")
-        chromium.run(axe)
-        found = {}
-        for state, script in STATES.items():
-            chromium.run(script)
-            for size, dark in ((DESK, False), (PHONE, True)):
-                chromium.look(size=size, dark=dark)
-                time.sleep(0.35)  # colours change slowly
-                said = chromium.run_async("axe.run(document).then((r) => arguments[0](r.violations))")
-                over = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
-                wide = [("wide", [])] if chromium.run(f"return {over}") > 0 else []
-                bad = [*wide, *((one["id"], [node["html"] for node in one["nodes"]][:2]) for one in said)]
-                found |= {(state, size, dark): bad} if bad else {}
+        yield chromium
+
+
+def test_every_sentence_of_the_page(judging, snapshot):
+    """Those of each state that no state before it has."""
+    found: dict[str, list[str]] = {}
+    shown = "[...document.querySelectorAll('dialog[open], main:not([hidden]), #lost:not([hidden])')]"
+    judging.look(size=DESK)
+    for state, script in STATES.items():
+        judging.run(script)
+        lines = judging.run(f"return {shown}.map((one) => one.innerText).join('\\n')").splitlines()
+        before = {line for said in found.values() for line in said}
+        found[state] = [line for line in dict.fromkeys(lines) if line not in before and not line.startswith(LONG)]
+    assert found == snapshot
+
+
+def test_an_accessibility_checker_finds_nothing_in_any_state(judging, axe):
+    judging.run(axe)
+    found = {}
+    for state, script in STATES.items():
+        judging.run(script)
+        for size, dark in ((DESK, False), (PHONE, True)):
+            judging.look(size=size, dark=dark)
+            time.sleep(0.35)  # colours change slowly
+            said = judging.run_async("axe.run(document).then((r) => arguments[0](r.violations))")
+            bad = [(one["id"], [node["html"] for node in one["nodes"]][:2]) for one in said]
+            over = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
+            bad += [("wide", [])] if judging.run(f"return {over}") > 0 else []
+            found |= {(state, size, dark): bad} if bad else {}
     assert not found
 
 

@@ -269,7 +269,7 @@ function overview(said) {
   $("ohead").textContent = `${said.judged} judged`;
   $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]}, usually about ${usual[1]}, at most ${said.most}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is shown when the run ends, not before: whoever knows it judges with it.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
-  $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside for it: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
+  $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
   $("otimenote").textContent = paid ? `${minutesOf(said.seconds)} while somebody was there.` : "While somebody was there.";
   const columns = ["name", "now", "judged", "skipped", "usual time", "time", ...(checked ? ["checks right"] : []), ...(paid ? ["cost"] : [])];
