@@ -290,8 +290,8 @@ class People(Protocol):
     def hear(self, standing: SoFar) -> None:
         """Take how far the run is, to show it."""
 
-    def begin(self, run: str, folder: str) -> None:
-        """Know the run's id, before the first call, and the folder of its ledger."""
+    def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
+        """Know the run's id, before the first call, the folder of its ledger, and who answered calls `before`."""
 
     def let_go(self) -> None:
         """Raise `ErrorKind.QUIT`, not billed, in the calls that nobody has in hand; more will come."""

@@ -16,7 +16,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, TextIO, final
@@ -220,7 +220,7 @@ class HumanJudge(BaseJudge):
             assert answer is not None
             self._sheets[at].settled.set_result(answer)
 
-    def begin(self, run: str, folder: str) -> None:
+    def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
         """The terminal needs neither."""
 
     def let_go(self) -> None:

@@ -5,6 +5,7 @@ import shlex
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from getpass import getuser
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,6 +52,7 @@ class PageJudge(BaseJudge):
         self._server: PageServer | None = None
         self.pages: Pages | None = None
         self.desk: Desk | None = None
+        self._before: list[tuple[str, str]] = []
         self._why = ""
 
     @property
@@ -72,9 +74,18 @@ class PageJudge(BaseJudge):
         """The price of the people's time."""
         return self._wage.quote(call)
 
-    def begin(self, run: str, folder: str) -> None:
-        """Keep the journal of this run beside its ledger."""
+    def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
+        """Keep the journal beside the ledger; who answered a call `before` is not the second person of its item."""
         self._journal_path = Path(folder) / f"people-{run}.jsonl"
+        self._before = [(self._pair_of(call), name) for call, name in before]
+
+    def _shown(self, call: records.Call) -> dict[str, Any]:
+        """What is shown of a call, beside the outputs."""
+        return {"judge": dict(self.identity.parameters), "prompt": call.item.prompt, "reference": call.item.reference}
+
+    def _pair_of(self, call: records.Call) -> str:
+        """What the calls of the two people of an item have in common; empty where one person judges it."""
+        return digest(self._shown(call) | {"outputs": sorted(call.outputs)}) if self._options.each > 1 else ""
 
     def hear(self, standing: SoFar) -> None:
         """Show it to people; each answer that the run tells of is no longer counted here."""
@@ -105,10 +116,9 @@ class PageJudge(BaseJudge):
         await asyncio.shield(self._opening)
         assert self.desk is not None
         assert self.pages is not None
-        shown = {"judge": dict(who.parameters), "prompt": call.item.prompt, "reference": call.item.reference}
-        pair = digest(shown | {"outputs": sorted(call.outputs)}) if who.model else ""
+        pair = self._pair_of(call)
         again = {} if call.reading is None else {"again": call.reading.same}
-        key = digest(shown | {"outputs": call.outputs} | again | ({"person": who.model} if pair else {}))
+        key = digest(self._shown(call) | {"outputs": call.outputs} | again | ({"person": who.model} if pair else {}))
         settled: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
         sheet = Sheet(call, key, settled, pair=pair)
         self.desk.add(sheet)
@@ -130,6 +140,7 @@ class PageJudge(BaseJudge):
         assert self._journal_path is not None
         self._journal = PageJournal(self._journal_path)
         self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each)
+        self.desk.answered(self._before)
         links = Links(self._people, self._journal.secret)
         paid, checks = self._wage.an_hour is not None, bool(self._options.checks)
         opening = Opening(self._rubric or "", len(self._people), paid=paid, checks=checks)

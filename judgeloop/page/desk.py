@@ -269,6 +269,11 @@ class Desk:
                 gave |= {one.holder or "", *one.skipped}
         return name not in gave and sheet.may(name)
 
+    def answered(self, before: Iterable[tuple[str, str]]) -> None:
+        """Know who answered a call of which pair in another run."""
+        for pair, name in before:
+            self._by_pair.setdefault(pair, {})[f"by {name} before"] = name
+
     def _forget(self, key: str) -> None:
         for given in self._by_pair.values():
             given.pop(key, None)

@@ -36,7 +36,7 @@ class Team(BaseJudge):
     def hear(self, so_far):
         pass
 
-    def begin(self, run, folder):
+    def begin(self, run, folder, before=()):
         pass
 
     async def judge(self, call):

@@ -199,6 +199,28 @@ def test_two_people_judge_each_item_as_a_panel(tmp_path):
     assert result["agreement"]["items"] == result["judged"]
 
 
+def test_the_second_person_of_an_item_is_another_one_in_another_run_too(tmp_path):
+    write_outputs(tmp_path)
+
+    def judged(most, *flags):
+        with page_run(tmp_path, "--people", "anna,ben", "--people-per-item", "2", *flags) as run:
+            with httpx2.Client(base_url=run.url, timeout=40) as client:
+                session = client.post("/api/enter", json={"token": run.tokens[0]}).json()["session"]
+                client.headers["authorization"] = f"Bearer {session}"
+                shown = []
+                for _ in range(most):
+                    pair = client.get("/api/next").json()["pair"]
+                    shown.append(pair["prompt"]["text"])
+                    client.post("/api/answer", json={"id": pair["id"], "key": "a", "seconds": 1})
+            run.interrupt()
+            run.ended()
+        return shown
+
+    first, second = judged(2), judged(2, "--risk", "0.2")
+    assert len(list(tmp_path.glob("people-*.jsonl"))) == 2, "two runs"
+    assert len({*first, *second}) == 4
+
+
 def test_who_fails_checks_is_asked_no_more_and_the_result_says_so(tmp_path):
     write_outputs(tmp_path, items=150, alike=2)
     flags = ("--people", "anna,ben", "--human-price", "40", "--budget", "400")
