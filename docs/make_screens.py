@@ -37,7 +37,7 @@ PHONE = (390, 844)
 OPEN = "const one = document.querySelector('.item[data-kind=lost]'); one.open = true; one.scrollIntoView();"
 COLOURS = "64"
 RUBRIC = "Which answer would help more tonight? Correct before complete. Length is no merit."
-ENTER, GIVEN = "\ue007", "abtabbataab"  # keys of a person who judges before the picture is taken
+ENTER = "\ue007"
 
 
 def main() -> None:
@@ -60,17 +60,35 @@ def _run(*command: str) -> None:
 
 
 def _judge(one: Browser, folder: Path) -> None:
-    """Judge some pairs of the example, and take the page as it shows the next."""
+    """Judge pairs of the example; take the page as it shows the next, also on a phone, and the view of its owner."""
     for name, text in (("secret-old", "lead"), ("secret-new", "central")):
         shutil.copy(EXAMPLE / f"{text}.jsonl", folder / f"{name}.jsonl")
-    with page_run(folder, "--rubric", RUBRIC, "--items", str(EXAMPLE / "items.jsonl")) as run:
+    asked = ("--rubric", RUBRIC, "--items", str(EXAMPLE / "items.jsonl"))
+    with page_run(folder, *asked) as run:
         one.look(size=(1280, 800))
-        one.visit(run.link())
-        for key in (ENTER, *GIVEN):
-            settled(1.5)
-            one.press(key)
-        settled(1.5)
+        _give(one, run.link(), "abtabbataab")
         _keep(one, "judge-page")
+        one.look(size=PHONE)
+        one.run("document.getElementById('heada').scrollIntoView()")
+        settled()
+        _keep(one, "judge-phone")
+    paid = ("--people", "anna,ben,chi", "--human-price", "40", "--budget", "80", "--seed", "1")
+    with page_run(folder, *asked, *paid) as run:
+        one.look(size=(1160, 700))
+        _give(one, run.link(1), "bas")
+        _give(one, run.link(0), "abtabba")
+        one.visit(run.owner)
+        settled(1.5)
+        _keep(one, "judge-owner")
+
+
+def _give(one: Browser, link: str, keys: str) -> None:
+    """Judge with these keys."""
+    one.visit(link)
+    for key in (ENTER, *keys):
+        settled(1.5)
+        one.press(key)
+    settled(1.5)
 
 
 def _take(one: Browser, page: Path, name: str, size: tuple[int, int], script: str = "") -> None:

@@ -109,8 +109,10 @@ class RunArguments(CallArguments, total=False):
     page: bool | None
     people: str | Sequence[str] | None
     human_price: Dollars | None
+    people_per_item: int | None
     shared: float | None
     repeated: float | None
+    checks: bool
     page_host: str | None
     page_port: int | None
     page_url: str | None

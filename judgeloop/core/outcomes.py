@@ -580,6 +580,25 @@ class ReadAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """What a person said of items with a known answer: how many were right, tied or wrong.
+
+    `asked_no_more` is true of who was wrong too often; what they said before stays.
+    """
+
+    name: str
+    right: int
+    tied: int
+    wrong: int
+    asked_no_more: bool
+
+    @property
+    def asked(self) -> int:
+        """The number of checks."""
+        return self.right + self.tied + self.wrong
+
+
+@dataclass(frozen=True, slots=True)
 class GivenByPeople:
     """How many answers people gave to a run, skips among them, in what time, and what that cost, in picodollars."""
 
@@ -597,7 +616,7 @@ class Finished(Generic[T_co]):
     empty without any. `answered_by` says for each judge which models gave the verdicts that were used, and `counting`
     whose alone count, empty where all do. `decided_at` says when an earlier command had this result, if this one
     asked for nothing (ISO 8601, UTC); else it is empty. `read_again` is what people said of some items a second time,
-    and `people` what they gave to the run, over all its commands.
+    and `people` what they gave to the run, over all its commands; `checked` is what came of their checks.
     """
 
     ending: Ending[T_co]
@@ -611,3 +630,4 @@ class Finished(Generic[T_co]):
     decided_at: str = ""
     read_again: tuple[ReadAgain, ...] = ()
     people: GivenByPeople = GivenByPeople()
+    checked: tuple[Checked, ...] = ()

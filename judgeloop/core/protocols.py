@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # `--help` must not wait for them
     import numpy as np
 
     from judgeloop.core import records
-    from judgeloop.core.outcomes import Belief, Counted, StopKind, StopReason
+    from judgeloop.core.outcomes import Belief, Checked, Counted, StopKind, StopReason
     from judgeloop.core.records import Draws
 
 Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
@@ -290,11 +290,14 @@ class People(Protocol):
     def hear(self, standing: SoFar) -> None:
         """Take how far the run is, to show it."""
 
-    def begin(self, run: str, folder: str) -> None:
-        """Know the run's id, before the first call, and the folder of its ledger."""
+    def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
+        """Know the run's id, before the first call, the folder of its ledger, and who answered calls `before`."""
 
     def let_go(self) -> None:
         """Raise `ErrorKind.QUIT`, not billed, in the calls that nobody has in hand; more will come."""
+
+    def checked(self) -> Sequence[Checked]:
+        """What came of items with a known answer that people of this run were given among the others."""
 
     def leave(self, why: StopKind | None) -> None:
         """Let go: settle what was answered, and raise `ErrorKind.QUIT`, not billed, in all other calls from now on.

@@ -113,7 +113,9 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
         order = Order.FIXED if query.alone is not None and terms.order is not Order.BOTH else terms.order
         order = terms.beside.order if query.cheap and terms.beside else order
         calls = calls_for(query, order, terms.seed, order_matters=judge.order_matters)
-        if query.reading is not None:  # the other way round, so that a preference for a side is seen
+        if query.reading is not None or (
+            number and judge.by_hand
+        ):  # the other way round: a preference for a side cancels
             calls = tuple(Call(one.item, one.systems[::-1], one.outputs[::-1], query.reading) for one in calls)
         for call in calls:
             ingredients = KeyIngredients.of(identity, call, blind=judge.blind)

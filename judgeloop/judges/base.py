@@ -12,6 +12,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Judge, Questions
 from judgeloop.core.records import Call, Item, Quote
 from judgeloop.judges.prompt import Template
+from judgeloop.page.checks import CheckItem
 from judgeloop.providers.endpoint import ChatOptions
 
 
@@ -50,12 +51,19 @@ class BaseJudge:
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """Which `people` judge on a page, and where it is served; behind a proxy `url` is the address that they see."""
+    """Which `people` judge on a page, and where it is served; behind a proxy `url` is the address that they see.
+
+    `budget_p` is the run's, in picodollars, which its owner sees. `checks` are given to people among the others. `each`
+    is how many people judge each item.
+    """
 
     people: tuple[str, ...] = ()
     host: str = "127.0.0.1"
     port: int = 8765
     url: str | None = None
+    budget_p: int | None = None
+    checks: tuple[CheckItem, ...] = ()
+    each: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -283,7 +283,7 @@ def judge_name(provider: str, model: str) -> str:
     if not model:
         return provider
     row = next((row for row in JUDGES if row.kind == provider), None)
-    return f"{provider}{row.mark if row else '/'}{model}"
+    return f"{provider}{(row.mark or ':') if row else '/'}{model}"
 
 
 def server_names(given: Sequence[str], judges: Sequence[str], asked: Sequence[str]) -> dict[str, str]:

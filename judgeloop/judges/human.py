@@ -16,7 +16,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, TextIO, final
@@ -24,7 +24,7 @@ from typing import Any, TextIO, final
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.outcomes import Checked, StopKind
 from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.wage import LONGEST_S, Wage
@@ -220,7 +220,7 @@ class HumanJudge(BaseJudge):
             assert answer is not None
             self._sheets[at].settled.set_result(answer)
 
-    def begin(self, run: str, folder: str) -> None:
+    def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
         """The terminal needs neither."""
 
     def let_go(self) -> None:
@@ -229,6 +229,10 @@ class HumanJudge(BaseJudge):
             if not sheet.settled.done():
                 sheet.settled.set_exception(_left())
         del self._sheets[self._at + 1 :]
+
+    def checked(self) -> tuple[Checked, ...]:
+        """None: one person at the terminal is whoever runs this."""
+        return ()
 
     def leave(self, why: StopKind | None = None) -> None:
         """Settle the answers before the call on the screen; raise QUIT in the other calls."""

@@ -5,6 +5,7 @@ import shlex
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from getpass import getuser
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,15 +14,17 @@ from typing import TYPE_CHECKING, Any, final
 from judgeloop.core import records
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.money import to_usd
+from judgeloop.core.outcomes import Checked, StopKind
 from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge, PageOptions
 from judgeloop.judges.human import AT_ONCE
-from judgeloop.judges.wage import Wage
+from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
 from judgeloop.page.journal import PageJournal
 
 if TYPE_CHECKING:
+    from judgeloop.page.links import Links
     from judgeloop.page.server import Pages, PageServer
 
 FORM = "page 1"  # what a key means; part of the judge's identity
@@ -49,36 +52,59 @@ class PageJudge(BaseJudge):
         self._server: PageServer | None = None
         self.pages: Pages | None = None
         self.desk: Desk | None = None
+        self._before: list[tuple[str, str]] = []
         self._why = ""
 
     @property
     def at_once(self) -> int:
-        """How many calls all are given."""
-        return AT_ONCE * len(self._people)
+        """How many items all are given."""
+        return AT_ONCE * len(self._people) // self._options.each
 
     @property
     def identity(self) -> records.JudgeIdentity:
-        """People, the form that they answer, and the rubric."""
+        """People, the form that they answer, and the rubric; where two judge each item, the first of them."""
+        return self.identity_of("1" if self._options.each > 1 else "")
+
+    def identity_of(self, which: str) -> records.JudgeIdentity:
+        """As `identity`, of the first or the second person of an item."""
         by = {} if self._rubric is None else {"rubric": digest({"rubric": self._rubric})}
-        return records.JudgeIdentity("human", "", by | {"form": FORM})
+        return records.JudgeIdentity("human", which, by | {"form": FORM}, mark=":")
 
     def quote(self, call: records.Call) -> records.Quote:
         """The price of the people's time."""
         return self._wage.quote(call)
 
-    def begin(self, run: str, folder: str) -> None:
-        """Keep the journal of this run beside its ledger."""
+    def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
+        """Keep the journal beside the ledger; who answered a call `before` is not the second person of its item."""
         self._journal_path = Path(folder) / f"people-{run}.jsonl"
+        self._before = [(self._pair_of(call), name) for call, name in before]
+
+    def _shown(self, call: records.Call) -> dict[str, Any]:
+        """What is shown of a call, beside the outputs."""
+        return {"judge": dict(self.identity.parameters), "prompt": call.item.prompt, "reference": call.item.reference}
+
+    def _pair_of(self, call: records.Call) -> str:
+        """What the calls of the two people of an item have in common; empty where one person judges it."""
+        return digest(self._shown(call) | {"outputs": sorted(call.outputs)}) if self._options.each > 1 else ""
 
     def hear(self, standing: SoFar) -> None:
         """Show it to people; each answer that the run tells of is no longer counted here."""
         before = 0 if self._standing is None else self._standing.asked
         if self.desk is not None:
-            self.desk.flying = max(0, self.desk.flying - max(0, standing.asked - before))
+            heard = self._options.each * max(0, standing.asked - before)
+            self.desk.flying = max(0, self.desk.flying - heard)
         self._standing = standing
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Put a call on the desk, and wait until somebody has answered it.
+
+        Raises:
+            JudgeError: the people were let go.
+        """
+        return await self.judge_as(self.identity, call)
+
+    async def judge_as(self, who: records.JudgeIdentity, call: records.Call) -> records.Reply:
+        """As `judge`, for the first or the second person of an item.
 
         Raises:
             JudgeError: the people were let go.
@@ -90,14 +116,15 @@ class PageJudge(BaseJudge):
         await asyncio.shield(self._opening)
         assert self.desk is not None
         assert self.pages is not None
-        shown = {"judge": dict(self.identity.parameters), "prompt": call.item.prompt, "reference": call.item.reference}
+        pair = self._pair_of(call)
         again = {} if call.reading is None else {"again": call.reading.same}
-        key = digest(shown | {"outputs": call.outputs} | again)
-        sheet = Sheet(call, key, asyncio.get_running_loop().create_future())
+        key = digest(self._shown(call) | {"outputs": call.outputs} | again | ({"person": who.model} if pair else {}))
+        settled: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
+        sheet = Sheet(call, key, settled, pair=pair)
         self.desk.add(sheet)
         self.pages.wake()
         try:
-            given = await sheet.settled
+            given = await settled
         finally:
             self.desk.drop(sheet)
         seconds = sheet.seconds
@@ -108,24 +135,40 @@ class PageJudge(BaseJudge):
     async def _open(self) -> None:
         """Open the journal and the server, and say where the page is."""
         from judgeloop.page.links import Links
-        from judgeloop.page.server import Opening, Pages, PageServer
+        from judgeloop.page.server import Money, Opening, Pages, PageServer
 
         assert self._journal_path is not None
         self._journal = PageJournal(self._journal_path)
-        self.desk = Desk(self._people, self._journal)
+        self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each)
+        self.desk.answered(self._before)
         links = Links(self._people, self._journal.secret)
-        opening = Opening(self._rubric or "", len(self._people), paid=self._wage.an_hour is not None)
-        self.pages = Pages(self.desk, links, opening, lambda: self._standing)
+        paid, checks = self._wage.an_hour is not None, bool(self._options.checks)
+        opening = Opening(self._rubric or "", len(self._people), paid=paid, checks=checks)
+        wage, most_p = self._wage, self._options.budget_p
+        money = None
+        if wage.an_hour is not None:
+            budget = None if most_p is None else float(to_usd(most_p))
+            money = Money(
+                lambda seconds: float(to_usd(wage.cost_p(seconds))), float(to_usd(wage.cost_p(LONGEST_S))), budget
+            )
+        self.pages = Pages(self.desk, links, opening, lambda: self._standing, money)
         self._server = PageServer(self.pages, self._options.host, self._options.port, self._options.url)
         await self._server.start()
         self._ticking = asyncio.create_task(self._tick())
-        self._say(links.tokens)
+        self._say(links)
 
     async def _tick(self) -> None:
         """Let what was held for long stand, whether or not a window asks; tell the terminal how far all are."""
         assert self.desk is not None
-        said, said_at = self._progress(), time.monotonic()
+        said, said_at, failed = self._progress(), time.monotonic(), set[str]()
         while True:
+            for one in self.desk.checked:
+                if one.asked_no_more and one.name not in failed:
+                    failed.add(one.name)
+                    print(
+                        f"{one.name} was wrong in {one.wrong} of {one.asked} checks, and is asked no more; what "
+                        f"{one.name} answered stays", file=sys.stderr, flush=True,
+                    )  # fmt: skip
             await asyncio.sleep(TICK_S)
             now = time.monotonic()
             self.desk.tick(now)
@@ -144,13 +187,15 @@ class PageJudge(BaseJudge):
         ]
         return f"{asked + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
 
-    def _say(self, tokens: dict[str, str]) -> None:
+    def _say(self, links: "Links") -> None:
         """Print a link for each person, and how it is reached from another machine."""
         assert self._server is not None
         url, port = self._server.url, self._server.port
         print("The page on which to judge; a link is a password, and one window at a time judges:", file=sys.stderr)
-        for name, token in tokens.items():
+        for name, token in links.tokens.items():
             print(f"  {f'{name}: ' if name else ''}{url}/#{token}", file=sys.stderr)
+        if self._options.people:
+            print(f"  yours, to see how far they are: {url}/#{links.owner}", file=sys.stderr)
         if self._options.url is None:
             here = shlex.quote(f"{_user()}@{socket.gethostname()}")
             print(f"  from another machine first: ssh -L {port}:127.0.0.1:{port} {here}", file=sys.stderr)
@@ -162,6 +207,19 @@ class PageJudge(BaseJudge):
         """People finish what they have in hand."""
         if self.desk is not None:
             self.desk.let_go(time.monotonic())
+
+    def checked(self) -> list[Checked]:
+        """What came of the checks; of earlier commands, by their journal, if no page was opened in this one."""
+        if self.desk is not None:
+            return self.desk.checked
+        path = self._journal_path
+        if not self._options.checks or path is None or not path.is_file():
+            return []
+        journal = PageJournal(path)
+        try:
+            return Desk(self._people, journal).checked
+        finally:
+            journal.close()
 
     def leave(self, why: StopKind | None) -> None:
         """What was answered counts; who is asked is let go, and told that it is over."""
@@ -186,6 +244,34 @@ class PageJudge(BaseJudge):
             await server.close()
         if self._journal is not None:
             self._journal.close()
+
+
+@final
+class SecondPerson(BaseJudge):
+    """Another person than the first of an item, at the same page; they see the outputs the other way round."""
+
+    by_hand = True
+
+    def __init__(self, first: PageJudge) -> None:
+        """The page is that of the first."""
+        self._first = first
+
+    @property
+    def identity(self) -> records.JudgeIdentity:
+        """As that of the first, but for the number."""
+        return self._first.identity_of("2")
+
+    def quote(self, call: records.Call) -> records.Quote:
+        """The price of the person's time."""
+        return self._first.quote(call)
+
+    async def judge(self, call: records.Call) -> records.Reply:
+        """Put a call on the desk, and wait until somebody has answered it.
+
+        Raises:
+            JudgeError: the people were let go.
+        """
+        return await self._first.judge_as(self.identity, call)
 
 
 def check_extra() -> None:

@@ -25,11 +25,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import SoFar
 from judgeloop.page.desk import Desk, Given, Sheet, TakenError
-from judgeloop.page.links import Links
+from judgeloop.page.links import OWNER, Links
+from judgeloop.page.overview import Price, overview
 from judgeloop.page.policy import page_and_policy
 from judgeloop.page.texts import shown, tree_of
 
 POLL_S, LOOK_S = 25.0, 0.5  # how long a request for the next call waits, and how often it looks
+WATCH_S = 5.0  # how long an owner's request waits for a change
 WRONG_S = 0.2  # that a wrong link waits
 LARGEST = 16_384  # bytes of a request
 NEXT_PORTS = 20  # that are tried if one is taken
@@ -47,20 +49,38 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the first screen says: the `rubric`, how many `people` judge, and whether their time is paid."""
+    """What the first screen says: the `rubric`, how many `people` judge, whether they are paid, and given checks."""
 
     rubric: str
     people: int
     paid: bool
+    checks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What the owner sees of it: the price of so many seconds of a call, the most of a call, and the budget, if any."""
+
+    price: Price
+    longest: float
+    budget: float | None
 
 
 @final
 class Pages:
     """The routes: they ask the desk, and put its answers into JSON."""
 
-    def __init__(self, desk: Desk, links: Links, opening: Opening, standing: Callable[[], SoFar | None]) -> None:
-        """Serve a desk; `standing` says how far the run is."""
-        self.desk, self.links, self.opening, self._standing = desk, links, opening, standing
+    def __init__(
+        self,
+        desk: Desk,
+        links: Links,
+        opening: Opening,
+        standing: Callable[[], SoFar | None],
+        money: Money | None = None,
+    ) -> None:
+        """Serve a desk; `standing` says how far the run is, and `money` is None where nobody is paid."""
+        self.desk, self.links, self.opening, self._standing, self._money = desk, links, opening, standing, money
+        self.watched = False  # by the owner
         self.told: set[str] = set()  # who has heard that the run is over
         self.changed = asyncio.Event()
         self._texts: dict[str, dict[str, Any]] = {}
@@ -73,6 +93,7 @@ class Pages:
             Route("/api/enter", self._enter, methods=["POST"]),
             Route("/api/next", self._of_a_person(self._next)),
             Route("/api/watch/{id}", self._of_a_person(self._watch)),
+            Route("/api/owner", self._of_a_person(self._overview, owner=True)),
             *(
                 Route(f"/api/{name}", self._of_a_person(route), methods=["POST"])
                 for name, route in {
@@ -105,19 +126,22 @@ class Pages:
             {
                 "session": session,
                 "name": name,
+                "owner": name == OWNER,
                 "start": asdict(self.opening) | {"rubric": shown(self.opening.rubric)},
-                "progress": self._progress(name),
+                "progress": {} if name == OWNER else self._progress(name),
             }
         )
 
     def _of_a_person(
-        self, route: Callable[[str, Request], Awaitable[Response]]
+        self, route: Callable[[str, Request], Awaitable[Response]], *, owner: bool = False
     ) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
             kind, _, session = request.headers.get("authorization", "").partition(" ")
             name = self.links.name_of(session) if kind == "Bearer" else None
             if name is None:
                 return _error("elsewhere" if self.links.is_elsewhere(session) else "enter", 401)
+            if (name == OWNER) is not owner:
+                return _error("no such link", 403)
             return await route(name, request)
 
         return guarded
@@ -126,6 +150,9 @@ class Pages:
         """The next call of a person, as soon as there is one; or that the run is over."""
         until = time.monotonic() + POLL_S
         while not self.desk.over and self._enters(name, request):
+            if self.desk.people[name].failed:
+                self.told.add(name)
+                return JSONResponse({"over": "failed", "progress": self._progress(name)})
             sheet = self.desk.take(name, now := time.monotonic())
             if sheet is not None:
                 return JSONResponse({"pair": await self._shown(name, sheet), "progress": self._progress(name)})
@@ -146,6 +173,22 @@ class Pages:
                 return JSONResponse({})
             await self._change()
         return self._ended(name)
+
+    async def _overview(self, name: str, request: Request) -> Response:
+        """What the owner sees: at once, or, where they `wait`, once something has changed."""
+        self.watched = True
+        if "wait" in request.query_params and not self.desk.over:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.changed.wait(), WATCH_S)
+        money, lines = self._money, self.desk.lines
+        price = None if money is None else money.price
+        said = overview(self.desk, lines, self._standing(), price, time.monotonic())
+        if money is not None:
+            said |= {"aside": said["in_hand"] * money.longest, "budget": money.budget}
+        if self.desk.over:
+            self.told.add(name)
+            said["over"] = self.desk.over
+        return JSONResponse(said)
 
     def _enters(self, name: str, request: Request) -> bool:
         """Whether a request still comes from the window in which a person judges."""
@@ -222,9 +265,10 @@ class Pages:
         """How far the run is. A forecast that moves tells who leads, unless one person alone gave all the answers."""
         standing, person, pace = self._standing(), self.desk.people[name], self.desk.pace
         said: dict[str, Any] = {"mine": person.judged, "skips": person.skips, "seconds": sum(person.seconds)}
+        judged = self.desk.held + sum(len(one.checks) for one in self.desk.people.values())  # nothing tells a check
         if standing is None:
-            return said | {"judged": self.desk.held}
-        said |= {"judged": standing.asked + self.desk.held, "most": standing.most}
+            return said | {"judged": judged}
+        said |= {"judged": standing.asked + judged, "most": standing.most}
         if standing.usual is not None:
             said["usual"] = standing.usual
         if standing.more is not None and len(self.desk.people) == 1:
@@ -335,6 +379,7 @@ class PageServer:
         self._pages.wake()
         until = time.monotonic() + GOODBYE_S
         here = {person.name for person in self._pages.desk.people.values() if person.here}
+        here |= {OWNER} if self._pages.watched else set()
         while not here <= self._pages.told and time.monotonic() < until:  # noqa: ASYNC110 - a moment at the end
             await asyncio.sleep(0.05)
         self._server.should_exit = True

@@ -328,6 +328,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         Fact("measured", Section.JUDGE, "beside people", result.measured),
         Fact("another", Section.JUDGE, "two people", result.by_people.said_another if result.by_people else ""),
         Fact("same", Section.JUDGE, "same person", result.by_people.said_same if result.by_people else ""),
+        Fact("checks", Section.JUDGE, "checks", result.by_people.said_checks if result.by_people else ""),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
         Fact("silent", Section.JUDGE, "no verdict", _silent(result) if counts.asked else ""),

@@ -42,6 +42,7 @@ class NoteCode(enum.StrEnum):
     CONTROLS_BEFORE = "controls_before"
     JUDGE_CHANGED = "judge_changed"
     CONTROLS_NOT_PASSED = "controls_not_passed"
+    CHECKS_FAILED = "checks_failed"
     NAME_MOVES = "name_moves"
 
     RESUME = "resume"
@@ -123,6 +124,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.CONTROLS_NOT_PASSED: "{judge} was not shown to tell an answer to the question from an answer to another "
     "question: {right} of {asked} controls right. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
+    NoteCode.CHECKS_FAILED: "{person} preferred an answer to another question in {wrong} of {asked} checks, and was asked "
+    "no more. What {person} answered before counts.",
     NoteCode.NAME_MOVES: "{judge} is a name for the latest model, and {model} answered. Give that name as the judge's, so "
     "that the same model answers the next run.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",

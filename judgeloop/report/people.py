@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from judgeloop.core.money import PICO_PER_DOLLAR, show_usd, to_usd
-from judgeloop.core.outcomes import Finished, ReadAgain
+from judgeloop.core.outcomes import Checked, Finished, ReadAgain
 from judgeloop.core.records import as_score
 from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.methods.stats.with_people import linear_kappa
@@ -39,6 +39,7 @@ class ByPeople:
     - `another`: what two people said of the same items, of which the second had the outputs the other way round; null
       if no item was read by two
     - `same`: what one person said of the same item twice; null if none was asked again
+    - `checks`: what came of items with a known answer that people were given among the others; empty without any
     """
 
     answers: int
@@ -46,6 +47,7 @@ class ByPeople:
     usd: float
     another: Twice | None = None
     same: Twice | None = None
+    checks: tuple[Checked, ...] = ()
 
     @property
     def cost(self) -> str:
@@ -68,6 +70,14 @@ class ByPeople:
         """How often a person says the same again, in words; empty if none was asked again."""
         return "" if self.same is None else f"asked again, a person says the same on {_said(self.same)}"
 
+    @property
+    def said_checks(self) -> str:
+        """What came of checks, in words; empty without any."""
+        return "; ".join(
+            f"{one.name} {one.right:,} of {one.asked:,} right{', and asked no more' if one.asked_no_more else ''}"
+            for one in self.checks
+        )
+
 
 def _said(one: Twice) -> str:
     low, high = map(per_cent, one.interval)
@@ -83,7 +93,9 @@ def by_people(finished: Finished[Any], *, rates: bool) -> ByPeople | None:
     again, gave = finished.read_again, finished.people
     another, same = ([one for one in again if one.same is wanted] for wanted in (False, True))
     usd = float(to_usd(gave.cost_p))
-    return ByPeople(gave.answers, gave.seconds, usd, twice(another, rates=rates), twice(same, rates=rates))
+    return ByPeople(
+        gave.answers, gave.seconds, usd, twice(another, rates=rates), twice(same, rates=rates), finished.checked
+    )
 
 
 def twice(again: Sequence[ReadAgain], *, rates: bool) -> Twice | None:

@@ -422,6 +422,11 @@ class RunResult(Part):
                 for judge, one in zip(self.setup.judges, self.counts.controls, strict=False)
                 if one and one.end in {Control.FAILED, Control.NOT_SHOWN}
             ]
+        found += [
+            note(NoteCode.CHECKS_FAILED, person=one.name, wrong=one.wrong, asked=one.asked)
+            for one in (self.by_people.checks if self.by_people else ())
+            if one.asked_no_more
+        ]
         if self.spend.replies_without_usage:
             replies = self.spend.replies_without_usage
             found.append(note(NoteCode.USAGE_NOT_BELIEVED, replies=replies))

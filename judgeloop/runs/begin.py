@@ -11,15 +11,27 @@ from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import Control, ControlTally, Ending, Finished, Spend, StopKind
+from judgeloop.core.outcomes import Checked, Control, ControlTally, Ending, Finished, Spend, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
-from judgeloop.core.records import DECISION_MARGIN, Abstention, Answer, Call, Order, Output, Pool, Population, Verdict
+from judgeloop.core.records import (
+    DECISION_MARGIN,
+    Abstention,
+    Answer,
+    Call,
+    Order,
+    Output,
+    Pool,
+    Population,
+    Query,
+    Verdict,
+)
 from judgeloop.engine.answering import AnsweringModel, counting
 from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.loop import drive
@@ -139,8 +151,10 @@ async def conducted(
         with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
             if not terms.offline:
                 if prepared.people is not None:
-                    address = prepared.config.ledger
-                    prepared.people.begin(terms.run_id, str(address.parent if isinstance(address, Path) else HOME))
+                    address, queries = prepared.config.ledger, _queries(session, prepared) if len(deciding) > 1 else ()
+                    before = await prepared.look(lambda reader: answered_before(reader, queries, deciding, terms))
+                    folder = str(address.parent if isinstance(address, Path) else HOME)
+                    prepared.people.begin(terms.run_id, folder, before)
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
             replies, silent, answered = await prepared.look(
@@ -183,12 +197,29 @@ async def conducted(
             await system.aclose()
     # Those of this command, and of commands before whose verdicts count.
     answering = tuple(tuple(named.get(judge.identity.name, ())) for judge in deciding)
-    finished = replace(finished, models=answering, people=given)
+    checked = () if prepared.people is None else tuple(prepared.people.checked())
+    if not checked and kept is not None:  # the journal may be gone
+        checked = _checked_of(kept)
+    finished = replace(finished, models=answering, people=given, checked=checked)
     if kept is None:
         return finished
     controls = finished.controls if known else _controls_of(kept)
     at = "" if finished.spend.asked_anything else kept.at
     return replace(finished, controls=controls, decided_at=at)
+
+
+def _queries(session: Session[Any], prepared: Prepared[Any]) -> list[Query]:
+    """The queries that are known to come."""
+    return [prepared.pool.query(choice.position, choice.systems) for choice in islice(session.ahead(), LOOKED_UP)]
+
+
+def answered_before(
+    reader: LedgerReader, queries: Iterable[Query], judges: Sequence[Judge], terms: Terms
+) -> list[tuple[Call, str]]:
+    """Which calls people answered already, whichever run asked them, and who; of a panel of people."""
+    asks = [ask for query in queries for ask in plan_for(query, judges, terms).asks]
+    by = reader.people([ask.key for ask in asks])
+    return [(ask.call, by[ask.key]) for ask in asks if ask.key in by]
 
 
 def _one_model(prepared: Prepared[Any], answered: Mapping[str, Sequence[str]]) -> tuple[OneModel | None, ...]:
@@ -197,6 +228,8 @@ def _one_model(prepared: Prepared[Any], answered: Mapping[str, Sequence[str]]) -
     The caller may say which, or that all count. Else it is supposed to be the one that `answered` this run last.
     """
     config, given = prepared.config, prepared.config.models
+    if prepared.by_hand:
+        return ()
     found: list[OneModel | None] = []
     for judge, spec in zip(prepared.judges, config.judge, strict=True):
         name = given.get(spec, "") if isinstance(spec, str) else ""
@@ -219,6 +252,12 @@ def silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Absten
         return {}
     said = reader.silent(prepared.run_id)
     return {key: Abstention(why.removeprefix("abstained: ")) for key, why in said.items()}
+
+
+def _checked_of(kept: KeptResult) -> tuple[Checked, ...]:
+    """What came of the checks of people whom an earlier command of a run asked."""
+    by_people = json.loads(kept.document)["result"]["by_people"] or {"checks": []}
+    return tuple(Checked(**one) for one in by_people["checks"])
 
 
 def _controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:

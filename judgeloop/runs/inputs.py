@@ -47,7 +47,7 @@ from judgeloop.judges.prompt import Prompted, Template
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.runs.judging import WITHOUT_LIMIT, check_models, check_panel, checked_judge, judge_options, limit_of
-from judgeloop.runs.people import page_options
+from judgeloop.runs.people import page_options, with_second
 from judgeloop.settings.run_settings import REFERENCES, SECOND, MoneySettings, RunSettings, ceiling_of
 from judgeloop.settings.values import night_began
 from judgeloop.systems.catalogue import FORMS, described, make_system
@@ -176,12 +176,14 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
         against=config.against(joined.pool.systems),
-        page=page_options(config),
+        page=page_options(config, joined.pool.systems, partial(answered, joined.pool)),
         human_price=config.human_price,
     )
     judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
     check_panel(config, judges)
     check_models(config, judges)
+    if config.people_per_item > 1:
+        judges = with_second(judges)
     check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:
@@ -327,7 +329,7 @@ def _controls(
     sources = config.sources(pool.systems)
     made = partial(Recipe, models=models, most_bytes=config.max_item_bytes, rates=config.rates)
     for source in sources:
-        if drawn := controls.controls_by(made(source), _answered(pool, source), judges):
+        if drawn := controls.controls_by(made(source), answered(pool, source), judges):
             return drawn, None
     if not config.must_pass:
         return (), None
@@ -348,7 +350,7 @@ def _supposed(pool: Pool, system: System) -> list[tuple[Item, str]]:
     return list(zip(pool.items, texts, strict=True))
 
 
-def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
+def answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
     """The items with the answers of a system, but for short ones, or with their references."""
     if source == REFERENCES:
         return [(item, item.reference) for item in pool.items if item.reference]

@@ -9,6 +9,7 @@ from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.records import Call
 from judgeloop.engine.readings import RECENT
 from judgeloop.judges.wage import HOUR_S, LONGEST_S, Wage, likely_s
+from judgeloop.page.checks import checks_among
 from judgeloop.report.words import count, hours
 from judgeloop.settings.run_settings import RunSettings
 
@@ -51,13 +52,21 @@ def read_twice(judgments: int, config: RunSettings) -> int:
     return ceil(shared * judgments) + ceil(repeated * max(0, judgments - RECENT))
 
 
+def checks(judgments: int, config: RunSettings) -> int:
+    """How many items with a known answer people get who share so many judgments."""
+    people = len(config.people)
+    return people * checks_among(config.people_per_item * judgments // people) if config.checks else 0
+
+
 def peoples_time(
     calls: Iterable[Call], judgments: Sequence[int], again: Sequence[int], config: RunSettings
 ) -> PeoplesTime:
     """The time for so many judgments like these calls; at most `LONGEST_S` of each is paid."""
     wage, found = Wage(config.human_price), [likely_s(call) for call in calls]
     usual = sum(found) / max(1, len(found))
-    every = [one + more for one, more in zip(judgments, again, strict=True)]
+    every = [
+        config.people_per_item * one + more + checks(one, config) for one, more in zip(judgments, again, strict=True)
+    ]
     each = (usual, usual, LONGEST_S)
     seconds = tuple(number * one for number, one in zip(every, each, strict=True))
     cost_p = tuple(number * wage.cost_p(one) for number, one in zip(every, each, strict=True))

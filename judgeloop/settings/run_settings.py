@@ -243,6 +243,10 @@ class RunSettings(JudgeSettings):
         metavar="NAME,...",
         example=("anna", "ben"),
     ).field(())
+    people_per_item: Annotated[int, Ge(1), Le(2)] = fields.judge_setting(
+        "How many people judge each item: two are a panel, of which each sees the other order, and who differ give a tie.",
+        metavar="NUMBER",
+    ).field(1)
     human_price: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = Setting(
         "Dollars for an hour of people's time, of which at most five minutes an item are paid.",
         fields.JUDGE,
@@ -258,6 +262,11 @@ class RunSettings(JudgeSettings):
         file_only=True,
         example=0.1,
     ).field(None)
+    checks: bool = fields.place_setting(
+        "Give people items with a known answer among the others: two in a person's first eight, then one in twenty. Whoever "
+        "is wrong twice is asked no more.",
+        file_only=True,
+    ).field(False)
     page_host: str = fields.place_setting(
         "Address on which the page listens; any but 127.0.0.1 needs page-url.", file_only=True
     ).field("127.0.0.1")

@@ -11,7 +11,7 @@ from support.commandline import judgeloop
 from judgeloop.cli.commands import COMMANDS, FIELDS
 from judgeloop.questions.catalogue import QUESTIONS
 
-MOST_OPTIONS, MOST_COMMON, MOST_LINES = 53, 15, 60
+MOST_OPTIONS, MOST_COMMON, MOST_LINES = 54, 15, 60
 
 
 def flags_in(text):

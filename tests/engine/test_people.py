@@ -36,7 +36,7 @@ class Team(BaseJudge):
     def hear(self, so_far):
         pass
 
-    def begin(self, run, folder):
+    def begin(self, run, folder, before=()):
         pass
 
     async def judge(self, call):
@@ -66,6 +66,9 @@ class Team(BaseJudge):
     def let_go(self):
         for given in self.hand:
             given.set_exception(JudgeError(ErrorKind.QUIT, "gone", billed=False))
+
+    def checked(self):
+        return ()
 
     def leave(self, why):
         self.left, self.why = True, why

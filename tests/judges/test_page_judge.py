@@ -201,6 +201,18 @@ def test_a_budget_that_is_used_up_is_told(tmp_path):
     assert person.shown == []
 
 
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_no_more_is_set_aside_or_booked_than_the_budget_has(tmp_path, count):
+    budget_p = 2 * Wage(Decimal(40)).cost_p(LONGEST_S) + 1
+    finished, people = judged(
+        tmp_path, [{"say": better, "seconds": 0.01}] * count, items=30, price=Decimal(40), terms={"budget_p": budget_p}
+    )
+    assert finished.ending.asked == 30, "what is not taken of the most is free again"
+    assert sum(person.said for person in people) == 30
+    assert finished.spend.charged_p <= budget_p
+    assert finished.spend.charged_p == pytest.approx(journal_seconds(tmp_path) * 40 * 10**12 / 3600, abs=30)
+
+
 def test_a_taken_port_is_left_to_its_owner(tmp_path):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

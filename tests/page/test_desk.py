@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from support.office import call
+from support.office import call, check
 
 from judgeloop.core.errors import JudgeError
 from judgeloop.core.records import SecondReading
@@ -22,12 +22,12 @@ LOOPS = []  # of the desks that are open
 
 
 @contextmanager
-def desk_of(path, *people):
+def desk_of(path, *people, checks=(), each=1):
     journal = PageJournal(path)
     loop = asyncio.new_event_loop()
     try:
         LOOPS.append(loop)
-        yield Desk(people or (ANNA,), journal)
+        yield Desk(people or (ANNA,), journal, checks, each)
     finally:
         journal.close()
         LOOPS.remove(loop)
@@ -216,7 +216,7 @@ class Judging(RuleBasedStateMachine):
         from pathlib import Path
 
         self.folder = tempfile.TemporaryDirectory()
-        self.stack = desk_of(Path(self.folder.name) / "j", ANNA, BEN, "chi")
+        self.stack = desk_of(Path(self.folder.name) / "j", ANNA, BEN, "chi", checks=[*map(check, range(9))])
         self.desk, self.now, self.sheets, self.final = self.stack.__enter__(), 0.0, [], {}
 
     def teardown(self):
@@ -264,7 +264,9 @@ class Judging(RuleBasedStateMachine):
         lasts = [id(one.last) for one in self.desk.people.values() if one.last]
         assert len({*hands, *lasts}) == len(hands) + len(lasts)
         for number, sheet in enumerate(self.sheets):
-            if sheet.settled.done():
+            if sheet.settled.done() and sheet.settled.exception():
+                assert self.desk.all_failed, "nobody is left"
+            elif sheet.settled.done():
                 assert self.final.setdefault(number, sheet.settled.result()) == sheet.settled.result()
                 assert id(sheet) not in {*hands, *lasts}
             elif sheet.holder is None:
@@ -314,6 +316,43 @@ def test_a_second_reading_for_which_nobody_comes_is_none_and_costs_nothing(tmp_p
         desk.tick(2 * LEASE_S + 10)
         assert late.holder == BEN
         assert said(late) is None
+
+
+def pair_of(desk, at):
+    """The two calls of a pair that two people answer."""
+    found = []
+    for which in "12":
+        one = call(at) if which == "1" else replace(call(at), outputs=call(at).outputs[::-1])
+        sheet = Sheet(one, f"key-{at}-{which}", LOOPS[-1].create_future(), pair=f"pair-{at}")
+        desk.add(sheet)
+        found.append(sheet)
+    return found
+
+
+def test_two_people_answer_the_two_calls_of_a_pair(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN, each=2) as desk:
+        (first, other), (third, fourth) = pair_of(desk, 0), pair_of(desk, 1)
+        assert answer(desk, ANNA, "a", 0) is first
+        assert desk.take(ANNA, 10) is third, "she has answered the first pair"
+        assert desk.take(BEN, 10) is other
+        assert desk.held == 0
+        desk.answer(BEN, Given("b", 1.0), other.id, 12)
+        assert desk.held == 1
+        assert desk.take(BEN, 13) is fourth, "she has the other"
+        desk.answer(BEN, Given("s", 1.0), fourth.id, 14)
+        desk.answer(ANNA, Given("a", 1.0), third.id, 15)
+        assert desk.take(ANNA, 16) is None, "nor does she get what he skipped"
+        assert desk.take(BEN, 17) is None
+        assert said(fourth) == "s"
+    with desk_of(tmp_path / "j", ANNA, BEN, each=2) as desk:
+        first, other = pair_of(desk, 2)
+        assert answer(desk, ANNA, "a", 20) is first
+        assert desk.undo(ANNA, 26)[0] is first
+        desk.answer(ANNA, Given("b", 1.0), first.id, 27)
+    with desk_of(tmp_path / "j", ANNA, BEN, each=2) as desk:
+        _, other = pair_of(desk, 2)
+        assert desk.take(ANNA, 0) is None, "the journal says who gave the other"
+        assert desk.take(BEN, 0) is other
 
 
 def test_people_finish_what_they_have_in_hand_before_more_comes_and_who_is_away_does_not_hold_it_up(tmp_path):

@@ -209,7 +209,9 @@ def test_hostile_texts_are_texts_on_every_screen(chromium, tmp_path, size, dark)
             assert chromium.run(f"return document.querySelectorAll('#two .text :is({HARMFUL})').length") == 0
             assert "onerror" in person.text("texta")
             assert "\u202e" not in chromium.run("return document.body.textContent")
-            person.wide_enough()
+            for width in {size[0], 768, 1024} if dark else {size[0]}:
+                chromium.look(size=(width, size[1]), dark=dark)
+                person.wide_enough()
             chromium.press("m")  # plain
         loaded = chromium.run(
             "return performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)"

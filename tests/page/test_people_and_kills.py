@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import time
 
 import httpx2
 import pytest
-from support.page_runs import SYSTEMS, answered, page_run, write_outputs
+from support.page_runs import COMPARE, SYSTEMS, answered, page_run, write_outputs
 from support.patience import PATIENCE_S
 
 PEOPLE = ("anna", "ben", "chi")
@@ -49,13 +50,25 @@ class Window(threading.Thread):
             return
         pair = found["pair"]
         time.sleep(self.rng.random() / 5)
-        first, second = ("better" in one["text"] for one in pair["outputs"])
-        key = "t" if first == second else "ba"[first]
+        key = self.key(pair)
         body = {"id": pair["id"], "key": key, "seconds": 1.0}
         said = client.post("/api/answer", json=body)
         if said.status_code == 200 and self.rng.random() < 0.2 and client.post("/api/undo", json={}).status_code == 200:
             return  # it comes again
         self.given += said.status_code == 200
+
+    def key(self, pair):
+        first, second = ("better" in one["text"] for one in pair["outputs"])
+        return "t" if first == second else "ba"[first]
+
+
+class Careless(Window):
+    """A person who prefers an answer to another question where there is one, and else says what is better."""
+
+    def key(self, pair):
+        number = pair["prompt"]["text"].split()[1]
+        foreign = [one["text"].split()[1] != number for one in pair["outputs"]]
+        return "ab"[foreign.index(True)] if any(foreign) else super().key(pair)
 
 
 def journalled(folder):
@@ -103,16 +116,17 @@ def test_three_people_and_three_kills(tmp_path):
     assert {window.over for window in windows} <= {"decided", ""}
 
 
-def judged_by(run):
+def judged_by(run, *kinds, ends=frozenset({"decided"})):
     """Let people judge on the page of a run until it ends, and return its result."""
-    windows = [Window(run.url, token, seed) for seed, token in enumerate(run.tokens)]
+    kinds = kinds or [Window] * len(run.tokens)
+    windows = [kind(run.url, token, seed) for seed, (kind, token) in enumerate(zip(kinds, run.tokens, strict=True))]
     for window in windows:
         window.start()
     assert run.ended() == 0, run.said
     for window in windows:
         window.gone = True
         window.join(PATIENCE_S)
-    assert {window.over for window in windows} == {"decided"}
+    assert {window.over for window in windows} == ends
     return run.result()
 
 
@@ -158,3 +172,73 @@ def test_a_second_person_judges_a_share_that_the_decision_does_not_hear_of(tmp_p
     for one in answered(tmp_path):
         by.setdefault(one["key"], one["by"])
     assert len(set(by.values())) == 2
+
+
+class Doubtful(Window):
+    """A person to whom every seventh task is a tie."""
+
+    def key(self, pair):
+        return "t" if int(pair["prompt"]["text"].split()[1]) % 7 == 0 else super().key(pair)
+
+
+def test_two_people_judge_each_item_as_a_panel(tmp_path):
+    write_outputs(tmp_path, items=80, alike=3)
+    flags = ("--people", "anna,ben,chi", "--people-per-item", "2", "--human-price", "40", "--budget", "400")
+    with page_run(tmp_path, *flags) as run:
+        result = judged_by(run, Window, Doubtful, Window)
+    assert (result["winner"], result["judges"]) == ("secret-new", ["human:1", "human:2"])
+    given, people = answered(tmp_path), result["by_people"]
+    by_pair = {}
+    for one in given:
+        by_pair.setdefault(one["pair"], []).append(one["by"])
+    assert all(len(set(by)) == len(by) for by in by_pair.values()), "two people"
+    assert sum(len(by) == 2 for by in by_pair.values()) >= result["judged"]
+    assert people["answers"] >= 2 * result["judged"]
+    assert result["run_spent_usd"] == pytest.approx(people["seconds"] * 40 / 3600)
+    assert result["unconfirmed_usd"] == 0
+    assert result["agreement"]["items"] == result["judged"]
+
+
+def test_the_second_person_of_an_item_is_another_one_in_another_run_too(tmp_path):
+    write_outputs(tmp_path)
+
+    def judged(most, *flags):
+        with page_run(tmp_path, "--people", "anna,ben", "--people-per-item", "2", *flags) as run:
+            with httpx2.Client(base_url=run.url, timeout=40) as client:
+                session = client.post("/api/enter", json={"token": run.tokens[0]}).json()["session"]
+                client.headers["authorization"] = f"Bearer {session}"
+                shown = []
+                for _ in range(most):
+                    pair = client.get("/api/next").json()["pair"]
+                    shown.append(pair["prompt"]["text"])
+                    client.post("/api/answer", json={"id": pair["id"], "key": "a", "seconds": 1})
+            run.interrupt()
+            run.ended()
+        return shown
+
+    first, second = judged(2), judged(2, "--risk", "0.2")
+    assert len(list(tmp_path.glob("people-*.jsonl"))) == 2, "two runs"
+    assert len({*first, *second}) == 4
+
+
+def test_who_fails_checks_is_asked_no_more_and_the_result_says_so(tmp_path):
+    write_outputs(tmp_path, items=150, alike=2)
+    flags = ("--people", "anna,ben", "--human-price", "40", "--budget", "400")
+    with page_run(tmp_path, *flags, JUDGELOOP_MIN_JUDGMENTS="40", JUDGELOOP_CHECKS="1") as run:
+        result = judged_by(run, Window, Careless, ends={"decided", "failed"})
+        assert "ben was wrong in 2 of 2 checks" in run.said
+    people = result["by_people"]
+    anna, ben = people["checks"]
+    assert (ben["name"], ben["wrong"], ben["asked_no_more"]) == ("ben", 2, True)
+    assert (anna["name"], anna["wrong"], anna["asked_no_more"]) == ("anna", 0, False)
+    assert [one["person"] for one in result["warnings"] if one["code"] == "checks_failed"] == ["ben"]
+    assert result["winner"] == "secret-new", "what ben said before stays"
+    booked = sum(one["seconds"] for one in answered(tmp_path))
+    assert people["seconds"] == pytest.approx(booked)
+    assert result["run_spent_usd"] == pytest.approx(booked * 40 / 3600)
+    (journal,) = tmp_path.glob("people-*.jsonl")
+    journal.unlink()
+    command = [sys.executable, "-m", "judgeloop", *COMPARE, "--page", "--ledger", "l.sqlite", "--json", *flags]
+    environment = os.environ | {"JUDGELOOP_MIN_JUDGMENTS": "40", "JUDGELOOP_CHECKS": "1"}
+    again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(again.stdout)["by_people"]["checks"] == people["checks"]

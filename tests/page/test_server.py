@@ -193,6 +193,15 @@ def test_a_second_window_ends_the_first(tmp_path):
     assert story(tmp_path, steps)
 
 
+def test_of_a_hundred_windows_the_last_judges(tmp_path):
+    async def steps(office):
+        windows = [await office.entered() for _ in range(100)]
+        found = await asyncio.gather(*(one.client.get("/api/next") for one in windows))
+        return [one.status_code for one in found], len(office.links._sessions)
+
+    assert story(tmp_path, steps) == ([401] * 99 + [200], 1)
+
+
 def test_a_person_who_waits_gets_what_comes_and_hears_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr(server, "POLL_S", 30)
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from support.browser import CHROMIUM, DESK, DRIVER, PHONE, WANTED, browser, settled
+from support.browser import CHROMIUM, DESK, DRIVER, PHONE, WANTED, axe_core, browser, settled
 from support.results import make_result
 from support.tables import ROWS
 
@@ -28,7 +25,6 @@ HOSTILE = (
     "<meta http-equiv=refresh content='0;url=http://127.0.0.1:9'><base href=http://127.0.0.1:9>"
     "\u202e\u2066\u200b\u200d\ufeff \x00 ]]> <!-- ${7*7} {{7*7}} javascript:alert(1) "
 )
-AXE = "axe-core@4.11.0"
 
 
 def result_of(first="the quick red fox", second="the quick brown fox", items=40):
@@ -153,15 +149,7 @@ def test_a_keyboard_reaches_every_item_and_opens_it(shown):
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory):
     """The accessibility checker, from npm."""
-    if shutil.which("npm") is None:
-        pytest.skip("needs npm, for axe-core")
-    folder = tmp_path_factory.mktemp("axe")
-    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), AXE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    script = Path(folder, "node_modules", "axe-core", "axe.min.js")
-    if not script.is_file():
-        pytest.skip(f"axe-core cannot be installed from npm: {done.stderr[-200:]}")
-    return script.read_text(encoding="utf-8")
+    return axe_core(tmp_path_factory.mktemp("axe"))
 
 
 def shorter(*, first, second):

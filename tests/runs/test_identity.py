@@ -91,6 +91,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "people": {"judge": ("human",), "page": True, "people": ("anna", "ben")},
     "shared": {"judge": ("human",), "page": True, "people": ("anna", "ben"), "shared": 0.2},
     "repeated": {"judge": ("human",), "page": True, "repeated": 0.1},
+    "people_per_item": {"judge": ("human",), "page": True, "people": ("anna", "ben"), "people_per_item": 2},
+    "checks": {"judge": ("human",), "page": True, "people": ("anna", "ben"), "checks": True},
     "human_price": {"judge": ("human",), "human_price": Decimal(40)},
     "page_host": {"judge": ("human",), "page": True, "page_url": "https://judge.example", "page_host": "0.0.0.0"},
     "page_url": {"judge": ("human",), "page": True, "page_url": "https://judge.example"},
@@ -150,11 +152,11 @@ PROMPTS = Path(__file__).parents[2] / "prompts"
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with outputs of four systems, other prompts, and what settings may name."""
-    ids = [f"i{number}" for number in range(8)]
+    ids = [f"i{number}" for number in range(12)]
     criteria = '[[criterion]]\nname = "tone"\nquestion = "Which answer is more polite?"\n'
     (tmp_path / "criteria.toml").write_text(criteria, encoding="utf-8")
 
-    def rows(name: str, answer: str, count: int = 8) -> None:
+    def rows(name: str, answer: str, count: int = 12) -> None:
         lines = [
             {
                 "id": item,
@@ -170,14 +172,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     for name in ("a", "b", "c", "d"):
         rows(f"{name}.jsonl", f"Answer of {name}:")
-    rows("short.jsonl", "Answer of b:", 7)
+    rows("short.jsonl", "Answer of b:", 11)
     other = [{"id": item, "prompt": f"Question {item}?", "reference": "yes"} for item in ids]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
     (tmp_path / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')
-    for name, votes in {"labels": "ab" * 4, "others": "ba" * 4, "ratings": "01" * 4}.items():
+    for name, votes in {"labels": "ab" * 6, "others": "ba" * 6, "ratings": "01" * 6}.items():
         table = "".join(f"{item},{vote}\n" for item, vote in zip(ids, votes, strict=True))
         (tmp_path / f"{name}.csv").write_text(f"id,{'rating' if name == 'ratings' else 'vote'}\n{table}")
-    np.savez(tmp_path / "vectors.npz", models=np.array(list("abcd")), embeddings=np.ones((4, 8, 2)))
+    np.savez(tmp_path / "vectors.npz", models=np.array(list("abcd")), embeddings=np.ones((4, 12, 2)))
     for name in ("pairwise", "rating"):
         prompt = (PROMPTS / f"{name}.v1.md").read_text()
         (tmp_path / f"{name}.md").write_text(prompt + "\nTake your time.\n")
@@ -293,7 +295,7 @@ def test_an_epoch_changes_the_id_by_the_answers_that_it_chooses_alone(here: Path
             "input": f"Question i{item}?",
             "output": {"choices": [{"message": {"role": "assistant", "content": answer}}]},
         }
-        for item in range(8)
+        for item in range(12)
         for answer, epoch in answers
     ]
     log = {"status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}

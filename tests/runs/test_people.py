@@ -12,8 +12,10 @@ from support.commandline import judgeloop
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import SoFar
+from judgeloop.core.records import Item
 from judgeloop.engine.state import Progress
 from judgeloop.judges.base import PageOptions
+from judgeloop.page.checks import checks_among
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.runs.people import page_options
 from judgeloop.runs.telling import REFRESH, told
@@ -21,6 +23,12 @@ from judgeloop.runs.telling import REFRESH, told
 
 def settings(**given):
     return CompareSettings.of(**{"first": "a.jsonl", "second": "b.jsonl", "judge": "human"} | given)
+
+
+def options(answers=(), **given):
+    """The page of a command whose systems gave these answers."""
+    answered = [(Item(str(at), f"task {at}"), answer) for at, answer in enumerate(answers)]
+    return page_options(settings(**given), ("a", "b"), lambda source: answered if source == "a" else [])
 
 
 @pytest.mark.parametrize(
@@ -34,6 +42,12 @@ def settings(**given):
         ({"shared": 0.2}, "shared"),
         ({"page": True, "people": "anna", "shared": 0.2}, "shared"),
         ({"repeated": 0.1}, "repeated"),
+        ({"people_per_item": 2}, "people_per_item"),
+        ({"page": True, "people": "anna", "people_per_item": 2}, "people_per_item"),
+        ({"page": True, "people": "anna,ben", "people_per_item": 2, "shared": 0.2}, "people_per_item"),
+        ({"checks": True}, "checks"),
+        ({"page": True, "checks": True}, "checks"),
+        ({"page": True, "people": "anna", "checks": True}, "checks"),
         ({"page": True, "people": "a/b"}, "people"),
         ({"page": True, "people": "x" * 41}, "people"),
         ({"page": True, "page_host": "0.0.0.0"}, "page_host"),
@@ -41,28 +55,40 @@ def settings(**given):
 )
 def test_what_does_not_go_together_is_refused(given, named):
     with pytest.raises(InputError, match=f"`{named}"):
-        page_options(settings(**given))
+        options(**given)
 
 
 def test_a_page_is_made_as_it_is_said():
-    assert page_options(settings()) is None
-    assert page_options(settings(page=True)) == PageOptions()
-    others = settings(page=True, people="anna, ben", page_host="0.0.0.0", page_url="https://judge.example", page_port=0)
-    assert page_options(others) == PageOptions(("anna", "ben"), "0.0.0.0", 0, "https://judge.example")
+    assert options() is None
+    assert options(page=True, budget="none") == PageOptions()
+    others = {"people": "anna, ben", "page_host": "0.0.0.0", "page_url": "https://judge.example", "page_port": 0}
+    wanted = PageOptions(("anna", "ben"), "0.0.0.0", 0, "https://judge.example", 80 * 10**12)
+    assert options(page=True, budget="80", **others) == wanted
     with pytest.raises(InputError, match="page_url"):
         settings(page=True, page_url="judge.example/x")
+
+
+def test_checks_are_answers_to_the_question_beside_answers_to_others():
+    answers = [f"the answer number {at:02}" for at in range(30)]
+    checks = options(answers, page=True, people="anna,ben", checks=True).checks
+    assert len(checks) >= 20
+    for call, foreign in checks:
+        number = int(call.item.id)
+        assert call.outputs[1 - foreign] == answers[number]
+        assert call.outputs[foreign] in set(answers) - {answers[number]}
+    assert {foreign for _, foreign in checks} == {0, 1}
 
 
 def write(name, words):
     with Path(f"{name}.jsonl").open("w", encoding="utf-8") as file:
         for at in range(40):
-            row = {"id": str(at), "prompt": f"p {at}", "output": f"{name} {'word ' * words}"}
+            row = {"id": str(at), "prompt": f"p {at}", "output": f"{name} {at} {'word ' * words}"}
             file.write(json.dumps(row) + "\n")
 
 
 def test_a_dry_run_says_how_much_time_and_money_people_take():
-    write("a", 118)
-    write("b", 118)
+    write("a", 117)
+    write("b", 117)
     found = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--human-price", "40", "--dry-run", "--json")
     values = json.loads(found.stdout)
     each_s = 240 / 240 * 60 + 15
@@ -83,6 +109,14 @@ def test_a_dry_run_says_how_much_time_and_money_people_take():
     assert both["usd"]["expected"] == pytest.approx(
         (expected + both["by_people"]["again"]["expected"]) * each_s * 40 / 3600
     )
+    checked = judgeloop(
+        "compare", "a.jsonl", "b.jsonl", "--judge", "human", "--human-price", "40", "--page", "--people", "anna,ben",
+        "JUDGELOOP_CHECKS=1", "--dry-run", "--json",
+    )  # fmt: skip
+    checks = 2 * checks_among(expected // 2)
+    assert checks > 0
+    usd = json.loads(checked.stdout)["by_people"]["usd"]["expected"]
+    assert usd == pytest.approx((expected + checks) * each_s * 40 / 3600)
     text = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--dry-run").output
     assert f"{round(expected * each_s / 60)} min" in text
 

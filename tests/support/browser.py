@@ -17,9 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 WANTED = "needs a browser: chromium and chromium-driver"
 PHONE, DESK = (390, 844), (1280, 900)
+AXE = "axe-core@4.11.0"
 
 
 class Browser:
@@ -61,6 +64,7 @@ class Browser:
         width, height = size
         metrics = {"deviceScaleFactor": 1, "mobile": width < 600}
         self._cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, **metrics)
+        self._cdp("Emulation.setTouchEmulationEnabled", enabled=width < 600)
 
     def open(self, page: Path) -> None:
         """Open a file and wait until it is loaded."""
@@ -79,6 +83,19 @@ class Browser:
         """Press keys one after another, at once."""
         down_up = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self._do("actions", {"actions": [{"type": "key", "id": "keys", "actions": down_up}]})
+
+    def tap(self, selector: str) -> None:
+        """Touch the middle of an element, whatever lies there."""
+        middle = "const one = document.querySelector(arguments[0]).getBoundingClientRect();"
+        x, y = self.run(f"{middle} return [one.x + one.width / 2, one.y + one.height / 2]", selector)
+        self._cdp("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self._cdp("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def swipe(self, pixels: int) -> None:
+        """Push the page up by so many pixels with a finger."""
+        for kind, up in (("touchStart", 0), *(("touchMove", pixels * at // 10) for at in range(1, 11))):
+            self._cdp("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": 180, "y": 650 - up}])
+        self._cdp("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def offline(self, *, lost: bool) -> None:
         """Cut the network, or mend it."""
@@ -131,6 +148,17 @@ def browser() -> Iterator[Browser]:
                 one.close()
         finally:
             driver.terminate()
+
+
+def axe_core(folder: Path) -> str:
+    """The script of an accessibility checker, from npm; the test is skipped where that cannot be had."""
+    npm = shutil.which("npm") or pytest.skip("needs npm, for axe-core")
+    command = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), AXE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.is_file():
+        pytest.skip(f"axe-core cannot be installed from npm: {done.stderr[-200:]}")
+    return script.read_text(encoding="utf-8")
 
 
 def settled(seconds: float = 0.3) -> None:

@@ -10,10 +10,11 @@ import httpx2
 
 from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import Call, Item
+from judgeloop.page.checks import CheckItem
 from judgeloop.page.desk import Desk, Sheet
 from judgeloop.page.journal import PageJournal
 from judgeloop.page.links import Links
-from judgeloop.page.server import Opening, Pages, app_of
+from judgeloop.page.server import Money, Opening, Pages, app_of
 
 HOST = "127.0.0.1:8765"
 
@@ -24,14 +25,29 @@ def call(at: int, outputs: tuple[str, ...] = ("one", "two")) -> Call:
     return Call(Item(f"secret-item-{at}", f"task {at}", group="secret-group"), systems, outputs)
 
 
+def check(at: int) -> CheckItem:
+    """A check: the second of its two answers is to another question."""
+    return CheckItem(
+        Call(Item(f"secret-check-{at}", f"check {at}"), ("secret-0", "secret-control"), ("own", "foreign")), 1
+    )
+
+
 class Office:
     """People at a desk; made within an event loop."""
 
-    def __init__(self, folder: Path, people: tuple[str, ...] = ("anna",), standing: SoFar | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        people: tuple[str, ...] = ("anna",),
+        standing: SoFar | None = None,
+        money: Money | None = None,
+        checks: tuple[CheckItem, ...] = (),
+    ) -> None:
         self.journal = PageJournal(folder / "people.jsonl")
-        self.desk = Desk(people, self.journal)
+        self.desk = Desk(people, self.journal, checks)
         self.links = Links(people, self.journal.secret)
-        self.pages = Pages(self.desk, self.links, Opening("Be kind.", len(people), paid=False), lambda: standing)
+        opening = Opening("Be kind.", len(people), paid=money is not None)
+        self.pages = Pages(self.desk, self.links, opening, lambda: standing, money)
         self.sheets: list[Sheet] = []
 
     def add(self, *calls: Call) -> None:

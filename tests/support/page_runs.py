@@ -35,7 +35,7 @@ def write_outputs(folder: Path, items: int = 40, alike: int = 0) -> None:
 
 
 class PageRun:
-    """A command whose page people open: its links, by the order of the people, and its end."""
+    """A command whose page people open: its links, by the order of the people, that of its owner, and its end."""
 
     def __init__(self, folder: Path, *flags: str, command: Sequence[str] = COMPARE, **variables: str) -> None:
         """Start it in a folder, and wait for its links."""
@@ -51,6 +51,7 @@ class PageRun:
         assert self.process.poll() is None, self.said
         found = LINK.findall(self.said)
         self.url, self.tokens = found[0][0], [token for _, token in found]
+        self.owner = f"{self.url}/#{self.tokens.pop()}" if "yours, " in self.said else ""
 
     @property
     def said(self) -> str:
@@ -96,7 +97,7 @@ def answered(folder: Path) -> list[dict]:
     found: dict[str, dict] = {}
     for line in map(json.loads, journal.read_text(encoding="utf-8").splitlines()):
         if line["what"] == "undo":
-            del found[line["key"]]
+            found.pop(line["key"], None)  # none of a check
         elif line["what"] == "answer":
             assert line["key"] not in found, "asked twice"
             found[line["key"]] = line

@@ -16,11 +16,12 @@ function node(tree) {
   let [tag, ...inner] = tree, start;
   if (inner.length && typeof inner[0] === "object" && !Array.isArray(inner[0])) start = inner.shift().start;
   if (tag === "url") { const one = el("span", "url"); one.append(...inner); return one; }
-  if (tag !== "h4" && !TAGS.has(tag)) tag = "p";
+  if (tag === "h4") tag = "h3"; // below the heading of its answer
+  else if (!TAGS.has(tag)) tag = "p";
   const one = document.createElement(tag);
   if (start !== undefined) one.start = start;
   one.append(...inner.map(node));
-  if (["p", "ul", "ol", "h4", "table", "blockquote"].includes(tag)) { one.dir = "auto"; for (const low of one.querySelectorAll("[dir=auto]")) low.removeAttribute("dir"); } // a list takes the direction of its words, which inner `dir` would hide
+  if (["p", "ul", "ol", "h3", "table", "blockquote"].includes(tag)) { one.dir = "auto"; for (const low of one.querySelectorAll("[dir=auto]")) low.removeAttribute("dir"); } // a list takes the direction of its words, which inner `dir` would hide
   if (tag === "pre") one.dir = "ltr";
   if (tag === "table") { const box = el("div", "scroll"); box.append(one); return box; }
   return one;
@@ -95,8 +96,8 @@ async function call(path, body) {
 async function enter() {
   const said = await call("enter", { token: ofWindow.get("token") || "" });
   ofWindow.set("session", said.session);
-  ofWindow.set("start", JSON.stringify({ name: said.name, start: said.start }));
-  Object.assign(now, { name: said.name, start: said.start, progress: said.progress });
+  ofWindow.set("start", JSON.stringify({ name: said.name, owner: said.owner, start: said.start }));
+  Object.assign(now, { name: said.name, owner: said.owner, start: said.start, progress: said.progress });
 }
 function setLost(lost) {
   if (lost === now.lost) return;
@@ -132,8 +133,8 @@ async function go(first) {
 
 function view(name) {
   now.view = name;
-  for (const one of ["start", "judge", "message"]) $(one).hidden = one !== name;
-  $("top").hidden = name === "start";
+  for (const one of ["start", "judge", "owner", "message"]) $(one).hidden = one !== name;
+  $("top").hidden = name === "start" || name === "owner";
   for (const id of ["pause", "help"]) $(id).hidden = name !== "judge";
 }
 function say(text) { $("live").textContent = ""; setTimeout(() => { $("live").textContent = text; }, 30); }
@@ -154,6 +155,7 @@ const minutesOf = (seconds) => (seconds < 90 ? `${Math.round(seconds)} s` : `${M
 function over(why) {
   if (why === "stopped") message("Stopped", "The run was stopped", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "budget") message("Stopped", "The budget is used up", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
+  else if (why === "failed") message("Thank you", "Nothing more is asked of you now", "Some of what you were shown has a known answer, and you gave another one more than once. Whoever runs this has been told, and can say more. Your answers are saved, and stay.", mine());
   else message("Done", "Enough. Close the page.", "The answers so far are enough, so nobody has to judge further. Thank you.", mine(), null, "Whoever runs this sees what came of it. Until now not even they knew who leads.");
 }
 function pause() {
@@ -164,11 +166,11 @@ function pause() {
 }
 
 function start() {
-  const { usual, most } = now.progress, { people, paid, rubric } = now.start;
+  const { usual, most } = now.progress, { people, paid, rubric, checks } = now.start;
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}Which answer is better?`;
   $("howlong").textContent = usual ? `Usually about ${usual[1]} judgments, at least ${usual[0]}, at most ${most}${people > 1 ? ", by all of you together" : ""}` : most ? `At most ${most} judgments${people > 1 ? ", by all of you together" : ""}` : "Until it is clear";
   $("countscard").hidden = !rubric; $("startrubric").textContent = rubric;
-  $("keeps").textContent = `Your answers, your notes, and how long each was on the screen${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? " Your time is paid while you are there, at most 5 minutes an item." : ""}`;
+  $("keeps").textContent = `Your answers, your notes, and how long each was on the screen${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? " Your time is paid while you are there, at most 5 minutes an item." : ""}${checks ? " A few items have a known answer, so that it is seen whether the task is understood." : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
   view("start");
   document.title = "Begin · judgeloop";
@@ -246,6 +248,47 @@ function clock() {
   const shown = now.view === "judge" ? `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}${late ? " (stands still)" : ""}` : "";
   const left = now.minutes ? ` · about ${Math.max(1, Math.round(now.minutes))} min left` : "";
   $("left").textContent = shown + left;
+}
+
+// --- What whoever runs this sees: never who leads
+
+async function watchPeople() {
+  try {
+    for (let path = "owner"; ; path = "owner?wait") {
+      const said = await call(path);
+      if (said.over) { message("Over", said.over === "decided" ? "The run is over" : "The run was stopped", `${counted(said.judged, "answer")} from ${counted(said.people.length, "person", "people")}. judgeloop prints the result where it was started.`); return; }
+      overview(said);
+    }
+  } catch (error) { refused(error); }
+}
+const counted = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
+const dollars = (usd) => `$${usd.toFixed(2)}`;
+const STATES = { unopened: "has not opened the link", judging: "judges", waiting: "waits", failed: "is asked no more" };
+function overview(said) {
+  const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
+  $("ohead").textContent = `${said.judged} judged`;
+  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]}, usually about ${usual[1]}, at most ${said.most}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is shown when the run ends, not before: whoever knows it judges with it.`;
+  $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
+  $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
+  $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
+  $("otimenote").textContent = paid ? `${minutesOf(said.seconds)} while somebody was there.` : "While somebody was there.";
+  const columns = ["name", "now", "judged", "skipped", "usual time", "time", ...(checked ? ["checks right"] : []), ...(paid ? ["cost"] : [])];
+  $("ocolumns").replaceChildren(...columns.map((name) => { const one = el("th", "", name); one.scope = "col"; return one; }));
+  $("orows").replaceChildren(...people.map((one) => {
+    const row = el("tr"), head = el("th", "", one.name || "you");
+    head.scope = "row";
+    const cells = [one.state !== "away" ? STATES[one.state] : `away for ${minutesOf(one.away)}`, one.judged, one.skips, one.usual === null ? "–" : minutesOf(one.usual), minutesOf(one.seconds), ...(checked ? [one.checks ? `${one.checks.right} of ${one.checks.right + one.checks.tied + one.checks.wrong}` : "–"] : []), ...(paid ? [dollars(one.usd)] : [])];
+    row.append(head, ...cells.map((text) => el("td", "", `${text}`)));
+    return row;
+  }));
+  const look = people.filter((one) => one.state === "failed").map((one) => `${one.name} preferred an answer to another question in ${one.checks.wrong} checks, and is asked no more. What ${one.name} answered before stays.`);
+  look.push(...people.flatMap((one) => (one.unseen ? [`${one.name} answered ${one.unseen} of ${one.judged + one.skips} before the end of each text had been on the screen.`] : [])));
+  $("olook").replaceChildren(...look.map((text) => el("li", "", text)));
+  $("olookcard").hidden = !look.length;
+  if (now.view === "owner") return;
+  view("owner");
+  document.title = "People · judgeloop";
+  $("ohead").focus();
 }
 
 // --- What a person does
@@ -352,5 +395,5 @@ if (token && !document.getElementById(token)) { // not in the address bar, and i
   history.replaceState(null, "", location.pathname);
 }
 const before = JSON.parse(ofWindow.get("start") || "null");
-if (ofWindow.get("session") && before && ofWindow.get("begun")) { Object.assign(now, before); go(); }
-else enter().then(() => (ofWindow.get("begun") ? go() : start()), refused);
+if (ofWindow.get("session") && before && (before.owner || ofWindow.get("begun"))) { Object.assign(now, before); if (now.owner) watchPeople(); else go(); }
+else enter().then(() => (now.owner ? watchPeople() : ofWindow.get("begun") ? go() : start()), refused);

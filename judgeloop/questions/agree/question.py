@@ -7,6 +7,7 @@ who is asked comes second: the judge has then judged all items that may be drawn
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -49,7 +50,7 @@ from judgeloop.report.facts import HUMAN
 from judgeloop.report.page import Page
 from judgeloop.runs.begin import conducted, data_notes, opened, setup_of, terms_of
 from judgeloop.runs.forecast import Forecast, Left, Range, forecast
-from judgeloop.runs.inputs import Inputs, read_inputs
+from judgeloop.runs.inputs import Inputs, answered, read_inputs
 from judgeloop.runs.judging import checked_judge, judge_options
 from judgeloop.runs.people import page_options
 from judgeloop.runs.prepared import Parts, Prepared, families_drawn
@@ -93,8 +94,9 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
                 f"{live[0]} answers live, and labels are of outputs that are there; write them first: judgeloop generate"
             )
         asked = [one for one in config.truth if isinstance(one, str) and one != OF_LEDGER]
-        if len(asked) > 1:
-            raise InputError(f"`truth`: expected one who is asked, found {some(asked)}")
+        if len(asked) > 1 or config.people_per_item > 1:
+            two = " and `people_per_item=2`; `shared` asks a second person" if config.people_per_item > 1 else ""
+            raise InputError(f"`truth`: expected one who is asked, found {some(asked)}{two}")
         if config.require_agreement is not None and config.require_agreement + config.zone >= 1:
             raise InputError(
                 f"`require_agreement={config.require_agreement:g}` and `zone={config.zone:g}`: expected a sum below 1"
@@ -119,7 +121,9 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
     def inputs(self, config: AgreeSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read, with the labels; without anybody to ask, only the items that have one."""
         # What is said of people is said of those who are asked for the truth.
-        judging = replace(config, page=False, people=(), page_url=None, human_price=None, shared=None, repeated=None)
+        judging = replace(
+            config, page=False, people=(), page_url=None, human_price=None, shared=None, repeated=None, checks=False
+        )
         found = read_inputs(judging if config.asked == HUMAN else config, environment, offline=offline)
         pool, truth = found.pool, None
         tables = [one for one in config.truth if not isinstance(one, str)]
@@ -129,7 +133,8 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         if config.asked is not None:
             asking = replace(config, judge=(config.asked,))
             options = judge_options(asking, environment, rating=config.rates, offline=offline)
-            options = replace(options, page=page_options(asking), human_price=config.human_price)
+            shown = page_options(asking, pool.systems, partial(answered, pool))
+            options = replace(options, page=shown, human_price=config.human_price)
             truth = checked_judge(config.asked, options, config, pool)
         places = sorted(frozenset[int]().union(*(one.places for one in people)))
         unlabelled = 0 if truth else len(pool) - len(places)
@@ -234,7 +239,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             interruption=interruption,
         )
         both = _with_people(second, cast("Pairing", parts.estimator), verdicts)
-        found = {name: getattr(second, name) for name in ("spend", "decided_at", "read_again", "people")}
+        found = {name: getattr(second, name) for name in ("spend", "decided_at", "read_again", "people", "checked")}
         return parts, replace(first, ending=both.ending, **found)
 
     async def forecast(self, run: Prepared[AgreeSettings]) -> Forecast:

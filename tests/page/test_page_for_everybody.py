@@ -1,0 +1,225 @@
+"""The page by keyboard alone, by touch on a phone, and as an accessibility checker sees each of its states."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from support.browser import CHROMIUM, DESK, DRIVER, PHONE, WANTED, axe_core, browser
+from support.page_runs import answered, page_run, write_outputs
+from support.patience import PATIENCE_S
+
+pytestmark = [pytest.mark.processes, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=WANTED)]
+ENTER, ESCAPE, TAB, SPACE = "\ue007", "\ue00c", "\ue004", "\ue00d"
+TEXT = (
+    "# A heading\n\nA *list*:\n\n1. one\n2. two [with](http://a.example) `code`\n\n> said\n\n|a|b|\n|-|-|\n|1|2|\n\n"
+    "```\n" + "wide " * 60 + "\n```\n\n" + "Some more words of an answer that is long. " * 12
+)
+LONG = ("wide wide", "Some more words")
+OWNER = {
+    "judged": 44, "most": 200, "usual": [40, 90], "in_hand": 1, "seconds": 2760, "usd": 30.85, "aside": 3.33,
+    "budget": 80,
+    "people": [
+        {"name": name, "away": 400, "state": state, "in_hand": False, "judged": 20, "skips": 1, "seconds": 1200,
+         "usual": 74, "unseen": 3, "usd": 13.3, "checks": {"right": 2, "tied": 0, "wrong": 2}}
+        for name, state in (("anna", "judging"), ("ben", "away"), ("chi", "unopened"), ("dan", "failed"))
+    ],
+}  # fmt: skip
+# What a person sees, by a script that brings it about once a pair is on the screen.
+STATES = {
+    "pair": "",
+    "plain": "format()",
+    "folded": "unfold(false)",
+    "marked": "format(); differences()",
+    "note": "openNote(true)",
+    "help": "openNote(false); helps()",
+    "lost": "document.getElementById('helpbox').close(); setLost(true)",
+    "undone": "setLost(false); show({...now.pair, undo: true, said: 'b', note: 'why', skipped: false})",
+    "skipped": "show({...now.pair, said: undefined, skipped: true})",
+    "rating": "show({...now.pair, kind: 'rating', outputs: [now.pair.outputs[0]], skipped: false})",
+    "empty": "show({...now.pair, kind: 'pair', prompt: {text: '', tree: []}, outputs: [now.pair.outputs[0], {text: ''}]})",
+    "live": "now.progress = {judged: 14, most: 200, about: 30, minutes: 37}; progress()",
+    "paused": "pause()",
+    "wait": "message('A moment', 'The next pair comes soon', 'Others.', [], null, 'Nothing is lost.')",
+    **{f"over {why}": f"over('{why}')" for why in ("decided", "stopped", "budget", "failed")},
+    **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "link")},
+    "start": "start()",
+    "owner": f"overview({json.dumps(OWNER)})",
+}
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """The accessibility checker, from npm."""
+    return axe_core(tmp_path_factory.mktemp("axe"))
+
+
+def until(chromium, script):
+    end = time.monotonic() + PATIENCE_S / 10
+    while not (got := chromium.run(f"return {script}")):
+        assert time.monotonic() < end, (script, chromium.run("return document.body.innerText"))
+        time.sleep(0.05)
+    return got
+
+
+def pair(chromium, number):
+    until(chromium, f"document.getElementById('itemtitle').textContent === 'Pair {number}'")
+    time.sleep(0.45)  # an answer right after a pair appears is none
+
+
+def write_texts(folder):
+    """Answers that fill more than a phone's screen; the second system's are better."""
+    write_outputs(folder, items=60, alike=2)
+    for name in ("secret-old", "secret-new"):
+        path = folder / f"{name}.jsonl"
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        for row in rows:
+            row |= {"output": f"{TEXT} {row['output']}", "reference": f"It is {row['id'][12:]}."}
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture(scope="module")
+def judging(chromium, tmp_path_factory):
+    """A browser with a pair on its screen, of which the server hears no more."""
+    folder = tmp_path_factory.mktemp("run")
+    write_texts(folder)
+    chromium.look(size=DESK)
+    paid = ("--people", "anna,ben", "--human-price", "40", "--budget", "80")
+    with page_run(folder, *paid, "--rubric", "Be kind.", JUDGELOOP_CHECKS="1") as run:
+        chromium.visit(run.link())
+        until(chromium, "!document.getElementById('start').hidden")
+        chromium.press(ENTER)
+        pair(chromium, 1)
+        yield chromium
+
+
+def test_every_sentence_of_the_page(judging, snapshot):
+    """Those of each state that no state before it has."""
+    found: dict[str, list[str]] = {}
+    shown = "[...document.querySelectorAll('dialog[open], main:not([hidden]), #lost:not([hidden])')]"
+    judging.look(size=DESK)
+    for state, script in STATES.items():
+        judging.run(script)
+        lines = judging.run(f"return {shown}.map((one) => one.innerText).join('\\n')").splitlines()
+        before = {line for said in found.values() for line in said}
+        found[state] = [line for line in dict.fromkeys(lines) if line not in before and not line.startswith(LONG)]
+    assert found == snapshot
+
+
+def test_an_accessibility_checker_finds_nothing_in_any_state(judging, axe):
+    judging.run(axe)
+    found = {}
+    for state, script in STATES.items():
+        judging.run(script)
+        for size, dark in ((DESK, False), (PHONE, True)):
+            judging.look(size=size, dark=dark)
+            time.sleep(0.35)  # colours change slowly
+            said = judging.run_async("axe.run(document).then((r) => arguments[0](r.violations))")
+            bad = [(one["id"], [node["html"] for node in one["nodes"]][:2]) for one in said]
+            over = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
+            bad += [("wide", [])] if judging.run(f"return {over}") > 0 else []
+            found |= {(state, size, dark): bad} if bad else {}
+    assert not found
+
+
+ACTIVE = """
+const one = document.activeElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);
+const at = document.elementFromPoint(box.x + box.width / 2, box.y + Math.min(box.height / 2, 8));
+return [one.id || one.dataset.key || one.className, one.matches(":focus-visible") && style.outlineStyle !== "none",
+  !!at && (one.contains(at) || at.contains(one))];
+"""
+ORDER = ["skip", "pause", "help", "fold", "format", "diff", "wide", "smaller", "larger"]
+BUTTONS = ["a", "t", "b", "bad", "s", "addnote"]
+
+
+def test_pairs_are_judged_by_keyboard_alone(chromium, tmp_path):
+    """Each stop of the tabulator is in order, on the screen, and shows that it has the focus."""
+    write_texts(tmp_path)
+    chromium.look(size=DESK)
+    with page_run(tmp_path) as run:
+        chromium.visit(run.link())
+        until(chromium, "!document.getElementById('start').hidden")
+        chromium.press(TAB)
+        if chromium.run(ACTIVE)[0] == "skip":
+            chromium.press(TAB)
+        assert chromium.run(ACTIVE) == ["begin", True, True]
+        chromium.press(SPACE)
+        for number, wanted in enumerate("tba", 1):
+            pair(chromium, number)
+            assert chromium.run("return document.activeElement.id") == "itemtitle"
+            stops = []
+            while not stops or stops[-1][0] != wanted:
+                chromium.press(TAB)
+                stops.append(chromium.run(ACTIVE))
+                assert len(stops) < 40, stops
+            assert all(seen and there for _, seen, there in stops), stops
+            names = [name for name, _, _ in stops]
+            wide = [name for name in names if name not in {*ORDER, *BUTTONS}]
+            assert [name for name in names if name not in wide] == [*ORDER[3:], *BUTTONS][: len(names) - len(wide)]
+            chromium.press(ENTER)
+        pair(chromium, 4)
+        chromium.run("document.activeElement.blur(); document.body.focus(); scrollTo(0, 0)")
+        before = chromium.run("return scrollY")
+        chromium.press(SPACE)
+        until(chromium, f"scrollY > {before}")
+        for number, key in enumerate("abtxs", 4):
+            pair(chromium, number)
+            chromium.press(key)
+        pair(chromium, 9)
+        chromium.press("z")
+        pair(chromium, 8)
+        chromium.press("n")
+        until(chromium, "document.activeElement.id === 'note'")
+        chromium.press(f"why{ESCAPE}b")
+        pair(chromium, 9)
+        run.interrupt()
+        assert run.ended() == 130
+    given = answered(tmp_path)
+    assert [one["said"] for one in given] == [*"tbaabtxb"]
+    assert given[-1]["note"] == "why"
+
+
+def test_twenty_pairs_are_judged_on_a_phone_by_touch(chromium, tmp_path):
+    write_texts(tmp_path)
+    chromium.look(size=PHONE)
+    with page_run(tmp_path, "--rubric", "Be kind.", JUDGELOOP_MIN_JUDGMENTS="30") as run:
+        chromium.visit(run.link())
+        until(chromium, "!document.getElementById('start').hidden")
+        chromium.run("document.getElementById('begin').scrollIntoView()")
+        chromium.tap("#begin")
+        small = "[...document.querySelectorAll('#judge button, .jump a')].filter((one) => one.offsetHeight)"
+        for number in range(1, 21):
+            pair(chromium, number)
+            if number == 1:
+                sizes = chromium.run(f"return {small}.map((one) => [one.offsetWidth, one.offsetHeight])")
+                assert min(min(one) for one in sizes) >= 24
+                main = "[...document.querySelectorAll('#pairkeys button')].map((one) => one.offsetHeight)"
+                assert min(chromium.run(f"return {main}")) >= 44
+            for _ in range(12):
+                if chromium.run("return now.seen.every(Boolean)"):
+                    break
+                chromium.swipe(500)
+                time.sleep(0.05)
+            first, second = (
+                "better" in chromium.run(f"return document.getElementById('text{one}').textContent") for one in "ab"
+            )
+            chromium.tap(f"[data-key={'t' if first == second else 'a' if first else 'b'}]")
+        pair(chromium, 21)
+        assert chromium.run("return scrollY") == 0, "the next begins at its top"
+        chromium.tap("#undo")
+        pair(chromium, 20)
+        chromium.tap("[data-key=x]")
+        pair(chromium, 21)
+        run.interrupt()
+        assert run.ended() == 130
+    given = answered(tmp_path)
+    assert len(given) == 20
+    assert given[-1]["said"] == "x"
+    assert all(one["seen"] for one in given[:-1])
