@@ -307,7 +307,8 @@ def _lost(result: RunResult | None) -> tuple[str, ...]:
 def _line(end: Ended) -> Line:
     line = end.line
     warnings = tuple(map(as_flags, line.warnings))
-    return replace(line, headline=as_flags(line.headline), warnings=warnings)
+    headline, why, advice = map(as_flags, (line.headline, line.why, line.advice))
+    return replace(line, headline=headline, why=why, advice=advice, warnings=warnings)
 
 
 def _write(found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]) -> None:
