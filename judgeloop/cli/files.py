@@ -26,7 +26,7 @@ from judgeloop.report.words import visible
 if TYPE_CHECKING:  # a command that reads no file must not wait for it
     from judgeloop.report.result import RunResult
 
-JUNIT, HTML = ".xml", ".html"
+JUNIT, HTML, FIGURE = ".xml", ".html", ".svg"
 OF_MARKDOWN = "<!-- judgeloop -->\n\n"
 
 
@@ -50,7 +50,9 @@ FORMS: dict[str, Callable[[Any], str]] = {
     ".csv": lambda result: str(result.to_csv()),
     JUNIT: render_junit,
     ".tex": lambda result: render_latex(result.page),
+    FIGURE: lambda result: str(result.plot().for_paper()),
 }
+OF_NIGHTS = tuple(form for form in FORMS if form != FIGURE)
 
 
 def _no_result(question: str, message: str) -> Page:
@@ -76,7 +78,7 @@ UNFINISHED: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
 }
 
 
-def check_outputs(paths: Sequence[Path], inputs: Iterable[object] = ()) -> None:
+def check_outputs(paths: Sequence[Path], inputs: Iterable[object] = (), forms: Collection[str] = tuple(FORMS)) -> None:
     """Refuse result files of which one cannot be written, or two are the same file.
 
     It is called before anything is spent.
@@ -86,7 +88,7 @@ def check_outputs(paths: Sequence[Path], inputs: Iterable[object] = ()) -> None:
     """
     read, real = list(inputs), dict[Path, Path]()
     for path in paths:
-        check_output(path, read)
+        check_output(path, read, forms)
         if path.resolve() in real:
             raise InputError(f"-o {path}: this is the same file as -o {real[path.resolve()]}; give each file once")
         real[path.resolve()] = path

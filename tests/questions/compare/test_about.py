@@ -32,7 +32,7 @@ def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_other
     assert done.stdout.startswith("? OPEN: no winner yet on items like these 10: a is ahead on these 10 items,")
     said = " ".join(done.stdout.split())
     assert re.search(r"on items like these at most \d+ behind, at most \d+ ahead", said), "what the bounds say"
-    assert "decide with an even chance" in said
+    assert "decide in 1 of 2 cases" in said
 
 
 def test_a_gate_without_an_answer_says_who_is_ahead_on_all_items(tmp_path, monkeypatch):
