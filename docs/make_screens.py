@@ -34,6 +34,17 @@ SCREENS = {
 }
 BEFORE = ("suite", "nightly.toml", "--night", "2026-11-23")
 PHONE = (390, 844)
+# Numbers beside the parts of a page that docs/how-to/read-a-result.md explains.
+NUMBERED = """
+const parts = [".badge", "h1", "header dl", ".grid > :nth-child(1)", ".grid > :nth-child(2)", ".cards > :nth-child(1)"];
+parts.map((part) => document.querySelector(part).getBoundingClientRect()).forEach((place, at) => {
+  const mark = document.body.appendChild(document.createElement("b"));
+  mark.textContent = at + 1;
+  Object.assign(mark.style, { position: "absolute", left: `${place.left - 34}px`, top: `${place.top + scrollY}px`,
+    width: "24px", borderRadius: "50%", background: "#b3261e", color: "#fff", font: "700 14px/24px sans-serif",
+    textAlign: "center" });
+});
+"""
 OPEN = "const one = document.querySelector('.item[data-kind=lost]'); one.open = true; one.scrollIntoView();"
 COLOURS = "64"
 RUBRIC = "Which answer would help more tonight? Correct before complete. Length is no merit."
@@ -48,6 +59,7 @@ def main() -> None:
             page = Path(folder, f"{name}.html")
             _run(*command, "--ledger", str(Path(folder, f"{command[0]}.sqlite")), "-o", str(page))
             _take(one, page, name, size)
+        _take(one, Path(folder, "report.html"), "report-numbered", (1160, 1080), NUMBERED)
         _take(one, Path(folder, "report.html"), "report-phone", PHONE, OPEN)
         _judge(one, Path(folder))
 

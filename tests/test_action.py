@@ -124,7 +124,11 @@ class Runner:
         return code
 
     def _used(self, step: dict) -> int:
-        kind = "restore" if "/restore@" in step["uses"] else "save"
+        kind = next(one for one in ("restore", "save", "upload-artifact") if f"{one}@" in step["uses"])
+        if kind == "upload-artifact":
+            pages = {one.name for one in Path(self._filled(step["with"]["path"])).iterdir()}
+            self.steps[step["id"]] = {"artifact-url": "https://pages/9"} if pages == {"report.html"} else {}
+            return 0
         self.saved |= kind == "save" and Path(self._filled(step["with"]["path"])).is_dir()
         failed = kind in self.failing
         self.steps[step.get("id", kind)] = {"outcome": "failure" if failed else "success"}
@@ -140,6 +144,7 @@ class Runner:
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "GITHUB_EVENT_NAME": self.event,
             "GITHUB_REPOSITORY": self.github["repository"],
+            "GITHUB_RUN_ID": self.github["run_id"],
             "GITHUB_SERVER_URL": f"file://{self.server}",
             "RUNNER_TEMP": str(self.temp),
             "GITHUB_ACTION_PATH": str(ACTION.parent),
@@ -189,7 +194,7 @@ def test_what_it_uses_is_pinned_and_no_text_becomes_a_command():
     for step in GATE["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
     used = re.findall(r"uses: (.+)", ACTION.read_text(encoding="utf-8"))
-    assert len(used) == 2
+    assert len(used) == 3
     assert all(PINNED.fullmatch(one.replace("cache/", "cache_", 1)) for one in used)
 
 
@@ -355,6 +360,22 @@ def test_only_its_own_comment_is_written_anew(runner, there, does):
     text = (made.temp / "comment.md").read_text()
     assert text.startswith("<!-- judgeloop: judgeloop -->\n")
     assert "new is better" in text
+    assert (
+        f"[The run](file://{made.server}/team/models/actions/runs/7) has the log and the artifacts.\n\n<details>"
+        in text
+    )
+
+
+@needs_bash
+@pytest.mark.processes
+def test_the_comment_leads_to_the_report(runner):
+    made = runner("pull_request")
+    made.proposes()
+    assert made.run(comment="true", report="true") == 0
+    first, _, rest = (made.temp / "comment.md").read_text().partition("\n<details>")
+    assert first.rstrip().endswith("/actions/runs/7) has the log.")
+    assert "[The report](https://pages/9) shows every judged item." in first
+    assert rest.rstrip().endswith("</details>")
 
 
 @needs_bash

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +19,14 @@ from judgeloop.cli.output import as_flags, keyless
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.forms import MARK, NOT_FINISHED, render_junit, render_latex, render_markdown, render_unfinished
-from judgeloop.report.page import Page, decided
+from judgeloop.report.page import Fact, Page, Section, decided
 from judgeloop.report.terminal import render
 from judgeloop.report.words import visible
 
 if TYPE_CHECKING:  # a command that reads no file must not wait for it
     from judgeloop.report.result import RunResult
 
-JUNIT = ".xml"
+JUNIT, HTML, FIGURE = ".xml", ".html", ".svg"
 OF_MARKDOWN = "<!-- judgeloop -->\n\n"
 
 
@@ -45,11 +46,13 @@ FORMS: dict[str, Callable[[Any], str]] = {
     ".json": render_json,
     ".md": lambda result: OF_MARKDOWN + render_markdown(result.page),
     ".txt": lambda result: f"{render(result.page)}\n",
-    ".html": lambda result: str(result.to_html()),
+    HTML: lambda result: str(result.to_html()),
     ".csv": lambda result: str(result.to_csv()),
     JUNIT: render_junit,
     ".tex": lambda result: render_latex(result.page),
+    FIGURE: lambda result: str(result.plot().for_paper()),
 }
+OF_NIGHTS = tuple(form for form in FORMS if form != FIGURE)
 
 
 def _no_result(question: str, message: str) -> Page:
@@ -66,7 +69,7 @@ def _index(question: str, message: str, code: int) -> str:
 # The forms in which a command without a result says so: what a file of judgeloop's own holds, and the new text.
 UNFINISHED: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
     JUNIT: (MARK, render_unfinished),
-    ".html": ("<title>judgeloop: ", _index),
+    HTML: ("<title>judgeloop: ", _index),
     ".md": (OF_MARKDOWN, lambda question, message, _: OF_MARKDOWN + render_markdown(_no_result(question, message))),
     ".json": (
         '\n  "settings_files": {',
@@ -75,7 +78,7 @@ UNFINISHED: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
 }
 
 
-def check_outputs(paths: Sequence[Path], inputs: Iterable[object] = ()) -> None:
+def check_outputs(paths: Sequence[Path], inputs: Iterable[object] = (), forms: Collection[str] = tuple(FORMS)) -> None:
     """Refuse result files of which one cannot be written, or two are the same file.
 
     It is called before anything is spent.
@@ -85,7 +88,7 @@ def check_outputs(paths: Sequence[Path], inputs: Iterable[object] = ()) -> None:
     """
     read, real = list(inputs), dict[Path, Path]()
     for path in paths:
-        check_output(path, read)
+        check_output(path, read, forms)
         if path.resolve() in real:
             raise InputError(f"-o {path}: this is the same file as -o {real[path.resolve()]}; give each file once")
         real[path.resolve()] = path
@@ -117,15 +120,17 @@ def check_output(path: Path, inputs: Iterable[object] = (), forms: Iterable[str]
 
 
 def write_outputs(paths: Iterable[Path], result: RunResult) -> None:
-    """Write the result to every file, also if one of them cannot be written.
+    """Write the result to every file, also if one of them cannot be written. Texts name the page among them.
 
     Raises:
         JudgeloopError: names the files that cannot be written.
     """
-    failures = []
-    for path in paths:
+    failures, every = [], list(paths)
+    pages = ", ".join(str(path) for path in every if path.suffix == HTML)
+    told = replace(result, page=result.page.with_facts(Fact("report", Section.NEXT, "report", pages, first=True)))
+    for path in every:
         try:
-            write_output(path, result)
+            write_output(path, result if path.suffix == HTML else told)
         except JudgeloopError as error:
             failures.append(str(error))
     if failures:

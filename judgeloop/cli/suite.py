@@ -64,7 +64,7 @@ def suite() -> click.Command:
 
 
 def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
-    from judgeloop.cli.files import check_outputs, json_text, unfinished
+    from judgeloop.cli.files import OF_NIGHTS, check_outputs, json_text, unfinished
     from judgeloop.cli.questions import say_not_written
     from judgeloop.formats.own_files import check_folder
     from judgeloop.suite.changes import compared
@@ -77,7 +77,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
         return
     with unfinished(output, "suite"):
         pairs, config = _read(given, read)
-        check_outputs(output, [config.file, config.ledger])
+        check_outputs(output, [config.file, config.ledger], OF_NIGHTS)
         for path in output:
             if path.suffix == ".html":
                 check_folder(path.with_suffix(""))  # of its reports
@@ -151,23 +151,25 @@ def _read(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSettin
 def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: bool) -> None:
     """Print the forecast of each pair within its share of the budget, and what all may cost together."""
     from judgeloop.cli.files import json_text
+    from judgeloop.cli.progress import WARM_UP_S, computing
     from judgeloop.cli.questions import Asking
     from judgeloop.runs.judging import WITHOUT_LIMIT
 
     budget_p = config.budget_p or 0
-    made = {pair.name: _offline(pair, config, read) for pair in pairs}
-    wrong = {
-        name: str(one).removesuffix(WITHOUT_LIMIT)  # a suite has a budget
-        for name, one in made.items()
-        if isinstance(one, JudgeloopError)
-    }
-    share_p = budget_p // max(1, len(made) - len(wrong))
-    found: dict[str, Forecast] = {}
-    for pair in pairs:
-        if not isinstance(ready := made[pair.name], JudgeloopError):
-            share = to_usd(share_p)
-            own = replace(ready.config, budget=min(share, ready.config.budget or share))
-            found[pair.name] = Asking(pair.question).foreseen(replace(ready, config=own), read)
+    with computing(quiet=as_json, told_from_s=WARM_UP_S):
+        made = {pair.name: _offline(pair, config, read) for pair in pairs}
+        wrong = {
+            name: str(one).removesuffix(WITHOUT_LIMIT)  # a suite has a budget
+            for name, one in made.items()
+            if isinstance(one, JudgeloopError)
+        }
+        share_p = budget_p // max(1, len(made) - len(wrong))
+        found: dict[str, Forecast] = {}
+        for pair in pairs:
+            if not isinstance(ready := made[pair.name], JudgeloopError):
+                share = to_usd(share_p)
+                own = replace(ready.config, budget=min(share, ready.config.budget or share))
+                found[pair.name] = Asking(pair.question).foreseen(replace(ready, config=own), read)
     if as_json:
         values = {
             name: found[name].to_dict(as_flags) if name in found else {"error": as_flags(wrong[name])} for name in made
@@ -308,7 +310,8 @@ def _lost(result: RunResult | None) -> tuple[str, ...]:
 def _line(end: Ended) -> Line:
     line = end.line
     warnings = tuple(map(as_flags, line.warnings))
-    return replace(line, headline=as_flags(line.headline), warnings=warnings)
+    headline, why, advice = map(as_flags, (line.headline, line.why, line.advice))
+    return replace(line, headline=headline, why=why, advice=advice, warnings=warnings)
 
 
 def _write(found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]) -> None:

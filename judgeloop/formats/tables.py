@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import DataError, InputError, NoFileError, did_you_mean
+from judgeloop.core.work import Work
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -35,6 +36,7 @@ MOST_BYTES = 1 << 30  # of a file as it is read, and when decompressed
 EXPANDED, ALWAYS_BYTES = 50, 1 << 26
 DEVICES = ("/dev/", "/proc/")  # what a shell puts in the place of a pipe
 LONGEST_SHOWN = 60
+LONG, STEP = 10_000_000, 1_000  # characters of a text whose reading is told, after so many lines each
 NOTHING = {"", "nan", "-nan", "null", "none", "na", "n/a", "<na>", "nil", "-", "#n/a", "#div/0!", "#num!", "#value!"}
 UNTERMINATED = "Unterminated string"  # how Python's reader of JSON names it
 CUT = "; the file seems to be cut off: write it again, or delete what is incomplete at its end"
@@ -206,9 +208,16 @@ def rows_in(path: Path, text: str) -> Iterator[Row]:
         rows = _json_array(path, text)
     else:
         rows = _delimited(path, text)
+    lines, told = text.count("\n"), 0
+    reading = Work(f"lines of {path.name} read", lines)
     for line, fields in rows:
         empty = False
         yield Row(line, fields)
+        if len(text) >= LONG and line - told >= STEP:
+            reading.done(line - told)
+            told = line
+    if told:
+        reading.done(lines - told)
     if empty:
         raise DataError(path, "the file holds no rows")
 

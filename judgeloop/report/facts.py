@@ -90,7 +90,12 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         ),
         Fact("price", Section.COST, "price", setup.prices),
         Fact("tier", Section.COST, "tier", setup.tier),
-        Fact("empty", Section.DATA, "empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
+        Fact(
+            "empty",
+            Section.DATA,
+            "empty",
+            ", ".join(f"{count(number, 'output')} of {name}" for name, number in data.empty.items()),
+        ),
         Fact(
             "ends",
             Section.DATA,
@@ -214,8 +219,8 @@ def _why_ended(result: RunResult) -> str:
 def headline(result: RunResult, decision: str) -> str:
     """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
     required, word = visible(result.setup.required_winner or ""), BADGES[result.outcome].word
-    if result.stop_reason is StopKind.CONTROLS:
-        decision = f"no result {on_items(result.about, result.items, families=result.data.families)}: {stopped(visible(result.stop_sentence))}"
+    if result.answer is Outcome.BROKEN:
+        decision = f"no result: {stopped(ended(result))}"
     elif required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     elif required and result.answer is Outcome.NOT_SHOWN:
@@ -250,10 +255,11 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         if tally is None or (tally.end is None and result.answer is Outcome.BROKEN):
             continue  # no model, or cut off by what the answer names
         if result.setup.controlled:
-            requires = f"{judge} can {TELL}"
             right = f"{judge} has {tally.right:,} of {count(tally.asked, 'control')} right"
             found = right if tally.end is Control.PASSED else of_controls(judge, tally)
-            yield Condition(f"controls of {judge}", OF_CONTROLS[tally.end], found, requires=requires)
+            yield Condition(
+                f"controls of {judge}", OF_CONTROLS[tally.end], found, requires="the judge must pass its controls"
+            )
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged:
@@ -262,7 +268,8 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         found = "each pair was shown in one order" if one_way else changed
         yield Condition("flips", Outcome.PASSED, found, requires="any share of verdicts may change with the order")
     requires = f"at most {per_cent(result.setup.max_abstentions)} of items may be without a verdict"
-    without = f"{_silent(result)} without a verdict"
+    silent = result.counts.abstentions + result.counts.abstentions_beside
+    without = f"{_silent(result)} without a verdict" if silent else f"every {_thing(result)} has a verdict"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
@@ -339,13 +346,14 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
 
 def _models(result: RunResult) -> str:
     """The model names that servers reported, where they differ from the requested names."""
-    text = ""
+    text, several = "", len(result.setup.judges) > 1
     for judge, models in zip(result.setup.judges, result.counts.judge_models, strict=True):
         asked = judge.partition("/")[2] or judge
         if len(models) > 1:
             text += f"; the model of {visible(judge)} changed during the run: {', then '.join(map(visible, models))}"
         elif models and models[0] != asked:
-            text += f"; the server of {visible(judge)} calls it {visible(models[0])}"
+            whose = f"the server of {visible(judge)}" if several else "its server"
+            text += f"; {whose} calls it {visible(models[0])}"
     return text
 
 
@@ -379,10 +387,15 @@ def _share(share: float, interval: tuple[float, float]) -> str:
 
 
 def _silent(result: RunResult) -> str:
-    """How many got no verdict, of those asked for decision and groups; of many systems, an item has several."""
+    """How many got no verdict, of those asked for decision and groups."""
     silent = result.counts.abstentions + result.counts.abstentions_beside
     asked = result.counts.judged + result.counts.further + silent
-    return f"{silent:,} of {count(asked, 'judgment' if len(result.setup.systems) > PAIR else 'item')}"
+    return f"{silent:,} of {count(asked, _thing(result))}"
+
+
+def _thing(result: RunResult) -> str:
+    """What has a verdict: of many systems, an item has several."""
+    return "judgment" if len(result.setup.systems) > PAIR else "item"
 
 
 def _changed(result: RunResult) -> str:
@@ -394,7 +407,7 @@ def _changed(result: RunResult) -> str:
         return ""
     share = _share(counts.flip_rate, counts.flip_interval)
     of = count(counts.both_orders, "verdict")
-    changed = f"; changed {counts.flips:,} of {of} asked in both orders ({share}){counts.and_beside}"
+    changed = f"; {counts.flips:,} of {of} asked in both changed with it ({share}){counts.and_beside}"
     return f"{changed}{TIED if counts.flips else ''}"
 
 
@@ -480,8 +493,8 @@ def _calls(result: RunResult) -> str:
     looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
     parts = [
         f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger",
-        f"those for {count(controls, 'control')} are among them{paid}" if controls else "",
-        f"those to the proxy are among them ({show_usd(spend.proxy_p)})" if spend.proxy_p else "",
+        f"with {count(controls, 'control')}{paid}" if controls else "",
+        f"with the proxy's calls ({show_usd(spend.proxy_p)})" if spend.proxy_p else "",
         f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",

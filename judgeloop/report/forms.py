@@ -31,6 +31,7 @@ ESCAPED = {
     "\N{MINUS SIGN}": r"$-$",
     "\N{PLUS-MINUS SIGN}": r"$\pm$",
 }
+UNITS = {"gap": "gap, points"}  # of figures, behind their names
 IN_NOTES = ("judged", "risk")  # facts that stand below a table
 NEEDS = r"Needs \usepackage{booktabs}."
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -41,25 +42,32 @@ BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
 
 def render_markdown(page: Page) -> str:
-    """The decision as a heading, what is shown first as a list, and a heading for each section of the rest."""
-    first = [one for one in page.facts if one.first and one.key != "decision"]
+    """The decision as a heading, what is shown first as a list, and a heading for each section of the rest.
+
+    A comment folds what is not about the decision.
+    """
     mark = "" if page.outcome is None else f"{BADGES[page.outcome].mark} "
-    parts = [f"### {mark}{escape(page.head)}", _list(first)]
+    parts, rest = [f"### {mark}{escape(page.head)}", _list(page.first)], list[str]()
     for section, facts, tables in page.parts():
         if section is not Section.AGAIN:
             titled = not tables or not tables[0].heading
-            parts += [f"#### {TITLES[section]}"] if TITLES[section] and titled else []
-            parts += [*map(_markdown_table, tables), _list(facts)]
-    return "\n\n".join(filter(None, parts)) + "\n"
+            said = parts if section is Section.DECISION else rest
+            said += [f"#### {TITLES[section]}"] if TITLES[section] and titled else []
+            said += [*map(_markdown_table, tables), _list(facts)]
+    folded = ["<details>\n<summary>All of it</summary>", *rest, "</details>"] if rest else []
+    return "\n\n".join(filter(None, [*parts, *folded])) + "\n"
 
 
 def _list(facts: Iterable[Fact]) -> str:
     """Named facts as a list, and those without a name, such as warnings, as paragraphs."""
-    lines = []
+    parts = [""]
     for one in facts:
         said = f"{WARNING} {one.text}" if one.section is Section.WARNING and one.first else one.text
-        lines.append(f"- **{escape(one.label)}** {escape(said)}" if one.label else f"\n{_paragraph(said)}\n")
-    return "\n".join(lines).strip("\n")
+        if one.label:
+            parts[-1] += f"- **{escape(one.label)}** {escape(said)}\n"
+        else:
+            parts += [_paragraph(said), ""]
+    return "\n\n".join(part.rstrip("\n") for part in parts if part)
 
 
 def _markdown_table(table: PageTable) -> str:
@@ -89,7 +97,7 @@ def render_latex(page: Page) -> str:
     figures: dict[str, str] = {}
     for one in page.facts:
         figures |= one.value or {}
-    row = PageTable("", tuple(figures), (tuple(figures.values()),) if figures else ())
+    row = PageTable("", tuple(UNITS.get(one, one) for one in figures), (tuple(figures.values()),) if figures else ())
     standing = [one for one in page.tables if one.section is Section.EVIDENCE]
     first, *others = [*(standing or [row]), *(one for one in page.tables if one not in standing)]
     title = f"{first.heading}." if first.heading else ""

@@ -13,12 +13,13 @@ from judgeloop.core.records import TIE, Item, preference
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import PageTable, Section
-from judgeloop.report.words import count, ends, shortened
+from judgeloop.report.words import count, ends, shortened, signed
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
 FEWEST_SHOWN = 5  # verdicts: fewer say nothing
 LONGEST_NAME = 40  # characters
 NO_GROUP = "(no group)"
+GAP = "gap, points"  # a column
 CLAIMED = ("at least", "at most", "is", "more items")  # columns of groups that are tested
 Claim = Literal["better", "worse", "open"]
 
@@ -97,7 +98,7 @@ def _tested(row: GroupRow, found: GroupFinding) -> GroupRow:
 def counted(row: GroupRow) -> str:
     """The counts of a group in words."""
     votes = f"won {row.wins:,}, tied {row.ties:,}, lost {row.losses:,}"
-    gap = "" if row.gap is None else f"; gap {row.gap:+.2f}"
+    gap = "" if row.gap is None else f"; gap {signed(row.gap)} points"
     counts = f"{count(row.items, 'item')}, {row.judged:,} judged: {votes}{gap}"
     if row.claim is None or row.interval is None:
         return counts
@@ -121,7 +122,7 @@ def group_table(rows: Sequence[GroupRow], heading: str, of: str = "group") -> tu
     if not shown or (len(rows) == 1 and of == "group"):
         return ()
     tested = any(row.claim for row in shown)
-    columns = (of, "items", "judged", "won", "ties", "lost", "gap", *(CLAIMED if tested else ()))
+    columns = (of, "items", "judged", "won", "ties", "lost", GAP, *(CLAIMED if tested else ()))
     cells = [_cells(row) for row in shown]
     if left := [row for row in rows if row not in shown]:
         name = left[0].name if len(left) == 1 else f"({count(len(left), 'more group')})"
@@ -133,7 +134,7 @@ def group_table(rows: Sequence[GroupRow], heading: str, of: str = "group") -> tu
 
 def _cells(row: GroupRow) -> tuple[str, ...]:
     counts = (row.items, row.judged, row.wins, row.ties, row.losses)
-    gap = "" if row.gap is None else f"{row.gap:+.2f}"
+    gap = "" if row.gap is None else signed(row.gap)
     more = "" if row.more is None else f"{row.more:,}"
     claimed: tuple[str, ...] = ()
     if row.claim and row.interval:

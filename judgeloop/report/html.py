@@ -35,6 +35,7 @@ LONG = 28  # characters of a name that may be broken
 _SIGNS = re.compile(r"[-/]")
 _CODE = re.compile(r"(?<!\w)`([a-z][^`]*)`(?!\w)")  # a setting or a command in a sentence
 NARROW = 5  # columns beside other cards
+WIDE = "card wide"  # the classes of a card as wide as the page
 NOTHING: Mapping[str, str] = {}
 ASIDE = "not counted"  # what is said of an item that is not in the decision
 SCORED = "rated"  # the kind of an item with a score of one output
@@ -80,13 +81,13 @@ def render_html(result: Shows, written: str = "") -> str:
         first=_first(page),
         required=cards.pop(Section.GATE, ""),
         pictures="\n".join(_pictures(page.pictures)),
-        cards="\n".join(cards.values()),
+        cards="\n".join(sorted(cards.values(), key=lambda card: WIDE not in card)),
         filters="\n".join(_filters(result)),
         about_items=escape(_about_items(result, items)),
         job=result.job,
         items="\n".join(items),
         again_heading=escape(TITLES[Section.AGAIN]),
-        again="".join(f"<pre>{escape(one.text)}</pre>" for one in again if one.key == "command")
+        again="".join(f"<pre>{_unbroken(one.text)}</pre>" for one in again if one.key == "command")
         + _list([one for one in again if one.key != "command"]),
     )
 
@@ -110,7 +111,7 @@ def _badge_of(page: Page) -> str:
 
 def _first(page: Page) -> str:
     """What is shown above all else: named facts, other sentences, and warnings."""
-    first = [one for one in page.facts if one.first and one.key != "decision"]
+    first = page.first
     return "\n".join(
         [
             *(f"<p>{_words(one.text)}</p>" for one in first if not one.label and one.section is not Section.WARNING),
@@ -168,7 +169,7 @@ def _card(section: Section, facts: Sequence[Fact], tables: Sequence[PageTable]) 
     named = f' tabindex="0" aria-label="{escape(TITLES[section])}"' if tables else ""
     shown = (f"{f'<h3>{escape(table.heading)}</h3>' if table.heading else ''}{_table(table)}" for table in tables)
     inside = "\n".join([f"<h2>{escape(TITLES[section])}</h2>", *shown, _list(facts)])
-    return f'<section class="card{" wide" * wide}"{named}>{inside}</section>'
+    return f'<section class="{WIDE if wide else "card"}"{named}>{inside}</section>'
 
 
 def _table(table: PageTable, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING) -> str:
@@ -240,6 +241,8 @@ def _verdict(label: LabelRow, result: Shows) -> str:
 
 def _about_items(result: Shows, items: list[str]) -> str:
     """What is to be known of the list of items."""
+    if not items:
+        return "No item was judged."
     texts, said = result.texts, [f"{count(len(items), 'judged item')}, those that decided first, in the order asked."]
     opened = sum(item.startswith("<details") for item in items)
     if opened:
@@ -359,7 +362,13 @@ def render_index(page: Page, links: Mapping[str, str], tones: Mapping[str, str])
         heading = f"<h2>{escape(TITLES[section])}</h2>" if facts and TITLES[section] else ""
         cards.append(f'<div class="card wide">{shown}{heading}{_list(facts)}</div>')
     return Template(_web("index.html")).substitute(
-        style_hash=_hash(style), style=style, title=escape(page.headline), summary=_first(page), cards="\n".join(cards)
+        style_hash=_hash(style),
+        style=style,
+        title=escape(page.head),
+        badge=_badge_of(page),
+        headline=_words(page.parted[1]),
+        summary=_first(page),
+        cards="\n".join(cards),
     )
 
 

@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any
 
 from judgeloop.core.jsonable import Say, plain
-from judgeloop.report.words import about, count, dollars, expected, per_cent, visible
+from judgeloop.report.words import about, count, dollars, expected, per_cent, signed, visible
 
 
 class NoteCode(enum.StrEnum):
@@ -114,7 +114,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: of {known:verdict} "
     "known that prefer one of the two, {against:,} are for {other}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
-    "{first:+.2f}, over the next {half:,} it is {second:+.2f} (p = {chance:.2g}). Draws are in random order, so the judge may "
+    "{first:points}, over the next {half:,} it is {second:points} points (p = {chance:.2g}). Draws are in random order, so the judge may "
     "have changed.",
     NoteCode.THIN_LEAD: "{best} is ahead of {rival} by {won:,} to {lost:,} of the items that tell them apart. That decides about "
     "these items. On other items like these either may be the better one: `about=like-these` asks that.",
@@ -131,40 +131,39 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
-    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. The same command tries this one again, "
-    "with other controls, and needs twice the evidence to pass. If your criteria ignore the question (valid JSON, tone), "
-    "set `controls=off`.",
+    NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
+    "command tries this judge again, with other controls and twice the evidence.",
     NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
     "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
     NoteCode.ITEMS_WANTED: "About {items:more item} like these would probably decide.",
-    NoteCode.MORE_ITEMS: "About {even:more item} decide with an even chance, {likely:,} with four in five: a second test.",
-    NoteCode.MANY_MORE_ITEMS: "About {even:more item} decide with an even chance: a second test.",
+    NoteCode.MORE_ITEMS: "About {even:more item} decide in 1 of 2 cases, {likely:,} in 4 of 5: a new test, with its own risk.",
+    NoteCode.MANY_MORE_ITEMS: "About {even:more item} decide in 1 of 2 cases: a new test, with its own risk.",
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
     NoteCode.NO_MORE_ITEMS: "No number of items is likely to decide.",
     NoteCode.OTHER_FAMILIES: "Items of other families are meant: more of the same families change nothing.",
     NoteCode.LEVEL: "The systems are level: how many judgments would decide is not known.",
-    NoteCode.OUT_OF_REACH: "Judging all {items:item} would probably not decide.",
+    NoteCode.OUT_OF_REACH: "Judging all {items:item} would probably not decide: more items may, more money does not.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} would probably decide.",
     NoteCode.USUAL_JUDGMENTS: "A search among as many systems usually takes about {judgments:more judgment}{usd:about}.",
     NoteCode.MORE_JUDGMENTS_EARLY: "About {judgments:more judgment}{usd:expected} would probably decide, as far as few verdicts say.",
-    NoteCode.SAME_TEST: "That is the same test.",
-    NoteCode.SECOND_TEST: "That is a second test.",
-    NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: ask without "
-    "`min_gap`, which is a second test.",
+    NoteCode.SAME_TEST: "The risk stays the same.",
+    NoteCode.SECOND_TEST: "That is a new test, with its own risk.",
+    NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test "
+    "without `min_gap`.",
     NoteCode.EQUAL_PASSES: "An equal system passes in 4 of 5 runs of at most {limit:judgment}.",
-    NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}, and this run had more: this one "
-    "may be a little worse.",
-    NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make a second test.",
+    NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
+    "be a little worse.",
+    NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make a new test, with its own risk.",
     NoteCode.LEVEL_NAMED: "One of two level systems is named in 4 of 5 runs of at most {limit:judgment}.",
-    NoteCode.MORE_ITEMS_ANEW: "More items make a second test.",
-    NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, which is one.",
-    NoteCode.RAISE_BUDGET: "Go on with `budget={budget:.10g}`, the maximum cost of {judgments:more judgment}: most cost far less.",
-    NoteCode.RAISE_NIGHT: "To go on in the night {night}, raise the budget that its pairs share (`judgeloop suite --budget`, or the "
-    "suite's file), and this pair's own if it has one: {usd:dollars} more covers {judgments:more judgment} at the maximum cost.",
+    NoteCode.MORE_ITEMS_ANEW: "More items make a new test, with its own risk.",
+    NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:,} more at their maximum cost.",
+    NoteCode.RAISE_NIGHT: "To go on tonight, give `judgeloop suite --budget` {usd:dollars} more (and the pair's own budget, if it has one), which covers "
+    "{judgments:more judgment} at their maximum cost.",
 }
 
 
@@ -196,6 +195,7 @@ SHOWN: Mapping[str, Callable[[float], str]] = {
     "expected": expected,
     "dollars": dollars,
     "share": per_cent,
+    "points": signed,
 }
 
 

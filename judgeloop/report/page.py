@@ -70,6 +70,7 @@ BADGES = {
     Outcome.INTERRUPTED: Badge("INTERRUPTED", "-", "\N{MEDIUM WHITE CIRCLE}"),
 }
 OPENINGS = {"Choose", "No", "There"}  # words of ours that begin a headline
+_OURS = re.compile(r"(a score of|it is|nothing is|no|there) ")  # how a sentence begins that no name begins
 _BEGINS = re.compile(rf"({'|'.join(one.word for one in BADGES.values())})[:,]")
 
 
@@ -150,7 +151,15 @@ class Page:
         if self.outcome is None:
             return "", self.headline
         word, _, said = self.head.partition(": ")
-        return word, said if _BEGINS.match(self.headline) else self.headline
+        said = said if _BEGINS.match(self.headline) else self.headline
+        return word, said[:1].upper() + said[1:] if _OURS.match(said) else said
+
+    @property
+    def first(self) -> list[Fact]:
+        """What is shown first beside the decision: sentences, named facts, what to do next, warnings."""
+        last = (Section.NEXT, Section.WARNING)
+        shown = (one for one in self.facts if one.first and one.key != "decision")
+        return sorted(shown, key=lambda one: (one.section is Section.WARNING, bool(one.label), one.section in last))
 
     def text(self, key: str) -> str:
         """The text of a fact; empty without it."""

@@ -112,7 +112,7 @@ class RunResult(Part):
     def __post_init__(self) -> None:
         """Compute once how the run stands to what was asked."""
         object.__setattr__(self, "halt", self.halted())
-        answer = Condition(self.test_name, self.stands(), self.requirement)
+        answer = Condition(self.test_name, self.stands(), self.requirement, self.found if self.requirement else "")
         object.__setattr__(self, "conditions", (answer,))  # which those beside it look at
         beside = [*self.beside()]
         if answer.outcome is Outcome.BROKEN:  # then nothing passes
@@ -317,7 +317,12 @@ class RunResult(Part):
     @property
     def requirement(self) -> str:
         """What is required of the answer, in words; empty if nothing is."""
-        return f"{self.setup.required_winner} wins" if self.setup.required_winner else ""
+        return f"{self.setup.required_winner} must win" if self.setup.required_winner else ""
+
+    @property
+    def found(self) -> str:
+        """The figures behind how the answer stands to what is required; empty without any."""
+        return ""
 
     @property
     def named(self) -> str | None:

@@ -35,9 +35,9 @@ def render(
     """
     if files is not None:
         page = page.with_facts(Fact("files", Section.DATA, "files", files))
-    first = sorted((one for one in page.facts if one.first), key=lambda one: one.section is Section.NEXT)
+    first = page.first
     head = [_headed(page, width, paint)] if page.headline else []
-    head += [wrapped(one.text, width) for one in first if not one.label and one.section is Section.DECISION][1:]
+    head += [wrapped(one.text, width) for one in first if not one.label and one.section is Section.DECISION]
     rows = list(columns([one for one in first if one.label], width))
     said = [wrapped(f"{WARNING} {one.text}", width) for one in first if one.section is Section.WARNING]
     if more:
@@ -47,7 +47,7 @@ def render(
     parts = ["\n".join(head), "\n".join(rows), warned]
     for section, facts, tables in () if short else page.parts():
         if section is not Section.AGAIN:
-            parts += [_table(table, width) for table in tables]
+            parts += [_table(table, width, paint) for table in tables]
             parts.append("\n".join([*filter(None, [TITLES[section]] * bool(facts)), *columns(facts, width)]))
     return "\n\n".join(filter(None, parts))
 
@@ -88,7 +88,13 @@ def columns(facts: Iterable[Fact], width: int) -> Iterable[str]:
         yield wrapped(text, width, before, " " * (2 * INDENT + column) if longest else indent)
 
 
-def _table(table: PageTable, width: int) -> str:
+def _toned(cell: str, paint: Paint) -> str:
+    """A cell in the colour of the outcome whose sign it begins with."""
+    outcome = next((one for one, badge in BADGES.items() if cell.startswith(f"{badge.sign} ")), None)
+    return cell if outcome is None else paint(cell, outcome)
+
+
+def _table(table: PageTable, width: int, paint: Paint) -> str:
     """A table; a name is cut where the figures leave no room for it."""
     rows = (table.columns, *table.rows)
     longest, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
@@ -98,7 +104,7 @@ def _table(table: PageTable, width: int) -> str:
     indent = " " * INDENT
     lines = [wrapped(table.heading, width)] if table.heading else []
     for name, *cells in rows:
-        more = (f"{indent}{cell:{form}}" for cell, form in zip(cells, forms, strict=True))
+        more = (f"{indent}{_toned(f'{cell:{form}}', paint)}" for cell, form in zip(cells, forms, strict=True))
         lines.append(f"{indent}{shortened(name, longest):<{longest}}{''.join(more)}".rstrip())
     return "\n".join([*lines, *([wrapped(table.note, width, indent, indent)] if table.note else [])])
 

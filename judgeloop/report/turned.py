@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from judgeloop.methods.stats.intervals import mean_change
+from judgeloop.methods.stats.intervals import change_between, mean_change
 from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.page import Page, PageTable, decided
 from judgeloop.report.result import RunResult
@@ -85,6 +85,10 @@ def turned_since(x: RunResult, y: RunResult) -> Since:
             turned.append(Turned(place[0], _verdict(old), _verdict(new), changed))
     values = [(_value(before[place]), _value(after[place])) for place in both]
     moved = mean_change([new - old for old, new in values if old is not None and new is not None])
+    if moved is None:  # too few items in both
+        moved = change_between(
+            *([one for row in rows.values() if (one := _value(row)) is not None] for rows in (before, after))
+        )
     return Since(tuple(sorted(turned, key=lambda one: not one.changed)), len(both), moved)
 
 

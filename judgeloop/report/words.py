@@ -162,22 +162,22 @@ def per_cent(share: float, digits: int = 0) -> str:
 def places(gap: float, margin: float | None) -> int:
     """To how many decimal places a gap is shown: to two, or to more if it would look like the margin.
 
-    >>> places(0.0952, 0.1), places(-0.0997, 0.1), places(0.1, 0.1), places(0.08, 0.1)
-    (3, 4, 2, 2)
+    >>> places(0.0952, 0.1), places(-0.0997, 0.1), places(0.1, 0.1), places(0.08, 0.1), places(0.0999999, 0.1)
+    (3, 4, 2, 2, 2)
     """
-    number = 2
-    while number < MOST_PLACES and margin not in {None, abs(gap)} and round(abs(gap), number) == margin:
-        number += 1
-    return number
+    for number in range(2, MOST_PLACES):
+        if margin is None or round(abs(gap), number) != margin:
+            return number
+    return 2  # it is the margin, but for what nobody reads
 
 
 def ends(interval: tuple[float, float], *, out: float | None = None, margin: float | None = None) -> tuple[str, str]:
-    """The ends of an interval of gaps with their signs; one that looks like the gap ruled `out` says so.
+    """The ends of an interval of gaps in points, with their signs; one that looks like the gap ruled `out` says so.
 
     None that is not the `margin` looks like it.
 
     >>> ends((-0.62, 0.0), out=0.0), ends((-0.1, 0.004)), ends((-0.1, 0.3), out=-0.1)
-    (('-0.62', 'below 0'), ('-0.10', '+0.00'), ('above -0.10', '+0.30'))
+    (('-62', 'below 0'), ('-10', '+0'), ('above -10', '+30'))
     """
     low, high = (signed(end, margin) for end in interval)
     if out is None:
@@ -187,26 +187,13 @@ def ends(interval: tuple[float, float], *, out: float | None = None, margin: flo
 
 
 def signed(gap: float, margin: float | None = None) -> str:
-    """A gap with its sign; it looks like the `margin` only if it is.
+    """A gap in points, which are hundredths, with its sign; it looks like the `margin` only if it is.
 
-    >>> signed(-0.0), signed(-0.098, 0.1)
-    ('+0.00', '-0.098')
+    >>> signed(-0.0), signed(0.29), signed(-0.098, 0.1)
+    ('+0', '+29', '-9.8')
     """
     number = places(gap, margin)
-    return f"{round(gap, number) + 0.0:+.{number}f}"
-
-
-def in_points(text: str) -> str:
-    """A text with gaps in points, which are hundredths.
-
-    >>> in_points("-0.62 to below 0"), in_points("above -0.098 to +0.30")
-    ('-62 to below 0', 'above -9.8 to +30')
-    """
-
-    def hundredfold(match: re.Match[str]) -> str:
-        return f"{match[1]}{100 * float(match[2]):.{max(0, len(match[2].partition('.')[2]) - 2)}f}"
-
-    return re.sub(r"([-+]?)(\d\.\d+)", hundredfold, text)
+    return f"{100 * round(gap, number) + 0.0:+.{number - 2}f}"
 
 
 def drawn(values: Sequence[float]) -> str:

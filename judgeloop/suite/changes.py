@@ -80,7 +80,7 @@ def _gaps(ledger: Address, night: str, every: Sequence[PastRun]) -> dict[Systems
     for (systems, _), one in sorted(by_night.items(), key=lambda item: item[0][1], reverse=True):
         gaps = found.setdefault(systems, [])
         if len(gaps) < NIGHTS and (gap := figure_kept(stored(ledger, one.id), "gap", "gap")):
-            gaps.insert(0, float(gap))
+            gaps.insert(0, float(gap) / 100)
     return found
 
 

@@ -19,7 +19,6 @@ from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
-from judgeloop.report.words import in_points
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import Prepared
 from judgeloop.suite.settings import Pair, SuiteSettings
@@ -27,7 +26,7 @@ from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
-NEXT_NIGHT = "The next night goes on within its own budget, if the outputs are the same."
+NEXT_NIGHT = "The next night goes on, if the outputs are the same."
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 
@@ -155,8 +154,8 @@ class Ended:
             headline=result.page.headline,
             winner=result.named,
             gap=result.page.value("gap", "bounds"),
-            nights=tuple(float(one) for one in (result.page.value("gap", "gap"),) if one),
-            shown=_in_points(result),
+            nights=tuple(float(one) / 100 for one in (result.page.value("gap", "gap"),) if one),
+            shown=_shown(result),
             why=result.stop_sentence if result.answer.broke_off else "",
             judged=result.judged + result.counts.further,
             judged_by=_judged_by(result),
@@ -174,10 +173,10 @@ class Ended:
         )
 
 
-def _in_points(result: RunResult) -> str:
+def _shown(result: RunResult) -> str:
     """The gap of a comparison and its bounds, in points; a score."""
     gap, bounds = result.page.value("gap", "gap"), result.page.value("gap", "bounds")
-    return in_points(gap) + f" ({in_points(bounds)})" * bool(bounds) if gap else result.page.value("score", "score")
+    return gap + f" ({bounds})" * bool(bounds) if gap else result.page.value("score", "score")
 
 
 def _goes_on(result: RunResult) -> bool:

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
@@ -17,7 +17,7 @@ from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
 from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, costs, decided, named
+from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, costs, decided, named, told
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, drawn, per_cent, shortened, visible
@@ -50,11 +50,11 @@ DOUBTED = {
 PAIR = 2  # systems
 Models = tuple[tuple[str, tuple[AnsweredBy, ...]], ...]  # that answered, by judge
 DATE = 10  # characters of a night's name that are its date
-GAP = "Gaps are in points: the share of items that the second system of a pair wins, less the share that it loses."
+GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 SINCE = "since last night"  # a column
 MOVED = (
-    " Since last night: by how much the gap moved since {} on the items judged in both, with an approximate 90 % interval;"
-    " beside it the state of that night, and whether outputs are new since. Nights: the gap of the last nights."
+    " Since last night: by how much the gap moved since {}, with an approximate 90 % interval; then the state of that "
+    "night, whether outputs are new, and the gaps of the last nights."
 )
 KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
 FURTHER = "asked further: the same question about the same outputs was asked in the night {}, too"
@@ -154,7 +154,7 @@ class Line:
         if self.since.moved is None:
             return ""
         mean, low, high = (f"{round(100 * one) + 0:+.0f}" for one in self.since.moved)
-        return f"{mean} ({low} to {high})"
+        return mean if low == high else f"{mean} ({low} to {high})"
 
     @property
     def rank(self) -> tuple[bool, float, float]:
@@ -274,12 +274,12 @@ class Summary:
 
     @property
     def headline(self) -> str:
-        """How many pairs ended how; before that, that another model answers."""
+        """How many pairs ended how."""
         states = Counter(WORDS.get(one.state, one.state) for one in self.lines)
         words = dict.fromkeys(WORDS.get(state, state) for state in KINDS)
         kinds = (f"{states[word]} {word}" for word in words if states[word])
         night = f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}."
-        return visible(f"{self.changed} {night}".strip())
+        return visible(night)
 
     @property
     def cause(self) -> str:
@@ -342,8 +342,8 @@ class Summary:
         by = [PairText(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
-        lost = ((one.name, f"lost: {'; '.join(one.lost)}") for one in self.lines if one.lost)
-        turned = [PairText(name, text, text) for name, text in (*lost, *since)]
+        turned = [PairText(name, text, text) for name, text in since]
+        lost = [PairText(one.name, *2 * (f"lost: {'; '.join(one.lost)}",)) for one in self.lines if one.lost]
         first = sorted(self.lines, key=lambda one: one.rank)
         said = [one.said(one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
@@ -369,9 +369,12 @@ class Summary:
         return Page(
             (
                 decided(self.headline),
-                *([Fact("cause", Section.DECISION, "", self.cause, first=True)] if self.cause else []),
+                *told(
+                    Fact("changed", Section.DECISION, "", f"! {self.changed}" if self.changed else "", first=True),
+                    Fact("cause", Section.DECISION, "", self.cause, first=True),
+                ),
                 costs(cost),
-                *named(Section.DECISION, grouped(said, len(self.lines))),
+                *named(Section.DECISION, (*grouped(said, len(self.lines)), *grouped(lost, len(self.lines)))),
                 *named(Section.EVIDENCE, grouped(turned, len(self.lines))),
                 *named(Section.NEXT, grouped(wanted, len(self.lines))),
                 *named(Section.WARNING, (*absent, *self.warned())),
@@ -379,7 +382,8 @@ class Summary:
                 *named(Section.JUDGE, (*grouped(by, len(self.lines)), *self.wrong, *self.order)),
                 *named(Section.DATA, grouped(same, len(self.lines))),
             ),
-            (PageTable("", columns, tuple(rows), note.strip(), Section.DECISION),),
+            (_filled(PageTable("", columns, tuple(rows), note.strip(), Section.DECISION)),),
+            outcome=Outcome.worst(one.outcome or Outcome.BROKEN for one in self.lines),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -413,6 +417,13 @@ class Summary:
         """An HTML page; `links` lead from pairs to their reports, by name."""
         shown = {visible(name): link for name, link in links.items()}
         return render_index(self.page, shown, TONES)
+
+
+def _filled(table: PageTable) -> PageTable:
+    """A table without the columns in which nothing stands."""
+    kept = [at for at, _ in enumerate(table.columns) if any(row[at] for row in table.rows)]
+    columns, *rows = (tuple(row[at] for at in kept) for row in (table.columns, *table.rows))
+    return replace(table, columns=columns, rows=tuple(rows))
 
 
 def state_of(outcome: Outcome | None, exit_code: int, *, doubtful: bool) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.work import listening
 from judgeloop.formats.tables import LONGEST_SHOWN, Row, parse_row, read_rows
 
 TWO_ROWS = [{"id": "1", "output": "x"}, {"id": "2", "output": "y"}]
@@ -265,3 +266,24 @@ def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoti
         writer.writeheader()
         writer.writerows(rows)
     assert fields_of(path) == rows
+
+
+def test_the_reading_of_a_long_file_is_told(tmp_path, monkeypatch):
+    told = []
+
+    class Listening:
+        def progress(self, what, done, of):
+            told.append((what, done, of))
+
+        def found(self, sentence):
+            raise AssertionError(sentence)
+
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 1}\n' * 5)
+    with listening(Listening()):
+        assert len(read_rows(path)) == 5
+        assert told == []
+        monkeypatch.setattr("judgeloop.formats.tables.LONG", 40)
+        monkeypatch.setattr("judgeloop.formats.tables.STEP", 2)
+        assert len(read_rows(path)) == 5
+    assert told == [("lines of a.jsonl read", done, 5) for done in (2, 4, 5)]

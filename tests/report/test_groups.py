@@ -51,7 +51,7 @@ def test_every_form_shows_the_table_and_says_that_it_claims_nothing():
     for text in (result.to_text(), result.to_html(), result.to_markdown(), result._repr_html_()):
         assert "By group, for large: counts, without a claim" in text
     assert result.to_html().count(">By group") == 1
-    assert "  chat       6       5    3     2     0  +0.60" in result.to_text()
+    assert "  chat       6       5    3     2     0          +60" in result.to_text()
     rows = list(csv.DictReader(io.StringIO(render_csv(result.labels))))
     assert [row["group"] for row in rows] == ["chat", "code"] * 5 + ["chat"]
 

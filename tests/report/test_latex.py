@@ -40,8 +40,8 @@ def test_a_comparison_is_a_row_of_figures_and_its_evidence_is_a_comment():
     evidence, table = text.split(r"\begin{table}")
     assert "\n% votes: 1 for small, 8 for large, 1 tie\n" in evidence
     assert all(line.startswith("% ") for line in evidence.splitlines())
-    assert r"system & against & judged & won & ties & lost & gap & bounds \\" in table
-    assert r"large & small & 10 & 8 & 1 & 1 & +0.70 & +0.03 to +0.97 \\" in table
+    assert r"system & against & judged & won & ties & lost & gap, points & bounds \\" in table
+    assert r"large & small & 10 & 8 & 1 & 1 & +70 & +3 to +97 \\" in table
     assert r"\begin{tabular}{llrrrrrr}" in table
     assert "Cost: " not in table
     assert "% cost: " in evidence

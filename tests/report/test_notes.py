@@ -55,7 +55,7 @@ def test_a_message_escapes_what_cannot_be_seen():
 def test_the_sentences_name_settings_as_the_caller_says_them():
     values = undecided(StopKind.FUTILITY).to_json(str.upper)
     assert values["advice"][-1]["message"] == (
-        "LEAVE OUT `GIVE_UP`, WHICH IS NO SECOND TEST, OR RAISE `MAX_JUDGMENTS`, WHICH IS ONE."
+        "GO ON WITHOUT `GIVE_UP`, THE SAME TEST; OR WITH A HIGHER `MAX_JUDGMENTS`, A NEW TEST, WITH ITS OWN RISK."
     )
     assert values["advice"][-1]["code"] == "raise_limit"
 

@@ -29,7 +29,7 @@ def test_an_outcome_has_a_word_and_a_sign_in_every_form(outcome):
 def test_a_word_stands_once_before_a_headline():
     page = Page((decided("PASSED, not accepted: there is 1 warning. New is better."),), outcome=Outcome.FAILED)
     assert render(page).startswith("✗ PASSED, not accepted: there is")
-    assert page.parted == ("PASSED, not accepted", "there is 1 warning. New is better.")
+    assert page.parted == ("PASSED, not accepted", "There is 1 warning. New is better.")
 
 
 def test_warnings_give_way_where_it_is_said_where_the_rest_is():

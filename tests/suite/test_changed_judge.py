@@ -104,9 +104,9 @@ def test_a_week_with_a_regression_on_night_five_and_another_judge_on_night_six(s
     every = sum(model["verdicts"] for pair in found["pairs"] for _, models in pair["answered_by"] for model in models)
     assert f"{every} of {every} verdicts of this night are by the new one" in changed
     assert any(pair["again"] for pair in found["pairs"]), "what the old one judged is asked again"
-    assert done.stdout.startswith("The judge changed: haiku-1")
+    assert done.stdout.split("\n")[1].startswith("! The judge changed: haiku-1")
     assert "The judge changed: haiku-1" in done.stderr
-    assert "### The judge changed: haiku-1" in Path("night.md").read_text()
+    assert "\n\\! The judge changed: haiku-1" in Path("night.md").read_text()
     assert "The judge changed: haiku-1" in Path("night.html").read_text()
     (case,) = [one for one in ET.parse("night.xml").getroot() if one.get("name") == "judge changed"]
     assert case.find("skipped") is not None

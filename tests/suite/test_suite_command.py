@@ -257,7 +257,7 @@ def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     at = ["--not-worse", "0.3", "--max-judgments"]
     shown = " ".join(suite(*at, "3").stdout.split())
     assert "What to do next " in shown
-    assert "A higher `max_judgments`, or more items, make a second test" in shown
+    assert "A higher `max_judgments`, or more items, make a new test" in shown
     assert "What to do next" not in suite(*at, "60", "--budget", "$2").stdout
 
 

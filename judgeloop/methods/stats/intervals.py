@@ -130,6 +130,25 @@ def _as_if_drawn(known: int, items: int) -> float:
     return math.inf if known >= items else known / (1 - known / items)
 
 
+def change_between(before: Sequence[float], after: Sequence[float]) -> tuple[float, float, float] | None:
+    """By how much a mean changed between two samples of other items, with a 90 % interval; None for few. Approximate.
+
+    >>> [round(one, 3) for one in change_between([1.0, 0.0] * 10, [0.0, -1.0] * 20)]
+    [-1.0, -1.228, -0.772]
+    """
+    if min(len(before), len(after)) < FEWEST_CHANGES:
+        return None
+    (old, old_square), (new, new_square) = map(_mean_and_error, (before, after))
+    reach = Z_90 * math.sqrt(old_square + new_square)
+    return new - old, new - old - reach, new - old + reach
+
+
+def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and the square of its standard error."""
+    mean = math.fsum(values) / len(values)
+    return mean, math.fsum((one - mean) ** 2 for one in values) / (len(values) - 1) / len(values)
+
+
 def mean_change(changes: Sequence[float]) -> tuple[float, float, float] | None:
     """The mean of changes from one judgment of an item to the next, with a 90 % interval; None for few.
 
@@ -138,11 +157,10 @@ def mean_change(changes: Sequence[float]) -> tuple[float, float, float] | None:
     >>> mean_change([0.0] * 9), [round(one, 3) for one in mean_change([-1.0, 0.0] * 10)]
     (None, [-0.5, -0.689, -0.311])
     """
-    number = len(changes)
-    if number < FEWEST_CHANGES:
+    if len(changes) < FEWEST_CHANGES:
         return None
-    mean = math.fsum(changes) / number
-    reach = Z_90 * math.sqrt(math.fsum((one - mean) ** 2 for one in changes) / (number - 1) / number)
+    mean, square = _mean_and_error(changes)
+    reach = Z_90 * math.sqrt(square)
     return mean, mean - reach, mean + reach
 
 

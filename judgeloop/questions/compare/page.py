@@ -16,10 +16,11 @@ from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import group_table
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
-from judgeloop.report.words import count, ends, in_points, one_in, per_cent, places, shortened, signed, stopped, visible
+from judgeloop.report.words import count, ends, one_in, per_cent, places, shortened, signed, stopped, visible
 
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
+SAME_GAP = 1e-5  # of a bound that looks like what it rules out
 SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chosen
 SEARCHED = ", unless an earlier search of these items chose the two"
 EARLIER_MEANS = (
@@ -43,7 +44,7 @@ def page(result: Comparison) -> Page:
         tuple(facts(result)),
         (*_criteria(result), *_groups(result)),
         pictures(result),
-        "Is the second system not worse than the first?" if gates else "Which of two systems is better?",
+        "May the second system replace the first?" if gates else "Which of two systems is better?",
         outcome=result.outcome,
     )
 
@@ -95,7 +96,7 @@ def facts(result: Comparison) -> list[Fact]:
             "gap",
             _gap(result),
             first=True,
-            value={"gap": "" if gap is None else signed(gap), "bounds": _bounds_of_second(result)},
+            value={"gap": "" if gap is None else signed(gap), "bounds": result.bounds_shown},
         ),
         *_corrected(result),
         Fact("risk", Section.RISK, "risk", risk(result), first=True),
@@ -191,7 +192,7 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     if result.winner is not None:
         return f"{second} is worse than {first} {where}, perhaps by less than {points(margin)}."
     why = f"{_ahead(result)}, which is too little to tell" if result.used_up else said.ended(result)
-    return stopped(f"No answer yet whether {second} is worse than {first} {by}, or at all, {where}: {why}")
+    return stopped(f"{second} may be worse than {first} {by}, or not at all, {where}: {why}")
 
 
 def reading(result: Comparison, margin: float) -> str:
@@ -206,10 +207,8 @@ def reading(result: Comparison, margin: float) -> str:
     answer = {
         Outcome.PASSED: f"PASSED: {second} is not worse than {first} {by} {where}.",
         Outcome.FAILED: f"FAILED: {second} is worse than {first} {where}.",
-    }.get(
-        outcome, f"No answer: it is not shown that {second} is worse than {first} {where}, nor that it is not so {by}."
-    )
-    bounds = f"{_bounds_of_second(result)}, each wrong with a chance of at most {result.setup.risk_threshold:g}"
+    }.get(outcome, f"OPEN: {second} may be worse than {first} {by}, or not at all, {where}.")
+    bounds = f"{result.bounds_shown} points, each wrong with a chance of at most {result.setup.risk_threshold:g}"
     return f"{answer} Read off the bounds of the gap for {second}: {bounds}, whatever is read off them."
 
 
@@ -255,12 +254,7 @@ def _by_items(result: Comparison) -> str:
     first, second = result.setup.systems
     other = first if (result.leader == second) == (by_items < 0) else second
     towards = f" for {visible(other)}" if by_items else ""
-    return f"; {abs(by_items):.2f}{towards} if each family counts as often as it has items"
-
-
-def _bounds_of_second(result: Comparison) -> str:
-    bounds, margin = result.of_second[1], result.options.gap_asked
-    return " to ".join(ends(bounds, out=result.ruled_out_of_second, margin=margin)) if bounds else ""
+    return f"; {_points(abs(by_items))}{towards} if each family counts as often as it has items"
 
 
 def _among_decisive(result: Comparison) -> str:
@@ -294,6 +288,7 @@ def _estimated(gap: float, result: Comparison) -> str:
 def _between(result: Comparison) -> str:
     """The bounds in words, from the view of the leader; of an end that the answer rules out, that it is not reached."""
     (low, high), out, margin = result.gap_interval or (-1.0, 1.0), result.ruled_out, result.options.gap_asked
+    out = None if out is None else next((end for end in (low, high) if abs(end - out) < SAME_GAP), out)
     if high <= 0:  # a gap of 0 between level systems
         return f"{_number(-high, margin)} to {_number(-low, margin)} behind"
     least, most = _number(abs(low), margin), _number(high, margin)
@@ -544,7 +539,7 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
         "A run that stops at a lead shows a gap that is too large, on average."
     )
     shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
-    figures = in_points(f"{result.gap:+.2f} ({' to '.join(shown)})").replace("-", MINUS)
+    figures = f"{signed(result.gap)} ({' to '.join(shown)})".replace("-", MINUS)
     row = IntervalRow(name, figures, result.gap, result.gap_interval)
     margin = result.options.not_worse
     asked = 0.0 if margin is None else -margin if name == visible(result.setup.systems[1]) else margin

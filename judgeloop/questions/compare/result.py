@@ -46,6 +46,7 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.pictures import Curve, Role
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
+from judgeloop.report.words import ends
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 BETS = "bets"  # the rule whose bounds answer every question
@@ -199,7 +200,7 @@ class Comparison(RunResult):
     def wrong_answer(self) -> str:
         """What an answer does where it is wrong; a pass and a fail have a sum of their own, which are equal."""
         if self.options.not_worse is not None:
-            return "a wrong pass, and that of a wrong fail,"
+            return "a wrong pass (and of a wrong fail)"
         beyond = "" if self.options.min_gap is None else f" by {points(self.options.min_gap)} or more"
         return f"naming the one that is behind{beyond}"
 
@@ -361,10 +362,21 @@ class Comparison(RunResult):
     @property
     def requirement(self) -> str:
         """What is required of the answer, in words; empty if nothing is."""
-        margin, second = self.options.not_worse, self.setup.systems[1]
+        margin, second, required = self.options.not_worse, self.setup.systems[1], self.setup.required_winner
         if margin is None:
-            return f"{self.setup.required_winner} wins" if self.setup.required_winner else ""
+            return f"{required} must be better than {self.baseline}" if required else ""
         return f"{second} must not be worse by {points(margin)} or more, nor be shown to be worse at all"
+
+    @property
+    def found(self) -> str:
+        """Between what the gap of the second system lies."""
+        return f"gap of {self.setup.systems[1]}: {self.bounds_shown} points" if self.bounds_shown else ""
+
+    @property
+    def bounds_shown(self) -> str:
+        """The bounds of the second system's gap, in points; empty without any."""
+        bounds, out = self.of_second[1], self.ruled_out_of_second
+        return " to ".join(ends(bounds, out=out, margin=self.options.gap_asked)) if bounds else ""
 
     def beside(self) -> Iterator[Condition]:
         """Yield what must hold of judge, cost and groups if something is required, and each group that is tested.

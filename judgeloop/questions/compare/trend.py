@@ -15,7 +15,7 @@ from judgeloop.methods.stopping.rule import gap_bounds
 from judgeloop.questions.compare.result import Comparison
 from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 from judgeloop.report.pictures import IntervalRow, Scale
-from judgeloop.report.words import count, ends, shortened, visible
+from judgeloop.report.words import count, ends, shortened, signed, visible
 
 DRIFT_RISK = 0.05
 MOST_SHOWN = 30  # runs in a picture
@@ -196,7 +196,7 @@ def _answer(trend: Trend) -> str:
     else:
         number, low, high = trend.drift
         runs = f"{'both' if number == FEWEST else f'all {number}'} runs with fresh draws"
-        fit = f"Not shown: gaps from {low:+.2f} to {high:+.2f} fit {runs}."
+        fit = f"Not shown: gaps from {signed(low)} to {signed(high)} points fit {runs}."
         found = f"Is it drifting? {f'Yes: no gap fits {runs}.' if low > high else fit}"
     if many := Counter(one.left_out for one in trend.points if one.left_out):
         why = ", ".join(f"{number} {reason}" for reason, number in many.items())
@@ -225,7 +225,7 @@ def page_of(trend: Trend) -> Page:
         for one in trend.points
     )
     runs = count(len(rows), "run")
-    head = f"The gap of {second} over {first}: the share won less the share lost, in {runs}"
+    head = f"The gap of {second} over {first} in {runs}, in points: the share won less the share lost"
     answer = Fact("drift", Section.DECISION, "", _answer(trend), first=True)
     return Page((decided(head), answer), (PageTable("", columns, rows),))
 
@@ -259,7 +259,7 @@ def picture(trends: Sequence[Trend]) -> Scale:
         most,
         tuple(_row(one, many=len({one.systems[1] for one in shown}) > 1) for one in shown),
         ((0.0, "level"), (-most, f"{_end(shown, 0)} ahead"), (most, f"{_end(shown, 1)} ahead")),
-        note=f"The scale goes from {-most:.1f} to {most:+.1f}. {means}{which}{pale}",
+        note=f"In points, from {signed(-most)} to {signed(most)}. {means}{which}{pale}",
     )
 
 
@@ -280,6 +280,6 @@ def _row(one: Point, *, many: bool) -> IntervalRow:
 
 def _figures(one: Point) -> tuple[str, str]:
     """The gap and its interval as they are shown; empty where they are not known."""
-    gap = "" if one.gap is None else f"{round(one.gap, 2) + 0.0:+.2f}"
+    gap = "" if one.gap is None else signed(one.gap)
     interval = () if one.interval is None else ends(one.interval, out=one.out)
     return gap, " to ".join(interval)

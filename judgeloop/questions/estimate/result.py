@@ -136,7 +136,12 @@ class Estimation(RunResult):
     def requirement(self) -> str:
         """What is required of the score, in words; empty if nothing is."""
         least = self.options.required_score
-        return "" if least is None else f"the score is at least {least:g}"
+        return "" if least is None else f"the score must be at least {least:g}"
+
+    @property
+    def found(self) -> str:
+        """Between what the score lies."""
+        return "" if self.interval is None else "{:.3f} to {:.3f}".format(*self.interval)
 
     def stands(self) -> Outcome:
         """How the run ended; where a score is required, whether it is reached."""

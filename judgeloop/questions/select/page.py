@@ -19,14 +19,14 @@ from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Chart, Curve, IntervalRow, Picture, Point, Role, Scale
-from judgeloop.report.words import count, dollars, one_in, shortened, stopped, visible
+from judgeloop.report.words import count, dollars, one_in, per_cent, shortened, stopped, visible
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
 RIVALS: tuple[Role, ...] = ("first", "second", "third")  # those longest in question, each in its colour
 UNSURE = 0.25  # of the judgments: before, the bounds say little, and would need most of the room
 MARGIN = 2.0  # per cent above and below what is shown
-MOST_BARS, MOST_NAMED = 12, 8
+MOST_BARS, MOST_NAMED, MOST_FIRST = 12, 8, 4
 TWICE, LEAST = 20, 0.05  # the scale of a gap is twice as long as the gap, in tenths
 SMALLEST_BELIEF = 0.001
 WHOLE, MARK = "all judged", " *"  # in the place of a bound of a win rate that is known; beside one that equals it
@@ -64,7 +64,8 @@ def facts(result: Selection) -> list[Fact]:
             f"{count(result.judged, 'judgment')} {on}, by {said.judged_by(result)}{_begun(result)}",
             first=True,
         ),
-        Fact("leader", Section.EVIDENCE, "leads", _leads(result), first=True),
+        Fact("rates", Section.EVIDENCE, "win rates", _rates(result), first=True),
+        Fact("leader", Section.EVIDENCE, "shown", _shown(result), first=True),
         Fact("near_best", Section.EVIDENCE, "near best", _near_best(result), first=result.winner is None),
         Fact("risk", Section.RISK, "risk", _risk(result), first=True),
         Fact("baseline", Section.EVIDENCE, "baseline", _chosen(result)),
@@ -135,15 +136,26 @@ def _risk(result: Selection) -> str:
     return f"{result.risk:g}, guaranteed: at most {one_in(result.setup.risk_threshold)} such runs {wrongly}"
 
 
-def _leads(result: Selection) -> str:
-    """Without an answer: who leads and by how much another may be better."""
+def _rates(result: Selection) -> str:
+    """The win rates of the first of the standings."""
+    rated = [row for row in _in_order(result) if row.win_rate is not None and row.system != result.options.baseline]
+    if not rated:
+        return ""
+    first = ", ".join(f"{visible(row.system)} {per_cent(row.win_rate or 0.0)}" for row in rated[:MOST_FIRST])
+    more = f" and {len(rated) - MOST_FIRST:,} more" if rated[MOST_FIRST:] else ""
+    biased = ", on items that were not drawn at random" if result.win_rates_biased else ""
+    return f"{first}{more}, against {_baseline(result)}{biased}"
+
+
+def _shown(result: Selection) -> str:
+    """Without a winner: of whom most is shown, and what."""
     if not result.judged or result.winner is not None or result.level:
         return ""
-    if result.near_best is None:
-        return f"no gap can be stated{' yet' if result.setup.guarantee else ', as the rule states no risk'}"
-    if result.leader is None or result.gap is None:
-        return "no gap can be stated yet"
-    return f"{visible(result.leader)}: {show_gap(result.gap)}, at a risk of {result.risk:g}"
+    if result.near_best is None and not result.setup.guarantee:
+        return "nothing, as the rule states no risk"
+    if result.near_best is None or result.leader is None or result.gap is None:
+        return "nothing yet"
+    return f"{show_gap(result.gap)} than {visible(result.leader)}, at a risk of {result.risk:g}"
 
 
 def _means(result: Selection) -> str:
@@ -178,9 +190,8 @@ def _near_best(result: Selection) -> str:
     names = some(map(visible, result.near_best))
     if len(result.near_best) == 1:
         return names
-    if result.winner is not None and not result.gap:  # no system is better
-        return f"{names}: by bounds that hold together, each may be level with the best"
-    return f"{names}: by bounds that hold together, each may be the best"
+    level = result.winner is not None and not result.gap  # no system is better
+    return f"{names}: each may be {'level with ' * level}the best"
 
 
 def _rule(result: Selection) -> str:
@@ -252,7 +263,7 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
             words,
             "judgments",
             tuple(lines),
-            note=f"{_reading(leader, _baseline(result), gap, named=named)}{left}",
+            note=f"{_reading(leader, _baseline(result), gap)}{left}",
             band=None if own else (lower.points, upper.points),
             unit=" %",
             view=_view([line for line in lines if line.role != "other"]),
@@ -278,29 +289,19 @@ def _rivals(others: Sequence[Curve]) -> Iterator[Curve]:
         yield Curve(visible(line.name) if named else "", role or "other", line.points)
 
 
-def _reading(leader: str, baseline: str, gap: float | None, *, named: bool) -> str:
+def _reading(leader: str, baseline: str, gap: float | None) -> str:
     """How the lines are to be read."""
+    own = leader == baseline
     blue = (
-        f"{leader}, the baseline, which all others are compared with"
-        if leader == baseline
-        else f"the win rate of {leader} against {baseline} lies in the band"
+        f"Blue: {leader}, the baseline" if own else f"The blue band holds the win rate of {leader} against {baseline}"
     )
-    below = (
-        f"Below the dashed line, a system is not more than {show_points(gap)} better than {leader}"
-        if gap
-        else "Below blue, a system is not the best"
-    )
-    ends = "Above it, the items that both were judged on may show the same. A line ends where its system was ruled out."
-    if named and leader == baseline:
-        ends = "A line ends where its system was ruled out; where the items that both were judged on did it, it drops to blue."
-    elif named:
-        ends = (
-            "A line ends where its system was ruled out; where it ends in blue, the items that both were judged on did it, "
-            "which these bounds do not show."
-        )
+    below = f"below {'blue' if own else 'the band'} it is not the best"
+    if gap:
+        below = f"below the dashed line it is no more than {show_points(gap)} better than {leader}"
+    ends = "A line ends where its system was ruled out, by its bound or by the items that both systems were judged on"
     return (
-        f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below}. {ends} "
-        "These bounds hold together, so they are wider than those of the standings, which hold one by one."
+        f"{blue}. Each other line is the highest win rate that its system may have; {below}. {ends}. "
+        "These bounds hold all together."
     )
 
 
@@ -373,14 +374,14 @@ def _one_by_one(result: Selection) -> str:
     """Why a system whose bound says no may be the best; empty if one is left, or no bounds."""
     if len(result.near_best or ()) <= 1 or all(row.known for row in result.standings):
         return ""
-    return "These bounds hold one by one. Near best and gap hold jointly, so they are wider."
+    return "Each of these bounds holds by itself. What is said of all systems together rests on wider ones."
 
 
 def _apart(result: Selection) -> str:
     """Why a line may end above the bound beside it; empty without lines or bounds."""
     if not result.course or all(row.known for row in result.standings):
         return ""
-    return "These bounds hold one by one. Those of the first picture hold all together, so they are wider."
+    return "Each of these bounds holds by itself. Those of the first picture hold all together, so they are wider."
 
 
 def _odd(result: Selection) -> Iterator[str]:

@@ -32,13 +32,13 @@ def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_other
     assert done.stdout.startswith("? OPEN: no winner yet on items like these 10: a is ahead on these 10 items,")
     said = " ".join(done.stdout.split())
     assert re.search(r"on items like these at most \d+ behind, at most \d+ ahead", said), "what the bounds say"
-    assert "decide with an even chance" in said
+    assert "decide in 1 of 2 cases" in said
 
 
 def test_a_gate_without_an_answer_says_who_is_ahead_on_all_items(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 6, "--not-worse", "0.1", "--controls", "off")
     assert done.exit_code == 3
-    assert "OPEN: no answer yet" in done.stdout
+    assert "or not at all, on items like these" in done.stdout
     assert "a is ahead on these 10 items" in " ".join(done.stdout.split())
 
 
@@ -115,6 +115,6 @@ def test_where_no_items_are_left_no_higher_limit_is_advised(tmp_path, monkeypatc
     done = asked(tmp_path, monkeypatch, 6, "--min-gap", "0.05")
     assert done.exit_code == 3
     said = " ".join(done.stdout.split())
-    assert "More items make a second test." in said
+    assert "More items make a new test, with its own risk." in said
     assert "One of two level systems is named in 4 of 5 runs of at most" in said
     assert "A higher --max-judgments" not in said

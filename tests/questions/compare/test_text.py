@@ -149,7 +149,7 @@ def test_an_end_that_the_answer_rules_out_is_no_part_of_the_interval():
         for low in (0.0, 0.09)
     ]
     assert found[0].startswith("above 0 to ")
-    assert found[1].startswith("+0.09 to ")
+    assert found[1].startswith("+9 to ")
 
 
 def test_the_rule_that_bets_states_a_risk_of_an_answer_alone():
@@ -295,8 +295,8 @@ def test_a_pair_of_a_night_is_told_to_raise_the_budget_of_the_night_and_by_how_m
     result = undecided(spend=replace(SPEND, next_p=10**10), night="2026-11-24-nightly")
     advice = result.advice[-1]
     assert advice.values == {"night": "2026-11-24-nightly", "usd": 0.30, "judgments": 30}
-    assert "`judgeloop suite --budget`" in advice.message
-    assert "$0.30 more covers 30 more judgments" in advice.message
+    assert "which covers 30 more judgments" in advice.message
+    assert "`judgeloop suite --budget` $0.30 more" in advice.message
     assert "budget=" not in advice.message
 
 
@@ -401,10 +401,10 @@ PANEL = {"judge": "openai/m + anthropic/n", "vote": "majority", "order": "fixed"
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "both; changed 0 of 9 verdicts asked in both orders (0 %, 95 % interval 0 % to 30 %)"),
+        ({}, "both; 0 of 9 verdicts asked in both changed with it (0 %, 95 % interval 0 % to 30 %)"),
         ({"order": None, "judge": "metric:rouge2"}, "metric:rouge2"),
         ({"order": "fixed", "judge_models": (("gpt-4.1",),)}, "openai/gpt-4.1; fixed"),
-        ({"judge_models": (("gpt-4.1-2025-04-14",),)}, "openai/gpt-4.1 calls it gpt-4.1-2025-04-14"),
+        ({"judge_models": (("gpt-4.1-2025-04-14",),)}, "; its server calls it gpt-4.1-2025-04-14"),
         (PANEL | {"judge_models": (("m",), ("n",))}, "openai/m + anthropic/n; by majority; fixed"),
         (PANEL | {"judge_models": (("m",), ("n-1", "n-2"))}, "changed during the run: n-1, then n-2"),
     ],
@@ -491,7 +491,7 @@ def test_a_warning_makes_a_passed_gate_fail_if_that_is_asked(warned, code):
 def test_more_empty_outputs_than_the_baseline_has_are_a_warning(candidate, warned):
     result = make_result(empty={"small": 3, "large": candidate}, usual_empty=3)
     assert (NoteCode.OUTPUTS_EMPTY in codes(result.warnings)) == warned
-    assert detail(result, "empty") == f"3 of small, {candidate} of large"
+    assert detail(result, "empty") == f"3 outputs of small, {candidate} outputs of large"
 
 
 @pytest.mark.parametrize(
