@@ -37,6 +37,7 @@ class NoteCode(enum.StrEnum):
     ASKED_OFTEN = "asked_often"
     KNOWN_OTHERWISE = "known_otherwise"
     DRIFT = "drift"
+    PROXY_SILENT = "proxy_silent"
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
@@ -116,6 +117,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
     "{first:points}, over the next {half:,} it is {second:points} points (p = {chance:.2g}). Draws are in random order, so the judge may "
     "have changed.",
+    NoteCode.PROXY_SILENT: "{proxy} gave no verdict on {silent:,} of {items:item} that it was asked about. There it says "
+    "nothing, and takes its price: a dry run without `proxy` says what the answer costs alone.",
     NoteCode.THIN_LEAD: "{best} is ahead of {rival} by {won:,} to {lost:,} of the items that tell them apart. That decides about "
     "these items. On other items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "

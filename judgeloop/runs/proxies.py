@@ -1,6 +1,7 @@
 """The cheap judge that a dear one is helped by: made of its setting, refused where it cannot help, and its price."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from judgeloop.runs.prepared import Prepared
 from judgeloop.settings.run_settings import RunSettings
 
 SUPPOSED = 0.3  # R², that of GPT-3.5 with people on PandaLM, and of ChatGPT with people on MT-Bench
+SERVED = "Give `proxy=openai/NAME`, and OPENAI_BASE_URL=http://HOST:PORT/v1 in the environment"
 SAMPLE = 20  # items whose calls are priced
 MOST_EACH = 20  # cheap verdicts a label, which tell 95 % of what any number tells
 
@@ -44,8 +46,10 @@ def proxy_judge(
         judge = checked_judge(spec, own, config, inputs.pool, proxy=True)
     except UnpricedError:
         raise
-    except InputError as error:
-        raise InputError(f"`proxy={spec}`: {error}") from None
+    except InputError as error:  # of a judge, whose address in the settings is not the proxy's
+        why = str(error).replace("`judge=", "`proxy=").removeprefix(f"`proxy={spec}`: ")
+        why = re.sub("Give `judge_base_url=.*", SERVED, why)
+        raise InputError(f"`proxy={spec}`: {why}") from None
     if judge.by_hand:
         raise InputError(f"`proxy={spec}`: a proxy rates many items, so it cannot be a person")
     return judge

@@ -26,6 +26,7 @@ class CheapVerdicts:
     items: int
     blocks: Blocks | None = None
     scores: dict[int, float] = field(default_factory=dict)
+    silent: set[int] = field(default_factory=set)  # the items on which it gave no verdict
 
     def needed(self, position: int) -> Sequence[int]:
         """The items that it is still to be asked about before the label of this one."""
@@ -34,6 +35,8 @@ class CheapVerdicts:
 
     def tell(self, position: int, answer: Answer) -> None:
         """Take an answer."""
+        if not isinstance(answer, Verdict):
+            self.silent.add(position)
         self.scores[position] = 2 * answer.score - 1 if isinstance(answer, Verdict) else 0.0
 
     @property

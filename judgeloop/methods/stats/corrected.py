@@ -206,8 +206,8 @@ def corrected(  # noqa: PLR0917 - what the correction is made of
         off_interval=off_interval,
         slope=slope,
         r2=r2,
-        saved=None if r2 is None else saved(r2 * share, labels),
-        saved_interval=None if r2 is None or labels < FEWEST else _saved_between(r2, share, labels),
+        saved=None if r2 is None else saved(r2 * share, labels, items),
+        saved_interval=None if r2 is None or labels < FEWEST else _saved_between(r2, share, labels, items),
         to_halve=math.ceil(4 * labels / (1 + 3 * finite)),
     )
 
@@ -235,13 +235,17 @@ def gap_of_judge(
     return 2 * low, 2 * high
 
 
-def saved(explained: float, labels: int) -> float:
+def saved(explained: float, labels: int, items: float = math.inf) -> float:
     """How many further labels would say without a judge what these say with it; `explained` is its share of variance.
 
-    >>> saved(0.5, 100), saved(0.0, 100)
-    (100.0, 0.0)
+    Of these `items` each further label says more than the one before it, so that there are never more than are left.
+
+    >>> saved(0.5, 100), saved(0.0, 100), round(saved(0.5, 100, 300))
+    (100.0, 0.0, 50)
     """
-    return labels * explained / max(1 - explained, 1e-9)
+    if not labels:
+        return 0.0
+    return 1 / (max(1 - explained, 1e-9) * (1 / labels - 1 / items) + 1 / items) - labels
 
 
 def _regression(dear: Floats, cheap: Floats, pool: Floats) -> tuple[float, float | None]:
@@ -254,11 +258,11 @@ def _regression(dear: Floats, cheap: Floats, pool: Floats) -> tuple[float, float
     return min(1.0, max(0.0, slope)), min(1.0, together * together / product) if product > 0 else None
 
 
-def _saved_between(r2: float, share: float, labels: int) -> tuple[float, float]:
+def _saved_between(r2: float, share: float, labels: int, items: float) -> tuple[float, float]:
     """About the labels saved, by Fisher's (1921) interval of a correlation."""
     middle, reach = math.atanh(min(math.sqrt(r2), 1 - 1e-9)), NormalDist().inv_cdf(1 - MISSES / 2)
     ends = [math.tanh(max(0.0, middle + sign * reach / math.sqrt(max(1, labels - 3)))) ** 2 for sign in (-1, 1)]
-    return saved(ends[0] * share, labels), saved(ends[1] * share, labels)
+    return saved(ends[0] * share, labels, items), saved(ends[1] * share, labels, items)
 
 
 def corrected_by_pool(

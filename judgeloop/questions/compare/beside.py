@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from judgeloop.core.jsonable import Part
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.estimators.beside import CheapVerdicts
-from judgeloop.methods.stats.corrected import corrected
+from judgeloop.methods.stats.corrected import FEWEST, corrected
 from judgeloop.methods.stopping.rule import asides_of
 from judgeloop.report.words import count, signed, visible
 
@@ -18,7 +18,8 @@ class CorrectedGap(Part):
     """The gap by the judges that decide, with the help of the proxy; of the first system less the second.
 
     - `proxy`: the cheap judge. `block`: how many of its verdicts were asked for a label; 0 for those of all items
-    - `labels`: verdicts of the judges that decide. `verdicts`: of the proxy
+    - `labels`: verdicts of the judges that decide. `verdicts`: items that the proxy was asked about; `silent`: those of
+      them on which it gave no verdict, which count as ties
     - `gap`: the regression estimate; null without a label
     - `interval`: its bounds, each wrong with at most the run's risk, however often one looks
     - `alone`: the gap by the proxy alone. `off`: that less the gap, and `off_interval` its bounds: above 0 the proxy
@@ -32,6 +33,7 @@ class CorrectedGap(Part):
     block: int
     labels: int
     verdicts: int
+    silent: int
     gap: float | None
     interval: tuple[float, float] | None
     alone: float
@@ -58,6 +60,7 @@ def corrected_gap(  # noqa: PLR0917 - what the correction is made of
         block=cheap.blocks.each if cheap.blocks else 0,
         labels=tally.judged,
         verdicts=found.cheap,
+        silent=len(cheap.silent),
         gap=found.gap,
         interval=found.interval,
         alone=found.alone,
@@ -73,13 +76,16 @@ def corrected_gap(  # noqa: PLR0917 - what the correction is made of
 def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str]) -> dict[str, str]:
     """What is told of it, by the name of the fact; figures are those of the second system."""
     second, proxy = visible(systems[1]), visible(found.proxy)
-    where = f"{count(found.block, 'item')} a label" if found.block else "every item"
+    where = f"{count(found.block, 'item')} a label" if found.block else "all"
     worth = "what it is worth is not known yet"
-    if found.r2 is not None and found.saved is not None:
+    if found.r2 is None and found.labels >= FEWEST:
+        worth = "R² is not defined, as it, or the judge, says the same of all that was labelled; it saved nothing"
+    elif found.r2 is not None and found.saved is not None:
         low, high = found.saved_interval or (0.0, math.inf)
         between = f" ({low:,.0f} to {high:,.0f})" if found.saved_interval else ""
-        worth = f"R² {found.r2:.2f} with {visible(judge)}; it saved about {found.saved:,.0f} labels{between}"
-    told = {"proxy": f"{proxy} on {where}, {count(found.verdicts, 'verdict')}: {worth}"}
+        worth = f"R² {found.r2:.2f} with {visible(judge)}; it saved about {count(round(found.saved), 'label')}{between}"
+    silent = f", of which {found.silent:,} without a verdict" if found.silent else ""
+    told = {"proxy": f"{proxy} on {where}, {count(found.verdicts, 'item')}{silent}: {worth}"}
     if found.gap is None or found.off is None:
         return told
     told["corrected"] = (

@@ -128,7 +128,7 @@ def _corrected(result: Comparison) -> list[Fact]:
     first, second = result.setup.systems
     labels = {"proxy": "proxy", "corrected": "corrected", "alone": "proxy alone"}
     told = beside.said_of(result.corrected, result.setup.judge, (first, second))
-    return [Fact(name, Section.EVIDENCE, labels[name], text) for name, text in told.items()]
+    return [Fact(name, Section.EVIDENCE, labels[name], text, first=name == "proxy") for name, text in told.items()]
 
 
 def decision(result: Comparison) -> str:

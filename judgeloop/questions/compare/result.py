@@ -457,6 +457,9 @@ class Comparison(RunResult):
         if known := self.asked_before.known:
             other = self.setup.systems[self.asked_before.known[1] > self.asked_before.known[0]]
             found.append(note(NoteCode.KNOWN_OTHERWISE, known=sum(known), against=max(known), other=other))
+        if self.corrected and self.corrected.silent > self.setup.max_abstentions * self.corrected.verdicts:
+            silent, proxy = self.corrected.silent, self.corrected.proxy
+            found.append(note(NoteCode.PROXY_SILENT, proxy=proxy, silent=silent, items=self.corrected.verdicts))
         if self.drift is not None:
             draws, first, second, chance = self.drift
             halves = {"half": draws // 2, "first": first, "second": second, "chance": chance}

@@ -43,8 +43,10 @@ def test_the_figures_of_a_judge():
     found = by_pool()
     assert (found.labels, found.cheap, found.alone) == (20, 50, pytest.approx(0.28))
     assert found.r2 == pytest.approx(np.corrcoef(DEAR, CHEAP)[0, 1] ** 2)
-    assert found.saved == pytest.approx(20 * found.r2 / (1 - found.r2))
-    assert found.saved_interval[0] < found.saved < found.saved_interval[1]
+    # So many of 50 items have a mean with the variance that 20 have with the judge.
+    alone = 20 + found.saved
+    assert 1 / alone - 1 / 50 == pytest.approx((1 - found.r2) * (1 / 20 - 1 / 50))
+    assert found.saved_interval[0] < found.saved < found.saved_interval[1] < 30
     low, high = found.interval
     assert low < found.gap < high
     assert found.off_interval == pytest.approx((0.28 - high, 0.28 - low))

@@ -218,18 +218,22 @@ def test_a_verdict_that_the_cheap_judge_does_not_give_counts_as_a_tie(asked, cha
     order = [int(row["item_id"][1:]) for row in other["labels"] if row["in_decision"].lower() == "true"]
     assert (other["judged"], other["winner"]) == reckoned(EVERY, dear, cheap, order)
     assert other["corrected"]["alone"] != found["corrected"]["alone"]
+    assert (found["corrected"]["silent"], other["corrected"]["silent"]) == (0, len(lacking))
+    codes = [[one["code"] for one in each["warnings"]] for each in (found, other)]
+    assert ["proxy_silent" in each for each in codes] == [False, True]
 
 
 @pytest.mark.parametrize(
     "more",
     [
         ["--rule", "tie-aware", "--about", "items"], ["--selector", "diffuse"],
-        ["--proxy", "openai/judge"], ["--proxy", "human"],
+        ["--proxy", "openai/judge"], ["--proxy", "human"], ["--proxy", "vllm/nothing"], ["--proxy", "metric:exact"],
     ],
 )  # fmt: skip
 def test_what_does_not_go_with_a_proxy_is_refused_before_anything_is_asked(asked, chat_server, more):
     done = asked(scores(), FRESH, *more, plain=True)
     assert done.exit_code == 2
+    assert "--judge" not in done.stderr.partition(": ")[2], "a remedy is the proxy's own"
     assert not chat_server.requests
 
 
@@ -277,7 +281,7 @@ def test_groups_are_tested_beside_it_with_its_help_where_it_rates_all_items(aske
         sampled=way == FRESH,
         cheap=dict(enumerate((-cheap).astype(float).tolist())) if all_rated else None,
     )
-    tests.follow([Label(Choice(n, None), Verdict((1 - dear[n]) / 2)) for n in labels])
+    tests.follow([Label(Choice(n, None), Verdict(float(1 - dear[n]) / 2)) for n in labels])
     assert {name: row["claim"] for name, row in groups.items()} == {
         name: {None: "open", 0: "worse", 1: "better"}[one.better] for name, one in tests.findings().items()
     }

@@ -264,7 +264,9 @@ def test_where_a_label_takes_a_block_of_items_the_items_give_a_share_of_them_in_
 def with_blocks(each):
     """What a proxy was worth that was asked in blocks of so many."""
     none = dict.fromkeys(("gap", "interval", "off", "off_interval", "r2", "saved", "saved_interval"))
-    return CorrectedGap(proxy="cheap", block=each, labels=9, verdicts=9 * each, alone=0.1, to_halve=36, **none)
+    return CorrectedGap(
+        proxy="cheap", block=each, labels=9, verdicts=9 * each, silent=0, alone=0.1, to_halve=36, **none
+    )
 
 
 @pytest.mark.parametrize(
