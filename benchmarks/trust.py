@@ -7,8 +7,8 @@
 For zones of equal verdicts, labels and shares of PASS and FAIL at shares below, at and between the ends of the zone.
 Those of the table are exact, those of the bets are simulated, with the standard error of their labels. Then how often
 intervals of kappa miss, and their mean width, by labels: of these alone, beside the judge's verdicts on other items,
-and of 1,000 items that the judge has all judged. With `--errors` each gate is where it is wrong whenever it answers: how
-often it does. With `--corrected` the intervals of the gap by people, from labels on some items and a
+and of 1,000 items that the judge has all judged. With `--errors` each gate is where it is wrong whenever it answers:
+how often it does. With `--corrected` the intervals of the gap by people, from labels on some items and a
 judge's verdicts on all, on recorded verdicts: their width and how often they miss, beside those of people alone
 (Student), of the regression, and of ppi_py.
 """

@@ -442,7 +442,9 @@ def _cost(result: RunResult) -> str:
             if spend.unconfirmed_p
             else ""
         ),
-        f"judging all {every:,} would cost about {dollars(usd)}" if usd and result.judged + result.counts.further < every else "",
+        f"judging all {every:,} would cost about {dollars(usd)}"
+        if usd and result.judged + result.counts.further < every
+        else "",
     ]
     return "; ".join(filter(None, parts))
 

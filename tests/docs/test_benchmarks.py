@@ -40,7 +40,9 @@ SMALLEST = {
     "risks": "--runs 10 --only bets",
     "scale": "--items 50 --dimensions 8",
     "simulate": "--count 1",
+    "people": "{data} --errors --runs 5",
     "speed": "--items 40 --turns 1 --ms 0",
+    "trust": "--corrected {data} --runs 1",
     "window": "--seeds 1 --gaps 0.4",
 }
 # With the extra embed.

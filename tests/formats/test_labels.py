@@ -72,7 +72,10 @@ def test_ratings_have_a_scale():
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([{"id": 0, "winner": "Q"}], r"row 1: 'winner': expected a, b or tie, or old, new, found 'Q'; leave the cell empty"),
+        (
+            [{"id": 0, "winner": "Q"}],
+            r"row 1: 'winner': expected a, b or tie, or old, new, found 'Q'; leave the cell empty",
+        ),
         ([{"id": 0, "winner": 1}], r"row 1: 'winner': 1 may be a score or the number of a system"),
         (
             [{"id": 90, "winner": "a"}],
