@@ -40,11 +40,13 @@ SMALLEST = {
     "race": "{data} --runs 1 --only few --verdicts gpt4 --pools 20",
     "replay_speed": "--items 40 --pairs 1 --seeds 1",
     "results": "{data} -o {out} --only realsumm-human-pyramid --write {out}/tables.md",
+    "people": "{data} --errors --runs 5",
     "risks": "--runs 10 --only bets",
     "scale": "--items 50 --dimensions 8",
     "simulate": "--count 1",
-    "start": "--items 60 --limits 20 --asked winner estimate --turns 1",
     "speed": "--items 40 --turns 1 --ms 0",
+    "start": "--items 60 --limits 20 --asked winner estimate --turns 1",
+    "trust": "--corrected {data} --runs 1",
     "window": "--seeds 1 --gaps 0.4",
 }
 # With the extra embed.
