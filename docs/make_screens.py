@@ -86,9 +86,10 @@ def _judge(one: Browser, folder: Path) -> None:
         _keep(one, "judge-phone")
     paid = ("--people", "anna,ben,chi", "--human-price", "40", "--budget", "80", "--seed", "1")
     with page_run(folder, *asked, *paid) as run:
-        one.look(size=(1160, 700))
+        one.look(size=(1280, 1000))  # the ends of all texts are seen
         _give(one, run.link(1), "bas")
         _give(one, run.link(0), "abtabba")
+        one.look(size=(1160, 580))
         one.visit(run.owner)
         settled(1.5)
         _keep(one, "judge-owner")

@@ -112,7 +112,7 @@ class RunArguments(CallArguments, total=False):
     people_per_item: int | None
     shared: float | None
     repeated: float | None
-    checks: bool
+    checks: bool | None
     page_host: str | None
     page_port: int | None
     page_url: str | None

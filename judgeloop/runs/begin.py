@@ -256,8 +256,8 @@ def silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Absten
 
 def _checked_of(kept: KeptResult) -> tuple[Checked, ...]:
     """What came of the checks of people whom an earlier command of a run asked."""
-    by_people = json.loads(kept.document)["result"]["by_people"] or {"checks": []}
-    return tuple(Checked(**one) for one in by_people["checks"])
+    by_people = json.loads(kept.document)["result"]["by_people"] or {}
+    return tuple(Checked(**one) for one in by_people.get("checks", ()))
 
 
 def _controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:
