@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -64,10 +63,8 @@ def show_ends(name: str, drawn: Preferences, gaps: NDArray[np.float64]) -> None:
 
 def _bounds(rule: Bets, preferences: Preferences, *, asked: bool = True) -> NDArray[np.float64]:
     """Lower bounds after each judgment, of the first system's gap and of the second's; no winner need be `asked`."""
-    if not asked:
-        return lower_bounds(np.array([preferences, -preferences]), rule.threshold, rule.most)
-    sides = [[replace(bets, null=float(np.asarray(bets.null)[side])) for bets in rule.begin] for side in (0, 1)]
-    return lower_bounds(np.array([preferences, -preferences]), rule.threshold, rule.most, asked=sides)
+    scores = np.array([preferences, -preferences])
+    return lower_bounds(scores, rule.threshold, rule.most, asked=rule.begin if asked else ())
 
 
 def show_widths(name: str, drawn: Preferences, *, asked: bool) -> None:
