@@ -194,6 +194,8 @@ def measure(given: argparse.Namespace) -> None:
 
     own = [(way, pair) for way in JUDGELOOP for pair in ((LEVEL, CLEAR) if way.endswith("default") else (LEVEL,))]
     ways = [(way, LEVEL) for way in (*PLAIN, *(PEERS if given.peers else ()))] + own
+    # The first way is what the others are measured by.
+    ways = ways[:1] + [(way, pair) for way, pair in ways[1:] if given.only in f"{way}, {pair}"]
     with served() as url:
         for way, pair in ways:  # what is compiled at a first start is there
             took(way, pair, url, given, 0)
@@ -220,6 +222,7 @@ def main() -> None:
     parser.add_argument("--ms", nargs="*", type=int, default=[300])
     parser.add_argument("--places", type=int, default=64)
     parser.add_argument("--peers")
+    parser.add_argument("--only", default="", help="part of the name of what is measured beside the SDK")
     parser.add_argument("--way", help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     given = parser.parse_args()
