@@ -63,13 +63,8 @@ def show_ends(name: str, drawn: Preferences, gaps: NDArray[np.float64]) -> None:
 
 def _bounds(rule: Bets, preferences: Preferences, *, asked: bool = True) -> NDArray[np.float64]:
     """Lower bounds after each judgment, of the first system's gap and of the second's; no winner need be `asked`."""
-<<<<<<< HEAD
-    both = np.array([preferences, -preferences])
-    return lower_bounds(both, rule.threshold, rule.most, asked=rule.begin if asked else ())
-=======
     scores = np.array([preferences, -preferences])
     return lower_bounds(scores, rule.threshold, rule.most, asked=rule.begin if asked else ())
->>>>>>> speed
 
 
 def show_widths(name: str, drawn: Preferences, *, asked: bool) -> None:
