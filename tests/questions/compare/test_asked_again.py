@@ -117,7 +117,11 @@ def test_it_is_the_outputs_that_count_whatever_names_ids_and_order_are(asked_thr
 def test_lines_in_another_order_and_other_families_are_other_draws(pair):
     """The same command on the same outputs, whose files were shuffled, is another seed by another name."""
     assert asked(pair) == ([], None)
-    for columns, before in (({}, 1), ({"family": lambda at: f"f{at // 2}"}, 2), ({"family": lambda at: f"f{at // 3}"}, 3)):
+    for columns, before in (
+        ({}, 1),
+        ({"family": lambda at: f"f{at // 2}"}, 2),
+        ({"family": lambda at: f"f{at // 3}"}, 3),
+    ):
         for path in pair:
             rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
             rows = rows[7:] + rows[:7] if before == 1 else rows
