@@ -6,6 +6,7 @@ import json
 import socket
 import time
 
+import httpx2
 import pytest
 from support.browser import CHROMIUM, DESK, DRIVER, PHONE, WANTED, browser
 from support.page_runs import answered, page_run, write_outputs
@@ -255,3 +256,29 @@ def test_a_window_goes_on_by_itself_when_judgeloop_is_started_again(chromium, tm
         run.interrupt()
         assert run.ended() == 130
     assert len(answered(tmp_path)) == 4
+
+
+def test_the_owner_sees_people_judge_and_hears_the_end(chromium, tmp_path):
+    write_outputs(tmp_path)
+    owner = Judging(chromium)
+    chromium.look(size=DESK)
+    with page_run(tmp_path, "--people", "anna,ben", "--human-price", "40", "--budget", "80") as run:
+        chromium.visit(run.owner)
+        owner.until("document.getElementById('ohead').textContent", "0 judged")
+        assert "has not opened the link" in owner.text("orows")
+        with httpx2.Client(base_url=run.url, timeout=40) as client:
+            session = client.post("/api/enter", json={"token": run.tokens[0]}).json()["session"]
+            client.headers["authorization"] = f"Bearer {session}"
+            for _ in range(2):
+                pair = client.get("/api/next").json()["pair"]
+                client.post("/api/answer", json={"id": pair["id"], "key": "a", "seconds": 1, "seen": False})
+            client.get("/api/next")
+            owner.until("document.getElementById('ohead').textContent", "2 judged")
+            owner.until("document.getElementById('ohand').textContent", "1 item")
+            chromium.reload()
+            owner.until("document.getElementById('ohead').textContent", "2 judged")
+            assert "anna answered 2 of 2 before the end" in owner.text("olook")
+            assert "secret" not in chromium.run("return document.body.textContent")
+            run.interrupt()
+            owner.until("document.getElementById('mhead').textContent", "The run was stopped")
+        assert run.ended() == 130
