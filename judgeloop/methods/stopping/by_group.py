@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
-from typing import Generic, NamedTuple, TypeVar, final
+from typing import Generic, NamedTuple, TypeVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,7 @@ class Walk:
 
     def follow(self, observed: Observed) -> None:
         """Go on by one verdict: 1, 0, -1, or None for an abstention, which counts against both."""
-        assert observed is None or isinstance(observed, int), "one of a single item, by the judge alone"
-        self._course.follow(observed)
+        self._course.follow(cast("int | None", observed))  # of a single item, by the judge alone
 
     def risk(self, side: int) -> float:
         """The p-value of the null that `side` is not the better system."""

@@ -33,6 +33,8 @@ def bought(monkeypatch, items, about, prices, limit=100):
     [
         (400, "items", (100.0, 0.0), 0),  # costs nothing
         (400, "items", (100.0, 0.5), 0),
+        (400, "items", (100.0, 5.0), 1),  # blocks with replacement lose more to items that come again than they save
+        (100, "items", (100.0, 10.0), 1),
         (4000, "items", (100.0, 1.0), 7),  # a verdict on every item costs more than it saves
         (4000, "items", (100.0, 30.0), 1),
         (4000, "like-these", (100.0, 1.0), 7),
