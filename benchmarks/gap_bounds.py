@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,8 +60,7 @@ def show_ends(name: str, drawn: Preferences, gaps: NDArray[np.float64]) -> None:
 
 def _bounds(rule: Bets, preferences: Preferences) -> NDArray[np.float64]:
     """Lower bounds after each judgment, of the first system's gap and of the second's."""
-    sides = [[replace(bets, null=float(np.asarray(bets.null)[side])) for bets in rule.begin] for side in (0, 1)]
-    return lower_bounds(np.array([preferences, -preferences]), rule.threshold, rule.most, asked=sides)
+    return lower_bounds(np.array([preferences, -preferences]), rule.threshold, rule.most, asked=rule.begin)
 
 
 def show_widths(name: str, drawn: Preferences) -> None:

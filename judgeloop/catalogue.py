@@ -99,6 +99,7 @@ RULES: tuple[RuleRow, ...] = (
         "the highest win rate once the judgments are used up, without a stated risk",
         _fixed_budget,
         states_risk=False,
+        for_picks=True,
     ),
     *papers.RULES,
 )
@@ -147,9 +148,9 @@ def rule_row(question: str, name: str) -> RuleRow:
 
 
 def default_rule(selector: SelectorRow) -> RuleRow:
-    """The question's first rule if the selector draws evenly, else the first that proves nothing."""
+    """The question's first rule if the selector draws evenly, else the one for picks."""
     rows = rules_of(selector.question)
-    return rows[0] if selector.draws is Draws.EVEN else next(row for row in rows if not row.guaranteed)
+    return rows[0] if selector.draws is Draws.EVEN else next(row for row in rows if row.for_picks)
 
 
 def _find(rows: Iterable[R], name: str, what: str) -> R:

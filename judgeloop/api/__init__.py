@@ -1,1 +1,1 @@
-"""The three questions as calls in Python."""
+"""The questions as calls in Python."""

@@ -18,7 +18,6 @@ from judgeloop.settings.setting import Declared
 
 if TYPE_CHECKING:
     from judgeloop.cli.options import SettingsCommand
-    from judgeloop.settings.setting import Declared
     from judgeloop.settings.sources import Fields
 
 

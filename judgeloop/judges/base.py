@@ -1,13 +1,15 @@
 """What most judges have in common, and the options that every judge is made with.
 
-Most see texts only, cost nothing and accept every question.
+Most see texts only, cost nothing, and compare outputs as well as rate one.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import cast
 
-from judgeloop.core.protocols import Questions
+from judgeloop.core.errors import InputError
+from judgeloop.core.protocols import Judge, Questions
 from judgeloop.core.records import Call, Item, Quote
 from judgeloop.judges.prompt import Template
 from judgeloop.providers.endpoint import ChatOptions
@@ -24,9 +26,18 @@ class BaseJudge:
     by_hand = False
     booked = True
     priced = True
+    rates = True  # False if it compares two outputs and gives no score to one
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Accept every question."""
+        """Accept every question that it can answer.
+
+        Raises:
+            InputError: it is to rate one output, and only compares.
+        """
+        del items, max_missing
+        if not self.rates and any(len(systems) == 1 for systems in questions):
+            name = cast("Judge", self).identity.name
+            raise InputError(f"`judge={name}`: it compares two outputs and gives no score to one; name another judge")
 
     def quote(self, call: Call) -> Quote:
         """Zero cost."""

@@ -109,6 +109,7 @@ class RuleRow:
     - `guaranteed`: whether the stated risk is proved, for draws in which every item not drawn yet is equally likely to
       be next, and only for these.
     - `states_risk`: whether it says how often its answer may be wrong, proved or not.
+    - `for_picks`: whether it is the rule of runs whose selector picks, unless another is named.
     - `recorded`: whether it goes with scores and verdicts alone that are all known at once: it is not replayed.
     - `takes`: the settings that only this rule reads.
     """
@@ -119,5 +120,6 @@ class RuleRow:
     make: Callable[[Draft], Any]
     guaranteed: bool = False
     states_risk: bool = True
+    for_picks: bool = False
     recorded: bool = False
     takes: frozenset[str] = frozenset()

@@ -276,6 +276,6 @@ SELECTORS: tuple[SelectorRow, ...] = (
 )  # fmt: skip
 
 RULES: tuple[RuleRow, ...] = (
-    RuleRow("compare", "tie-aware", "heuristic, on decisive verdicts only", _tie_aware),
+    RuleRow("compare", "tie-aware", "heuristic, on decisive verdicts only", _tie_aware, for_picks=True),
     RuleRow("compare", "hypergeometric", "heuristic, as in the DiffUse paper", _hypergeometric),
 )

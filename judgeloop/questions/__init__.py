@@ -1,1 +1,1 @@
-"""What a question is, and the three questions, a folder each."""
+"""What a question is, and the questions, a folder each."""

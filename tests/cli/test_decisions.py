@@ -189,6 +189,10 @@ class Longer(BaseJudge):
         return Reply(Verdict(0.5 + 0.5 * ((lengths[0] > lengths[1]) - (lengths[0] < lengths[1]))), cost_p=0)
 
 
+class Comparing(Longer):
+    rates = False
+
+
 class Half:
     identity = Longer.identity
 
@@ -207,6 +211,9 @@ def test_a_judge_of_a_class_works_on_the_command_line():
     found = result_of(*flags, "python:own_class:Longer")
     assert (found["winner"], found["judges"]) == ("long", ["python:own_class:Longer"])
     assert result_of(*flags, "python:own_class:Longer")["attempts"] == 0
+    done = judgeloop("estimate", "old.jsonl", *flags[3:], "python:own_class:Comparing")
+    assert done.exit_code == 2
+    assert "gives no score to one" in done.stderr
     for name, said in (("Half", "lacks aclose, blind"), ("Needy", "missing 1 required positional argument")):
         done = judgeloop(*flags, f"python:own_class:{name}")
         assert done.exit_code == 2

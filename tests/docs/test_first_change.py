@@ -62,3 +62,9 @@ def test_the_steps_of_a_first_change_lead_to_a_judge_that_works(checkout):
     done = run(checkout, last.text)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "by longest\n" in done.stdout
+    refused = run(
+        checkout,
+        "judgeloop estimate examples/incidents/lead.jsonl --items examples/incidents/items.jsonl --judge longest",
+    )
+    assert refused.returncode == 2
+    assert "gives no score to one" in refused.stderr

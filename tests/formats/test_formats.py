@@ -23,6 +23,7 @@ pytestmark = pytest.mark.smoke
 
 BY_NAME = {row.name: row for row in FORMATS}
 every = pytest.mark.parametrize("name", BY_NAME)
+assert SAMPLES.keys() >= set(BY_NAME), "a format without a sample: add one to tests/formats/samples.py"
 with_outputs = pytest.mark.parametrize("name", [n for n in BY_NAME if SAMPLES[n].outputs])
 
 

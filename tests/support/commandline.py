@@ -12,8 +12,9 @@ from click.testing import CliRunner, Result
 from judgeloop.cli.app import app
 from judgeloop.cli.commands import FIELDS
 from judgeloop.cli.output import EVERY
+from judgeloop.questions import catalogue
 
-QUESTIONS, SHORT = ("compare", "select", "estimate", "agree"), {"-q", "--quiet", "--json", "--dry-run"}
+QUESTIONS, SHORT = tuple(row.name for row in catalogue.QUESTIONS), {"-q", "--quiet", "--json", "--dry-run"}
 
 
 def judgeloop(*arguments: object, **variables: str) -> Result:

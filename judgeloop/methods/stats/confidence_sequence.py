@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -35,9 +34,9 @@ GRID = 2 * np.unique(np.concatenate([_CLOSE, np.linspace(0.1, 0.9, 321), 1 - _CL
 class ConfidenceSequence:
     """Lower bounds of means in [-1, 1], which follow the draws one by one; -1 while none is known.
 
-    There is one bound for each side from which the same verdicts are seen. `asked` has for each side the bets before
-    the first draw, on one null each, in ascending order of the nulls. `items` is inf for items like these. `late`: the
-    bounds are to be narrow after the last draw of the plan, and hold before it all the same.
+    There is one bound for each side from which the same verdicts are seen. `asked` has bets before the first draw, each
+    on a null for each side, in ascending order of the nulls. `items` is inf for items like these. `late`: the bounds
+    are to be narrow after the last draw of the plan, and hold before it all the same.
     """
 
     def __init__(
@@ -46,18 +45,22 @@ class ConfidenceSequence:
         risk: float,
         limit: int,
         items: float = math.inf,
-        asked: Sequence[Sequence[HedgedBets]] = (),
+        asked: Sequence[HedgedBets] = (),
         *,
         late: bool = False,
     ) -> None:
         """Stand before the first draw."""
-        self.risk, asked = risk, asked or [()] * sides
-        self.grid = np.unique([*GRID, *(float(np.asarray(bets.null)) for own in asked for bets in own)])
-        self._at = [[int(np.searchsorted(self.grid, float(np.asarray(bets.null)))) for bets in own] for own in asked]
-        aimed = [own[-1] if own else -1 for own in self._at]
-        self._reserve = np.array([np.where(np.arange(len(self.grid)) <= last, 0.0, RESERVE) for last in aimed])
+        self.risk = risk
+        self.grid = np.unique(np.concatenate([GRID, *(np.ravel(bets.null) for bets in asked)]))
+        every = np.arange(len(self.grid))
+        self._at = np.array([np.searchsorted(self.grid, bets.null) for bets in asked], dtype=np.int64).reshape(
+            -1, sides
+        )
+        before = np.vstack([np.full((1, sides), -1, dtype=np.int64), self._at])
+        self._below = (every > before[:-1, :, None]) & (every <= self._at[..., None])  # what falls with each asked null
+        self._reserve = np.where(every <= before[-1][:, None], 0.0, RESERVE)
         self._every = HedgedBets(risk * (1 - RESERVE) * 0.999, self.grid, limit, items, of_grid=True, late=late)
-        self._asked = [list(own) for own in asked]
+        self._asked = list(asked)
         self._mixed = np.ones((sides, len(self.grid), len(BETS)))
         self._out = np.zeros((sides, len(self.grid)), dtype=np.bool_)
 
@@ -73,31 +76,24 @@ class ConfidenceSequence:
 
         A control has a mean of 0 given what was known before the draw, and is at most `most` (`hedged.py`).
         """
-        shape = len(self._asked), 1
-        score, less, largest = (np.broadcast_to(np.reshape(one, (-1, 1)), shape) for one in (scores, control, most))
-        stake, mean = (
-            np.broadcast_to(self._every.stake(largest), self._out.shape).copy(),
-            np.minimum(self._every.remaining, 1.0),
-        )
-        for side, own in enumerate(self._asked):
-            staked = [bets.stake(largest[side, 0]) for bets in own]
-            for (before, last), bets, their in zip(pairwise([-1, *self._at[side]]), own, staked, strict=True):
-                if not bets.ruled_out and not bets.hopeless:
-                    stake[side, before + 1 : last + 1] = their
-            self._asked[side] = [
-                bets.after(score[side, 0], less[side, 0], largest[side, 0], their)
-                for bets, their in zip(own, staked, strict=True)
-            ]
+        each = np.ones((len(self._out), 1))
+        score, less, largest = (each * np.reshape(one, (-1, 1)) for one in (scores, control, most))
+        stake = each * self._every.stake(largest)
+        mean = np.minimum(self._every.remaining, 1.0)
+        for number, bets in enumerate(self._asked):
+            own = bets.stake(largest[:, 0])
+            stake = np.where(self._below[number] & ~(bets.ruled_out | bets.hopeless)[..., None], own[:, None], stake)
+            self._asked[number] = bets.after(score[:, 0], less[:, 0], largest[:, 0], own)
         self._every = self._every.after(score, less, largest, stake)
-        most_lost = 1 + mean + largest
-        gain = np.divide(score - less - mean, most_lost, out=np.zeros(self._out.shape), where=mean > -1)
+        gain = np.divide(score - less - mean, 1 + mean + largest, out=np.zeros(self._out.shape), where=mean > -1)
         self._mixed *= 1 + gain[..., None] * BETS
-        self._mixed[self._mixed < GONE] = 0.0
+        if self._every.drawn % 16 == 0:  # sixteen draws take no wealth from there to where numbers are slow
+            self._mixed[self._mixed < GONE] = 0.0
         wealth = (1 - self._reserve) * self._every.wealth + self._reserve * (self._mixed @ STAKES)
         self._out |= self._every.ruled_out | (wealth >= (1 - SLACK) / self.risk)
         self._mixed[self._out] = 1.0
-        for side, own in enumerate(self._asked):
-            self._out[side, self._at[side]] = [bool(bets.ruled_out) for bets in own]
+        for places, bets in zip(self._at, self._asked, strict=True):
+            self._out[np.arange(len(places)), places] = bets.ruled_out
 
 
 class Controls(NamedTuple):
@@ -115,7 +111,7 @@ def lower_bounds(  # noqa: PLR0917 - what the bounds depend on
     risk: float,
     limit: int,
     items: float = math.inf,
-    asked: Sequence[Sequence[HedgedBets]] = (),
+    asked: Sequence[HedgedBets] = (),
     controls: Controls | None = None,
 ) -> Floats:
     """The bounds of `ConfidenceSequence` after each draw, shape (sides, draws) as the `scores`.

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
@@ -77,19 +77,27 @@ class Stakes:
         coins = self.coins[table]
         at = time * coins
         row = np.minimum(at.astype(np.int64), coins - 1)
-        share = np.minimum(at - row, 1.0)
-        here = self._slope(self.first[table] + row, chance)
-        following = self._slope(self.first[table] + np.minimum(row + 1, coins - 1), chance)
+        share, begin = np.minimum(at - row, 1.0), self.first[table]
+        # Both rows in one search: with few nulls the calls of numpy are what takes the time.
+        here, following = self._slopes(
+            np.array([begin + row + chance, begin + np.minimum(row + 1, coins - 1) + chance])
+        )
         stake: Floats = here * (1 - share) + following * share
         return stake
 
-    def _slope(self, row: NDArray[np.int64], chance: Floats) -> Floats:
-        key = row + chance
-        above = np.minimum(np.maximum(np.searchsorted(self.keys, key), 1), len(self.keys) - 1)
-        low, high = self.keys[above - 1], self.keys[above]
-        share = np.where(high > low, (key - low) / np.where(high > low, high - low, 1.0), 0.5)
-        slope: Floats = self.slopes[above - 1] * (1 - share) + self.slopes[above] * share
-        return slope
+    def _slopes(self, key: Floats) -> Floats:
+        above = np.minimum(np.maximum(self.keys.searchsorted(key), 1), len(self.keys) - 1)
+        below = above - 1
+        width, middle = self._between
+        share = (key - self.keys[below]) / width[below] + middle[below]
+        slopes: Floats = self.slopes[below] * (1 - share) + self.slopes[above] * share
+        return slopes
+
+    @cached_property
+    def _between(self) -> tuple[Floats, Floats]:
+        """What a key's distance to the one below it is divided by, and 0.5 where both keys are equal."""
+        width = np.diff(self.keys)
+        return np.where(width > 0, width, 1.0), np.where(width > 0, 0.0, 0.5)
 
 
 @lru_cache(maxsize=64)

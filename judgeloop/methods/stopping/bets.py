@@ -252,9 +252,8 @@ class Bets(Rule):
     def bounds_by_draw(self, tally: Tally, items: float, limit: int) -> NDArray[np.float64]:
         """As `Rule.bounds_by_draw`, with the nulls that were asked; population and limit are the rule's own."""
         del items, limit
-        sides = [[replace(bets, null=float(np.asarray(bets.null)[side])) for bets in self.begin] for side in (0, 1)]
         scores = np.array([scores_for(tally, side) for side in (0, 1)])
-        return lower_bounds(scores, self.threshold, self.most, self._items, sides, controls_of(tally))
+        return lower_bounds(scores, self.threshold, self.most, self._items, self.begin, controls_of(tally))
 
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]

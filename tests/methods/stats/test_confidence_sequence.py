@@ -28,7 +28,7 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
     orders = sorted(set(itertools.permutations(pool)))
     gap = (wins - losses) / len(pool)
     for order in orders:
-        asked = [[HedgedBets(0.2, 0.0, len(pool), len(pool))]] * 2
+        asked = [HedgedBets(0.2, np.zeros(2), len(pool), len(pool))]
         low, high = lower_bounds(scores_of(order), 0.2, len(pool), len(pool), asked)
         wrong += [(low > gap + 1e-9).any(), (high > -gap + 1e-9).any()]
     assert (wrong <= 0.2 * len(orders)).all()
@@ -68,9 +68,9 @@ def test_bounds_only_narrow_and_look_the_same_from_both_sides(history):
 
 def test_a_null_that_was_asked_falls_in_the_bounds_when_its_own_bets_say_so():
     assert 0.123456 not in GRID
-    bets = asked = HedgedBets(0.1, 0.123456, 100)
+    bets, asked = (HedgedBets(0.1, null, 100) for null in (0.123456, np.full(2, 0.123456)))
     scores = np.random.default_rng(1).choice([1.0, 0.0, -1.0], size=90, p=[0.6, 0.2, 0.2])
-    found = lower_bounds(np.array([scores, -scores]), 0.1, 100, asked=[[asked], []])[0]
+    found = lower_bounds(np.array([scores, -scores]), 0.1, 100, asked=[asked])[0]
     for score, bound in zip(scores, found, strict=True):
         bets = bets.after(score)
         assert (bound >= 0.123456) == bets.ruled_out

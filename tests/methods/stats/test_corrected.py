@@ -134,7 +134,7 @@ def test_the_interval_leaves_0_out_when_the_bets_of_a_comparison_name():
         most = np.array([first, second])
         bets = bets.after(np.array([score, -score]), np.array([control, -control]), most)
         slope = slope.after(score, aside.cheap)
-    asked = [[HedgedBets(0.05, 0.0, 80, 80)]] * 2
+    asked = [HedgedBets(0.05, np.zeros(2), 80, 80)]
     own = controls(dear.tolist(), asides)
     found = lower_bounds(np.array([dear, -dear]), 0.05, 80, 80, asked, own)[:, -1]
     assert ((found >= 0) == bets.ruled_out).all()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from support.outputs import write_outputs
 from support.text import unwrapped
 
 import judgeloop
+from judgeloop.ledger.sqlite import FOLDER
 
 ITEMS = 120
 LEVELS = ("no", "yes")  # of token F1 against "yes"
@@ -27,6 +30,24 @@ def pair():
     return write("a", 66), write("b", 66, turn=1)
 
 
+@pytest.fixture(scope="module")
+def thrice():
+    """The folder of a ledger after three runs without an answer, once it is made."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def asked_thrice(pair, thrice):
+    """The pair, which was asked about three times without an answer; each test has a copy of the ledger."""
+    if not (thrice / FOLDER).exists():
+        for seed in range(3):
+            asked(pair, "--risk", "0.05", "--seed", seed)
+        shutil.copytree(FOLDER, thrice / FOLDER)
+    shutil.copytree(thrice / FOLDER, FOLDER, dirs_exist_ok=True)
+    return pair
+
+
 def command(pair, *more):
     return ["compare", *pair, "--judge", "metric:token-f1", *more]
 
@@ -34,11 +55,6 @@ def command(pair, *more):
 def asked(pair, *more):
     found = commandline.result_of(*command(pair, *more))
     return found["asked_before"]["risks"], found["risk_in_all"]
-
-
-def ask_thrice(pair):
-    for seed in range(3):
-        asked(pair, "--risk", "0.05", "--seed", seed)
 
 
 def test_the_first_asking_says_nothing(pair):
@@ -61,45 +77,41 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_each_way_of_asking_again_is_counted_with_its_risk(pair, way):
-    ask_thrice(pair)
+def test_each_way_of_asking_again_is_counted_with_its_risk(asked_thrice, way):
     risk = float(way[1]) if way[0] == "--risk" else 0.1
-    assert asked(pair, *way) == ([0.05] * 3, pytest.approx(0.15 + risk))
+    assert asked(asked_thrice, *way) == ([0.05] * 3, pytest.approx(0.15 + risk))
 
 
-def test_the_sum_stands_in_the_first_block_of_every_form(pair):
-    ask_thrice(pair)
+def test_the_sum_stands_in_the_first_block_of_every_form(asked_thrice):
     files = [f"result.{ending}" for ending in ("md", "xml", "html", "json")]
     done = commandline.judgeloop(
-        *command(pair, "--risk", "0.1", "--quiet"), *(one for name in files for one in ("-o", name))
+        *command(asked_thrice, "--risk", "0.1", "--quiet"), *(one for name in files for one in ("-o", name))
     )
     said = "3 times without an answer (risk 0.05 each). With this one (0.1) the chance of naming the one that is behind is at most 0.25"
     assert f"before {said}" in unwrapped(done.stdout)
     for name in files[:3]:
         assert said in unwrapped(Path(name).read_text()), name
     assert json.loads(Path("result.json").read_text())["risk_in_all"] == pytest.approx(0.25)
-    dry = commandline.judgeloop(*command(pair, "--risk", "0.02", "--max-judgments", "110", "--dry-run"))
+    dry = commandline.judgeloop(*command(asked_thrice, "--risk", "0.02", "--max-judgments", "110", "--dry-run"))
     assert "before 4 times without an answer" in unwrapped(dry.stdout)
 
 
-def test_at_a_half_a_new_set_is_needed(pair):
-    ask_thrice(pair)
-    assert asked(pair, "--risk", "0.3")[1] == pytest.approx(0.45)
-    found = commandline.result_of(*command(pair, "--risk", "0.04"))
+def test_at_a_half_a_new_set_is_needed(asked_thrice):
+    assert asked(asked_thrice, "--risk", "0.3")[1] == pytest.approx(0.45)
+    found = commandline.result_of(*command(asked_thrice, "--risk", "0.04"))
     assert found["risk_in_all"] == pytest.approx(0.49)
-    found = commandline.result_of(*command(pair, "--risk", "0.06"))
+    found = commandline.result_of(*command(asked_thrice, "--risk", "0.06"))
     assert [one["code"] for one in found["warnings"]].count("asked_often") == 1
 
 
-def test_it_is_the_outputs_that_count_whatever_names_ids_and_order_are(pair):
-    ask_thrice(pair)
-    for name, path in zip("xy", pair, strict=True):
+def test_it_is_the_outputs_that_count_whatever_names_ids_and_order_are(asked_thrice):
+    for name, path in zip("xy", asked_thrice, strict=True):
         rows = [json.loads(line) for line in Path(path).read_text().splitlines()][::-1]
         for row in rows:
             row["id"] = f"other-{row['id']}"
         Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert asked(("y.jsonl", "x.jsonl"))[0] == [0.05] * 3
-    assert asked((pair[0], write("c", 40, turn=1)))[0] == [], "another output is another pair"
+    assert asked((asked_thrice[0], write("c", 40, turn=1)))[0] == [], "another output is another pair"
 
 
 def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_other_way(pair):
