@@ -33,9 +33,11 @@ LONGEST_PEEK = 160  # characters of a prompt beside a judged item
 MOST_TEXT = 20_000_000  # characters of prompts and outputs on a page, so that a browser still opens it
 LONG = 28  # characters of a name that may be broken
 _SIGNS = re.compile(r"[-/]")
+_OF_SHARES = re.compile(r"(?<=\d) (?=%)")
 _CODE = re.compile(r"(?<!\w)`([a-z][^`]*)`(?!\w)")  # a setting or a command in a sentence
+PAIR = 2  # systems
 NARROW = 5  # columns beside other cards
-WIDE = "card wide"  # the classes of a card as wide as the page
+TEXTS = '<section class="card">'  # a card without a table, which stands beside others, below those as wide as the page
 NOTHING: Mapping[str, str] = {}
 ASIDE = "not counted"  # what is said of an item that is not in the decision
 SCORED = "rated"  # the kind of an item with a score of one output
@@ -81,7 +83,7 @@ def render_html(result: Shows, written: str = "") -> str:
         first=_first(page),
         required=cards.pop(Section.GATE, ""),
         pictures="\n".join(_pictures(page.pictures)),
-        cards="\n".join(sorted(cards.values(), key=lambda card: WIDE not in card)),
+        cards="\n".join(sorted(cards.values(), key=lambda card: card.startswith(TEXTS))),
         filters="\n".join(_filters(result)),
         about_items=escape(_about_items(result, items)),
         job=result.job,
@@ -131,8 +133,8 @@ def _list(facts: Sequence[Fact]) -> str:
 
 
 def _words(line: str) -> str:
-    """A line in which no short name with a hyphen or a slash is broken."""
-    return _coded(line, _unbroken)
+    """A line in which no share and no short name with a hyphen or a slash is broken."""
+    return _coded(_OF_SHARES.sub("\N{NO-BREAK SPACE}", line), _unbroken)
 
 
 def _coded(line: str, plain: Callable[[str], str] = escape) -> str:
@@ -169,7 +171,8 @@ def _card(section: Section, facts: Sequence[Fact], tables: Sequence[PageTable]) 
     named = f' tabindex="0" aria-label="{escape(TITLES[section])}"' if tables else ""
     shown = (f"{f'<h3>{escape(table.heading)}</h3>' if table.heading else ''}{_table(table)}" for table in tables)
     inside = "\n".join([f"<h2>{escape(TITLES[section])}</h2>", *shown, _list(facts)])
-    return f'<section class="{WIDE if wide else "card"}"{named}>{inside}</section>'
+    opening = f'<section class="card full{" wide" * wide}"{named}>' if tables else TEXTS
+    return f"{opening}{inside}</section>"
 
 
 def _table(table: PageTable, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING) -> str:
@@ -201,7 +204,7 @@ def _filters(result: Shows) -> Iterable[str]:
     names = {"won": "won", "tie": "tie", "lost": "lost", "none": "no verdict", "aside": ASIDE}
     if result.job == "select":
         names |= {"won": "beat the baseline", "lost": "lost to the baseline"}
-    if result.job == "compare" and result.labels:
+    if result.job != "select" and result.labels and len(result.setup.systems) == PAIR:
         own = result.favoured(result.labels[0])
         names |= {"won": own, "lost": next(name for name in result.setup.systems if name != own)}
     yield f'<button type="button" value="all" aria-pressed="true">All {len(result.labels):,}</button>'

@@ -11,7 +11,8 @@ from judgeloop.report.page import Fact, Section, told
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import shortened
 
-LOST = "lost"  # the label of each
+LOST, DIFFERS = "lost", "differs"  # the label of each
+AGREE = "agree"  # the question that looks for other items
 MOST = 3  # items
 LONGEST_PROMPT, LONGEST_REASON = 40, 60  # characters
 
@@ -20,16 +21,22 @@ def lost_first(result: RunResult) -> list[Fact]:
     """A fact for each of the first items that a failed gate lost: its name, its prompt's first line, and why."""
     if result.answer is not Outcome.FAILED and not result.failed_groups:
         return []
+    name, found = DIFFERS if result.job == AGREE else LOST, _lost(result)[:MOST]
     return told(
         *(
-            Fact(f"lost.{number}", Section.EVIDENCE, LOST, _said(label, result), first=True)
-            for number, label in enumerate(_lost(result)[:MOST], start=1)
+            Fact(f"lost.{number}", Section.EVIDENCE, name, _said(label, result, _alike(found, result)), first=True)
+            for number, label in enumerate(found, start=1)
         )
     )
 
 
 def _lost(result: RunResult) -> Sequence[LabelRow]:
-    """The items that speak against the candidate, those of failed groups first; of ratings, the lowest."""
+    """The items that speak against the candidate, those of failed groups first; of ratings, the lowest.
+
+    Of a judge beside people they are those on which it said something else.
+    """
+    if result.job == AGREE:
+        return [row for row in result.verdicts if result.lost(row)]
     rows = [row for row in result.verdicts if row.in_decision or row.group in result.failed_groups]
     if rows and rows[0].against is None:
         return sorted(rows, key=lambda row: row.score or 0.0)
@@ -38,13 +45,26 @@ def _lost(result: RunResult) -> Sequence[LabelRow]:
     return sorted(found, key=lambda row: row.group not in result.failed_groups)
 
 
-def _said(label: LabelRow, result: RunResult) -> str:
+def _alike(rows: Sequence[LabelRow], result: RunResult) -> int:
+    """How many first lines the prompts have in common, as a task does: they tell nothing of an item."""
+    prompts = [_lines(row, result) for row in rows] if len(rows) > 1 else []
+    return next((at for at, lines in enumerate(zip(*prompts, strict=False)) if len(set(lines)) > 1), 0)
+
+
+def _lines(label: LabelRow, result: RunResult) -> list[str]:
+    """The lines of an item's prompt that hold something."""
+    if result.texts is None:
+        return []
+    return [line.strip() for line in result.texts.of_item(label)[0][1].splitlines() if line.strip()]
+
+
+def _said(label: LabelRow, result: RunResult, skipped: int) -> str:
     """An item in a line: texts only as far as a report may show them."""
     name = result.texts.name(label) if result.texts else label.item_id
     if result.texts is None or not result.shows(label):
         return name
-    prompt = next((line for line in result.texts.of_item(label)[0][1].splitlines() if line.strip()), "")
+    prompt = next(iter(_lines(label, result)[skipped:]), "")
     reason = " ".join(label.reason.split())
     score = "" if label.against is not None or label.score is None else f" {label.score:.2f}"
-    asked = f" \N{LEFT DOUBLE QUOTATION MARK}{shortened(prompt.strip(), LONGEST_PROMPT)}\N{RIGHT DOUBLE QUOTATION MARK}"
+    asked = f" \N{LEFT DOUBLE QUOTATION MARK}{shortened(prompt, LONGEST_PROMPT)}\N{RIGHT DOUBLE QUOTATION MARK}"
     return f"{name}{score}{asked if prompt else ''}{f': {shortened(reason, LONGEST_REASON)}' if reason else ''}"

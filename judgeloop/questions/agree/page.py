@@ -97,7 +97,7 @@ def _gate(gate: GateRow) -> str:
     if gate.name == "agreement":
         said_of = {
             "passed": f"It is above {per_cent(gate.worst, 0)}.",
-            "failed": f"It is below {per_cent(gate.best, 0)}.",
+            "failed": f"It is below {per_cent(gate.best, 0)}: {per_cent(gate.worst, 0)} is required, with a zone up to there.",
             "open": f"Whether it is above {per_cent(gate.worst, 0)} is open.",
         }
     elif gate.name == "kappa":
