@@ -52,7 +52,8 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     first, *rest = result.stdout.splitlines()
     assert first == "✓ DECIDED: best is the best of 5 systems, each compared with base, on these 40 items."
     assert re.search(
-        r"judged \d+ judgments on \d+ of 40 items, by openai/judge risk 0\.1, guaranteed: ", unwrapped(result.stdout)
+        r"judged \d+ judgments on \d+ of 40 items, by openai/judge win rates .+, against base risk 0\.1, guaranteed: ",
+        unwrapped(result.stdout),
     )
     assert "each round waited for all answers" in unwrapped(result.stdout)
     assert "only 40 items" in result.stdout.partition("\nWin rates")[0]
@@ -157,7 +158,7 @@ def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_se
     first, _, *rest = result.stdout.splitlines()
     assert first.startswith("? OPEN: no winner yet among 5 systems, each compared with base, on these 40 items:")
     said = " ".join(rest)
-    assert re.search(r"best: no system is more than \d+[\d.]* points better, at a risk of 0\.02", said)
+    assert re.search(r"no system is more than \d+[\d.]* points better than best, at a risk of 0\.02", said)
     assert "near best  best" in said
     outcome = outcome_of(judgeloop(*command, "--max-judgments", "70", "--json"))
     assert outcome["winner"] is None
@@ -382,7 +383,7 @@ def test_when_the_items_are_used_up_the_leader_has_its_gap(systems, chat_server)
     assert result.stdout.startswith(
         "? OPEN: no winner yet among 5 systems, each compared with base, on items like these 40:"
     )
-    assert re.search(r"best: no system is more than [\d.]+ points better, at", result.stdout)
+    assert re.search(r"no system is more than [\d.]+ points better than best, at", result.stdout)
     outcome = outcome_of(judgeloop(*strict, "--json"))
     assert outcome["stop_reason"] == "pool_exhausted"
 

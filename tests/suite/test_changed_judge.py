@@ -107,7 +107,7 @@ def test_a_week_with_a_regression_on_night_five_and_another_judge_on_night_six(s
     assert done.stdout.split("\n")[1].startswith("! The judge changed: haiku-1")
     assert "The judge changed: haiku-1" in done.stderr
     assert "\n\\! The judge changed: haiku-1" in Path("night.md").read_text()
-    assert "The judge changed: haiku-1" in Path("night.html").read_text()
+    assert "The judge changed: <span>haiku-1</span>" in Path("night.html").read_text()
     (case,) = [one for one in ET.parse("night.xml").getroot() if one.get("name") == "judge changed"]
     assert case.find("skipped") is not None
     _, after = play(7)
