@@ -103,7 +103,7 @@ def test_verdicts_for_groups_count_among_the_flips():
 
 
 def test_flips_that_were_never_looked_for_leave_the_gate_open():
-    result = make_result(order="random", max_flips=0.2)
+    result = make_result(order="fixed", max_flips=0.2)
     assert (result.exit_code, cases(result)["flips"]) == (3, "failure")
 
 

@@ -19,7 +19,7 @@ from support.chat_server import Response, candidates, respond_with, verdict
 from support.commandline import judgeloop
 from support.text import unwrapped
 
-from judgeloop.cli.files import FORMS
+from judgeloop.cli.files import FORMS, OF_NIGHTS
 from judgeloop.diagnostics.past_runs import State, past_runs
 from judgeloop.suite.changes import compared
 from judgeloop.suite.summary import Line
@@ -116,12 +116,12 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more(play
     rich = found("--night", "2026-01-06", "--budget", "0.45", "--ledger", "rich.sqlite")
     run = rich["pairs"][1]["run"]
     shown = unwrapped(judgeloop("runs", "show", run, "--ledger", "rich.sqlite").stdout)
-    assert "Judging all 60 items would probably not decide." in shown
+    assert "Judging all 60 items would probably not decide: more items may" in shown
     assert "Raise the budget" not in shown, "more money would not help"
     at = ["--ledger", "little.sqlite"]
     little = found("--night", "2026-01-05", "--budget", "0.09", *at)
     shown = unwrapped(judgeloop("runs", "show", little["pairs"][0]["run"], *at).stdout)
-    assert "To go on in the night 2026-01-05-night, raise the budget that its pairs share" in shown
+    assert "To go on tonight, give `judgeloop suite --budget` $0.13 more" in shown
     assert not re.search(r"--budget [0-9]", shown)
 
 
@@ -169,7 +169,7 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew(played):
     same = "the same question about the same outputs was"
     assert f"all better nothing was asked: {same} last asked in the night {before}" in page
     assert f"all even asked further: {same} asked in the night {before}, too" in page
-    assert "all even The next night goes on within its own budget, if the outputs are the" in page
+    assert "all even The next night goes on, if the outputs are the same." in page
     third = found("--night", "2026-01-03")["pairs"]
     assert [(one["same_as"], one["further"]) for one in third] == [
         (before, False),
@@ -257,7 +257,7 @@ def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     at = ["--not-worse", "0.3", "--max-judgments"]
     shown = " ".join(suite(*at, "3").stdout.split())
     assert "What to do next " in shown
-    assert "A higher `max_judgments`, or more items, make a new test" in shown
+    assert "A higher --max-judgments, or more items, make a new test" in shown
     assert "What to do next" not in suite(*at, "60", "--budget", "$2").stdout
 
 
@@ -293,6 +293,7 @@ def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     offered = re.sub(r"\s+", " ", judgeloop("suite", "--help-all").stdout)
     endings = re.findall(r"\.(\w+)", re.search(r"this file: (.+?)\. May be", offered)[1])
     assert {f".{one}" for one in endings} == set(FORMS)
+    endings = [one for one in endings if f".{one}" in OF_NIGHTS]
     done = suite(*(f"-onight.{ending}" for ending in endings), "--not-worse", "0.3")
     texts = {one: Path(f"night.{one}").read_text() for one in endings}
     for text in (*texts.values(), done.stdout):
@@ -338,7 +339,7 @@ def test_a_night_says_how_many_of_its_answers_to_expect_wrong():
 def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone(played, today):
     played()
     done = suite("--quiet")
-    assert done.stdout.startswith(f"Night {today}-night: 3 pairs")
+    assert done.stdout.startswith(f"? OPEN: Night {today}-night: 3 pairs")
     assert len(done.stdout.splitlines()) == 3
 
 

@@ -48,7 +48,7 @@ def codes(notes):
         ),
         (
             undecided(StopKind.JUDGE_FAILED, "nothing answers: is the server running?"),
-            "BROKEN: No winner yet between small and large on these 100 items: nothing answers: is the server running?",
+            "BROKEN: no result: nothing answers: is the server running?",
         ),
         (
             make_result(required_winner="small"),
