@@ -221,3 +221,9 @@ def test_doctor_asks_about_the_labelled_items_as_far_as_the_budget_reaches(chat_
 def test_doctor_takes_labels_and_the_outputs_that_they_are_about(given):
     done = judgeloop("doctor", "--judge", "replay:judge.csv", *given)
     assert (done.exit_code, "expected labels, the outputs" in unwrapped(done.stderr)) == (2, True)
+
+
+def test_one_file_of_labels_is_no_second_person():
+    at = ("agree", "old.jsonl", "new.jsonl", "--judge", "replay:judge.csv", "--truth", "labels.csv")
+    done = judgeloop(*at, "--truth", "./labels.csv")
+    assert (done.exit_code, "the same file twice" in unwrapped(done.stderr)) == (2, True)

@@ -344,10 +344,11 @@ def show_gap(gap: float) -> str:
 def points(gap: float) -> str:
     """A gap in points, which are hundredths.
 
-    >>> points(0.1), points(0.025)
-    ('10 points', '2.5 points')
+    >>> points(0.1), points(0.025), points(0.01)
+    ('10 points', '2.5 points', '1 point')
     """
-    return f"{100 * gap:.10g} points"
+    number = f"{100 * gap:.10g}"
+    return f"{number} point{'s' * (number != '1')}"
 
 
 def given_up(likely: float, chance: float, limit: int) -> StopReason:

@@ -38,9 +38,13 @@ def _truth(value: object) -> object:
 
 
 def truths(value: object) -> object:
-    """As `_truth` for each of several."""
+    """As `_truth` for each of several; a file given twice would be two people who agree about everything."""
     several = value if isinstance(value, list | tuple) else [value]
-    return [_truth(one) for one in several]
+    found = [_truth(one) for one in several]
+    files = [one.resolve() for one in found if isinstance(one, Path)]
+    if len({*files}) < len(files):
+        raise ValueError("expected labels of several people, found the same file twice: its labels are those of one")
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
