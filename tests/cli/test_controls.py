@@ -113,7 +113,7 @@ def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
     assert (len(red), "controls" in red[0]) == (1, False)
     html = Path("verdict.html").read_text()
     assert json.loads(Path("verdict.json").read_text())["controls"][0]["end"] is None
-    assert "<dt>! BROKEN</dt><dd>new wins</dd>" in html
+    assert "<dt>! BROKEN</dt><dd>new must be better than old</dd>" in html
     assert "<dt>passed</dt>" not in html, "where the judge failed, nothing passes"
 
 
@@ -155,7 +155,7 @@ def test_a_server_that_was_repaired_is_tried_again_by_the_same_command(judge):
     gate = ("--not-worse", "20%")
     done = compare(server, *gate)
     assert done.exit_code == 4
-    assert "tries this one again" in unwrapped(done.stderr)
+    assert "tries this judge again" in unwrapped(done.stderr)
     repaired.append(True)
     again = compare(server, *gate, "--json")
     assert again.exit_code == 0

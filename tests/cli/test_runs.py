@@ -159,7 +159,7 @@ def test_the_trend_of_a_pattern_is_one_of_the_nights_candidates_in_order_of_nigh
     for night, system in (("2026-01-03", "c.jsonl"), ("2026-01-02", "d.jsonl")):
         of_night(night, system)
     found = judgeloop("runs", "trend", "a", "[cd]").stdout
-    assert found.startswith("The gap of d and c over a: ")
+    assert found.startswith("The gap of d and c over a in 2 runs, in points: ")
     assert re.findall(r"^ +2026-01-0(\d)-night +(\w+) ", found, re.MULTILINE) == [("2", "d"), ("3", "c")]
     assert re.search("^ +night or day +system +run ", found, re.MULTILINE)
 
@@ -171,8 +171,8 @@ def test_the_trend_of_pairs_of_the_same_nights_is_one_for_each_in_one_picture(tw
     found = judgeloop("runs", "trend", "a", "c*").stdout
     assert found.count("The gap of ") == 1
     found = judgeloop("runs", "trend", "a", "[bc]").stdout
-    assert "The gap of b over a: the share won less the share lost, in 4 runs" in found
-    assert "\n\nThe gap of c over a: the share won less the share lost, in 2 runs" in found
+    assert "The gap of b over a in 4 runs, in points: the share won less the share lost" in found
+    assert "\n\nThe gap of c over a in 2 runs, in points: the share won less the share lost" in found
     assert found.count("The null hypothesis is") == 1
     judgeloop("runs", "trend", "a", "[bc]", "-o", "gaps.svg")
     drawn = Path("gaps.svg").read_text()

@@ -143,7 +143,7 @@ NOT_BY_VALUE = {"allow_partial", "map", "epoch", "family_members", "strip_though
 TAKES_A_MODEL = {
     CompareSettings: {"represent"},
     EstimateSettings: {"represent", "layer"},
-    AgreeSettings: {"system"},  # it refuses systems that answer live
+    AgreeSettings: {"system", "people_per_item"},  # it refuses systems that answer live, and asks one person an item
 }
 
 PROMPTS = Path(__file__).parents[2] / "prompts"

@@ -134,7 +134,7 @@ def change_between(before: Sequence[float], after: Sequence[float]) -> tuple[flo
     """By how much a mean changed between two samples of other items, with a 90 % interval; None for few. Approximate.
 
     >>> [round(one, 3) for one in change_between([1.0, 0.0] * 10, [0.0, -1.0] * 20)]
-    [-1.0, -1.228, -0.772]
+    [-1.0, -1.23, -0.77]
     """
     if min(len(before), len(after)) < FEWEST_CHANGES:
         return None

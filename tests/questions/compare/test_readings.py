@@ -43,7 +43,13 @@ def compared(outputs, right, *more, skipped=0):
     [
         (50, 10, "0.3", 0, "PASSED: new is not worse than old by 30 points or more on items like these 100."),
         (5, 0, "0.3", 5, "FAILED: new is worse than old on items like these 100."),
-        (50, 10, "0.02", 3, "OPEN: new may be worse than old by 2 points or more, or not at all, on items like these 100."),
+        (
+            50,
+            10,
+            "0.02",
+            3,
+            "OPEN: new may be worse than old by 2 points or more, or not at all, on items like these 100.",
+        ),
     ],
 )
 def test_another_question_is_read_off_a_kept_run_at_no_cost(outputs, right, skipped, margin, code, word):
