@@ -2,6 +2,7 @@
 
 No HTML is written anywhere: the page makes elements of the tree by name. Markdown can hide text (a cell beyond the
 columns, a reference that nothing uses): a text that would lose a letter or a digit has no tree, and is shown plain.
+So is one whose program or formula would look wrong: formatting takes the indentation of lines and the stars of 2*3*4.
 """
 
 import re
@@ -28,6 +29,13 @@ _PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff\ufe0f"
 _JOINER = re.compile(f"((?<=[{_JOINS}])[\u200c\u200d](?=[{_JOINS}])|(?<=[{_PICTURES}])\u200d(?=[{_PICTURES}]))")
 
 
+# Code that nothing marks as such: a star between letters or digits, and, where there is no list, an indented line.
+_MARKED = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+_STAR = re.compile(r"(?<=\w)\*(?=\w)")
+_INDENTED = re.compile(r"^(?: {2,}|\t)\S", re.MULTILINE)
+_LISTED = re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE)
+
+
 def shown(text: str) -> str:
     """`text` as a person sees it: lines and tabs stay, and all that has no glyph is escaped."""
     parts = _JOINER.split(text.replace("\r\n", "\n"))
@@ -41,6 +49,9 @@ def _lines(text: str) -> str:
 def tree_of(text: str) -> Tree | None:
     """The nodes of a visible text; None where formatting would hide a part of it, or takes too long."""
     if len(text) > MOST_FORMATTED:
+        return None
+    bare = _MARKED.sub("", text)
+    if _STAR.search(bare) or (_INDENTED.search(bare) and not _LISTED.search(bare)):
         return None
     making = _Making()
     for token in _reader().parse(text):

@@ -57,6 +57,20 @@ def test_a_text_that_would_lose_a_letter_has_no_tree(text):
     assert tree_of(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "formatted"),
+    [
+        ("2*3 + 4*5", False),
+        ("def f():\n    return 1", False),
+        ("so `2*3` is **6**", True),
+        ("```\nif a:\n    2*3\n```\n**b**", True),
+        ("- a\n  - b", True),
+    ],
+)
+def test_code_that_formatting_would_make_look_wrong_is_shown_plain(text, formatted):
+    assert (tree_of(text) is not None) == formatted
+
+
 @given(st.text("ab1 \n*_`#|-[]()<>!&;~\\\t.\"'>+=:/é", max_size=200))
 def test_no_letter_is_lost_and_no_tag_is_another(text):
     tree = tree_of(text)

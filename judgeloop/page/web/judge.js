@@ -352,7 +352,7 @@ function look() { // whether an answer goes on below, whether its end was seen, 
   const nowAt = tops.findLastIndex((top) => top < innerHeight / 2);
   document.querySelectorAll(".jump a").forEach((one, i) => one.setAttribute("aria-current", String(i === nowAt)));
 }
-const helps = () => { $("helpbox").showModal(); $("closehelp").focus(); };
+const helps = () => { $("helpbox").showModal(); $("closehelp").focus({ preventScroll: true }); $("helpbox").scrollTop = 0; };
 function begin() { ofWindow.set("begun", "yes"); go(); }
 
 addEventListener("keydown", (event) => {
