@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
-from judgeloop.core.records import NO_TOKENS, Population, Usage
+from judgeloop.core.records import NO_TOKENS, PAIR, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
@@ -18,7 +18,6 @@ from judgeloop.report.result import TOO_OFTEN, RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
 HUMAN = "human"  # the name of a person as a judge
-PAIR = 2  # systems: one judgment an item
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
@@ -283,7 +282,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
 
 
 def _flips(result: RunResult, most: float) -> Condition:
-    """Whether it is shown that more verdicts change with the order than may; open if nothing says anything of it.
+    """Whether it is shown that more verdicts change with the order than may.
 
     A tie in the first order is a tie, and the order of a metric's texts changes nothing. All verdicts count,
     also those for groups. A judge with as many flips as may be fails with at most about `FLIPS_RISK`: the
@@ -303,8 +302,6 @@ def _flips(result: RunResult, most: float) -> Condition:
         said += f", so that more than {100 * most:.3g} % change with the order" if shown else ""
         figures = f"p = {min(1.0, chance):.2g}, and {FLIPS_RISK:g} or less fails"
         return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
-    if result.setup.order in ONE_WAY:
-        return Condition("flips", Outcome.UNDECIDED, "no verdict was asked in both orders", requires=requires)
     flips, both = counts.flips_in_all, counts.both_in_all
     if not both:
         return Condition("flips", Outcome.PASSED, "no verdict could change with the order", requires=requires)

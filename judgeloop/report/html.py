@@ -19,7 +19,7 @@ from string import Template
 from typing import Protocol
 from urllib.parse import quote
 
-from judgeloop.core.records import IDENTICAL, Shown
+from judgeloop.core.records import IDENTICAL, PAIR, Shown
 from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.pictures import Bar, Picture
@@ -35,7 +35,6 @@ LONG = 28  # characters of a name that may be broken
 _SIGNS = re.compile(r"[-/]")
 _OF_SHARES = re.compile(r"(?<=\d) (?=%)")
 _CODE = re.compile(r"(?<!\w)`([a-z][^`]*)`(?!\w)")  # a setting or a command in a sentence
-PAIR = 2  # systems
 NARROW = 5  # columns beside other cards
 TEXTS = '<section class="card">'  # a card without a table, which stands beside others, below those as wide as the page
 NOTHING: Mapping[str, str] = {}

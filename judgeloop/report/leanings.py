@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judgeloop.core.records import Label, Pool, Verdict
+from judgeloop.core.records import PAIR, Label, Pool, Verdict
 from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.report.words import count, per_cent, visible
 
 SHOWN = 0.05  # p-value, two-sided, at which a place is said to be preferred
 HALF = 0.5
-PAIR = 2  # systems
 
 
 @dataclass(frozen=True, slots=True)

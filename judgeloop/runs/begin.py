@@ -151,8 +151,11 @@ async def conducted(
         with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
             if not terms.offline:
                 if prepared.people is not None:
-                    address, queries = prepared.config.ledger, _queries(session, prepared) if len(deciding) > 1 else ()
-                    before = await prepared.look(lambda reader: answered_before(reader, queries, deciding, terms))
+                    address, before = prepared.config.ledger, list[tuple[Call, str]]()
+                    if len(deciding) > 1:  # two people an item: the second is another one than the first, of any run
+                        ahead = islice(session.ahead(), LOOKED_UP)
+                        queries = [prepared.pool.query(choice.position, choice.systems) for choice in ahead]
+                        before = await prepared.look(lambda reader: answered_before(reader, queries, deciding, terms))
                     folder = str(address.parent if isinstance(address, Path) else HOME)
                     prepared.people.begin(terms.run_id, folder, before)
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
@@ -206,11 +209,6 @@ async def conducted(
     controls = finished.controls if known else _controls_of(kept)
     at = "" if finished.spend.asked_anything else kept.at
     return replace(finished, controls=controls, decided_at=at)
-
-
-def _queries(session: Session[Any], prepared: Prepared[Any]) -> list[Query]:
-    """The queries that are known to come."""
-    return [prepared.pool.query(choice.position, choice.systems) for choice in islice(session.ahead(), LOOKED_UP)]
 
 
 def answered_before(

@@ -12,14 +12,13 @@ from itertools import takewhile
 
 from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.keys import KeyedJudge, digest
-from judgeloop.core.records import Item
+from judgeloop.core.records import PAIR, Item
 from judgeloop.ledger.records import RecordedRun, RunNote
 
 NOTED = 16  # items of which a run notes its questions
 DIGITS = 8  # hexadecimal, of a judge with an item, and of an output
 # Of two baselines' outputs to the same items, from which on they are one: short outputs may agree by chance.
 SAME = 0.75
-PAIR = 2  # systems
 MARGIN = "tie_margin"  # a judge's parameter
 LENGTH = 16  # hexadecimal digits of what meets, and of what is asked
 ANSWERED = {0, EXIT_OTHER_WON}  # exit codes

@@ -195,7 +195,7 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
         unwrapped(done.stdout),
     )
     assert "Score so far" not in done.stdout
-    assert re.search(r"About \d+ more judgments .*--budget \S+ covers", unwrapped(done.stdout))
+    assert re.search(r"About \d+ more judgments .*With --budget \S+ the run", unwrapped(done.stdout))
     result = result_of(*narrow, "--budget", "0.03")
     assert result["stop_reason"] == "budget"
     assert result["run_spent_usd"] <= 0.03

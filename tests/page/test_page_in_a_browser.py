@@ -88,7 +88,7 @@ def test_a_person_judges_while_the_run_is_killed_three_times_and_nothing_is_aske
                 at += 1
                 if not person.hidden("message"):
                     break
-            assert person.text("mhead") == "Enough. Close the page."
+            assert person.text("mhead") == "That was all. Close the page."
             assert run.ended() == 0
             result = run.result()
     assert result["winner"] == "secret-new"
@@ -265,7 +265,7 @@ def test_the_owner_sees_people_judge_and_hears_the_end(chromium, tmp_path):
     with page_run(tmp_path, "--people", "anna,ben", "--human-price", "40", "--budget", "80") as run:
         chromium.visit(run.owner)
         owner.until("document.getElementById('ohead').textContent", "0 judged")
-        assert "has not opened the link" in owner.text("orows")
+        assert "has not begun" in owner.text("orows")
         with httpx2.Client(base_url=run.url, timeout=40) as client:
             session = client.post("/api/enter", json={"token": run.tokens[0]}).json()["session"]
             client.headers["authorization"] = f"Bearer {session}"

@@ -156,7 +156,7 @@ function over(why) {
   if (why === "stopped") message("Stopped", "The run was stopped", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "budget") message("Stopped", "The budget is used up", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "failed") message("Thank you", "Nothing more is asked of you now", "Some of what you were shown has a known answer, and you gave another one more than once. Whoever runs this has been told, and can say more. Your answers are saved, and stay.", mine());
-  else message("Done", "Enough. Close the page.", "The answers so far are enough, so nobody has to judge further. Thank you.", mine(), null, "Whoever runs this sees what came of it. Until now not even they knew who leads.");
+  else message("Done", "That was all. Close the page.", "Nobody has to judge anything further. Thank you.", mine(), null, "Whoever runs this sees what came of it. Until now not even they knew who leads.");
 }
 function pause() {
   if (now.view !== "judge") return;
@@ -263,11 +263,11 @@ async function watchPeople() {
 }
 const counted = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
 const dollars = (usd) => `$${usd.toFixed(2)}`;
-const STATES = { unopened: "has not opened the link", judging: "judges", waiting: "waits", failed: "is asked no more" };
+const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits", failed: "is asked no more" };
 function overview(said) {
   const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
   $("ohead").textContent = `${said.judged} judged`;
-  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]}, usually about ${usual[1]}, at most ${said.most}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is shown when the run ends, not before: whoever knows it judges with it.`;
+  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]}, usually about ${usual[1]}, at most ${said.most}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is printed where judgeloop was started, when the run ends and not before: whoever knows it judges with it.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
   $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);

@@ -16,7 +16,7 @@ import numpy as np
 
 from judgeloop.core.jsonable import Part
 from judgeloop.core.outcomes import Condition, Finished, Outcome, ReadAgain, StopKind, outcome_of
-from judgeloop.core.records import TIE, Pool, Verdict, as_score
+from judgeloop.core.records import PAIR, TIE, Pool, Verdict, as_score
 from judgeloop.methods.estimators.agreement import ROUNDING, Paired
 from judgeloop.methods.stats.corrected import Corrected, corrected_by_pool
 from judgeloop.methods.stats.intervals import p_value
@@ -40,7 +40,6 @@ MARGIN = 0.1  # of the gate that the first sentence speaks of
 CLEARLY_LONGER = 1.2  # times as many characters
 VOTES = {1.0: "A", TIE: "tie", 0.0: "B"}
 FAMILIES = ("gpt", "claude", "gemini", "llama", "qwen", "mistral", "deepseek", "grok", "gemma", "phi")
-PAIR = 2
 NAMES = {"agreement": "agreement", "kappa": "kappa", "person": "a second person"}  # of gates, as conditions
 
 
