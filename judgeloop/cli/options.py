@@ -60,7 +60,7 @@ class _Switches:
         "Form of what goes to standard error: text, or json (an object a line).", OUTPUT
     ).field("text")
     output: tuple[Path, ...] = fields.place_setting(
-        "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex, .xml, and of one run .svg. May be given several times.",
+        "Write it to this file, too: .json, .md, .txt, .html, .csv, .tex, .xml; of a run .svg. May be given several times.",
         may_set=inside,
         short="-o",
         common=True,

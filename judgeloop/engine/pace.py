@@ -152,9 +152,9 @@ class RetryPolicy:
     The wait is never shorter than the server's Retry-After. If Retry-After is longer than the time
     left of the run (without a deadline: than `longest_wait_s`), the attempts end, because a header
     must not be able to hang a nightly job. A server that is crowded and did not bill the call gets
-    any number of attempts: a limit per minute takes a minute to pass. They end after `patience_s`,
-    or at the deadline if the run has a deadline, and the server sends Retry-After or has no
-    capacity at the tier asked for.
+    any number of attempts: a limit per minute takes a minute to pass. They end after `patience_s`
+    (not before `attempts` were made: the first may have been slow), or at the deadline if the run has
+    a deadline, and the server sends Retry-After or has no capacity at the tier asked for.
     """
 
     attempts: int = 4
@@ -174,6 +174,7 @@ class Retries:
         self._began = asyncio.get_running_loop().time()
         self._unreached = False  # whether an attempt found no server
         self._failed = 0  # attempts that count against `attempts`
+        self._crowded = 0  # attempts that found a crowded server
         self._counted: RetryCallState | None = None  # of `_backoff_s`; made once a call fails
 
     def wait_s(self, error: JudgeError, left_s: float | None) -> float | None:
@@ -200,7 +201,9 @@ class Retries:
         if (scarce or error.kind is ErrorKind.CROWDED) and not error.billed:
             # The server's wait ends before the deadline; so may a scarcity.
             patient = left_s is not None and (asked_s or scarce)
-            return wait_s if patient or waited_s + wait_s <= self._policy.patience_s else None
+            self._crowded += 1  # a slow attempt must not use up the patience: `attempts` are made in any case
+            again = self._crowded < self._policy.attempts
+            return wait_s if again or patient or waited_s + wait_s <= self._policy.patience_s else None
         self._failed += 1
         return wait_s if self._failed < self._policy.attempts else None
 

@@ -297,10 +297,12 @@ def _check_tables(commands: Commands, path: Path, tables: Any, names: tuple[str,
             expected = ", ".join(f"[{'.'.join((*names[:depth], one))}]" for one in known)
             nearest = did_you_mean(unknown, known)
             raise DataError(path, f"expected the tables {expected}, found {unknown!r}{nearest}")
+        # Also of other commands: `ledger` and `proxy` are settings, and would be ignored in silence above the tables.
+        for title in [one for one in known if not isinstance(tables.get(one, {}), dict)]:
+            where = f"[{'.'.join((*names[:depth], title))}]"
+            mend = f"; a setting stands in a table, such as [{SHARED}]" if not depth else ""
+            raise DataError(path, f"expected the table {where}, found a single value{mend}")
         tables = tables.get(name, {})
-        if not isinstance(tables, dict):
-            title = f"[{'.'.join(names[: depth + 1])}]"
-            raise DataError(path, f"expected the table {title}, found a single value")
 
 
 def _of_systems(path: Path, tables: Any, found: FoundFile | None) -> list[str]:

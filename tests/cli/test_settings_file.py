@@ -78,6 +78,8 @@ def test_judges_in_the_environment_stand_a_line_each_and_win_over_the_file(monke
             r"judgeloop.toml: expected the tables \[ask\], \[look\], \[ledger\], \[shared\], \[systems\], \[pairs\], found",
         ),
         ("ask = 1\n", r"judgeloop.toml: expected the table \[ask\], found a single value"),
+        ('ledger = "other.db"\n[ask]\n', r"judgeloop.toml: expected the table \[ledger\], found a single value"),
+        ("pairs = 1\n[ask]\n", r"judgeloop.toml: expected the table \[pairs\], found a single value"),
         ("[ask]\nbugdet = 1\n", r"judgeloop.toml: \[ask\] has no setting 'bugdet'"),
         ("[ask]\nmax_judgments = 1\n", r"judgeloop.toml: \[ask\] has no setting 'max_judgments'"),
         ("[ask]\noutputs = 1\n", r"judgeloop.toml: \[ask\] has no setting 'outputs'"),

@@ -61,12 +61,16 @@ def test_where_both_systems_fail_it_is_a_tie_and_no_judge_is_asked():
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_judge_and_a_system_at_one_server_share_its_pace(shared):
     now, most = 0, 0
+    crowded = asyncio.Event()  # the server has as many calls at once as it may
 
-    async def asked(reply):
+    async def asked(reply, first):
         nonlocal now, most
         now += 1
         most = max(most, now)
-        await asyncio.sleep(0.002)
+        if most >= (2 if shared else 3):
+            crowded.set()
+        if not first:  # all but the first take until then
+            await asyncio.wait_for(crowded.wait(), 30)
         now -= 1
         return await reply
 
@@ -74,13 +78,13 @@ def test_a_judge_and_a_system_at_one_server_share_its_pace(shared):
         server = ("http://one", "key")
 
         async def answer(self, call):
-            return await asked(super().answer(call))
+            return await asked(super().answer(call), first=most == 0)
 
     class JudgeOfAServer(ScriptedJudge):
         server = ("http://one", "key" if shared else "another key")
 
         async def judge(self, call):
-            return await asked(super().judge(call))
+            return await asked(super().judge(call), first=False)
 
     run_live(b=OfAServer(), judge=JudgeOfAServer(script_from([1.0, 0.0] * 20)), concurrency=2)
     assert (most == 2) is shared

@@ -291,7 +291,7 @@ def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():
 
 def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     offered = re.sub(r"\s+", " ", judgeloop("suite", "--help-all").stdout)
-    endings = re.findall(r"\.(\w+)", re.search(r"this file: (.+?)\. May be", offered)[1])
+    endings = re.findall(r"\.(\w+)", re.search(r"this file, too: (.+?)\. May be", offered)[1])
     assert {f".{one}" for one in endings} == set(FORMS)
     endings = [one for one in endings if f".{one}" in OF_NIGHTS]
     done = suite(*(f"-onight.{ending}" for ending in endings), "--not-worse", "0.3")

@@ -93,7 +93,7 @@ def test_a_system_that_is_worse_fails(old, new, tmp_path):
 @pytest.mark.parametrize("new", [-45], indirect=True)
 def test_worse_by_more_than_the_margin_is_said_where_it_is_shown(old, new):
     done = asked(old, new, about=("--not-worse", "0.01"))
-    assert words(done).startswith("FAILED: new is worse than old by more than 1 points")
+    assert words(done).startswith("FAILED: new is worse than old by more than 1 point ")
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
