@@ -117,6 +117,12 @@ def test_keys_notes_windows_and_a_lost_network(chromium, tmp_path):  # noqa: PLR
         chromium.press(ESCAPE)
         person.until("document.activeElement.id", "addnote")
         assert person.text("itemtitle") == "Pair 1", "letters in a note are no answers"
+        assert person.text("notelabel") == "Note kept"
+        chromium.press("p")
+        person.sees("message")
+        chromium.press(ENTER)
+        person.pair(1)
+        assert chromium.run("return document.getElementById('note').value") == "abtz?", "a pause keeps it"
         chromium.press("5q")
         chromium.run(
             "for (const more of [{ctrlKey: true}, {repeat: true}, {metaKey: true}])"
@@ -125,12 +131,15 @@ def test_keys_notes_windows_and_a_lost_network(chromium, tmp_path):  # noqa: PLR
         assert person.text("itemtitle") == "Pair 1", "nor are other keys, held ones, and those of the browser"
         chromium.press("aaa")
         person.pair(2)
-        assert person.text("live").startswith("A is better. Saved. Pair 2.")
+        assert person.text("live").startswith("You said: A is better. Saved. Note kept. Pair 2.")
+        assert person.text("lastsaid") == "Last pair, you said: A is better. Note kept."
         assert "more" not in person.text("forecast"), "a forecast that moves tells who leads"
         chromium.press("z")
         person.pair(1)
         assert "You said: A is better" in person.text("before")
         assert chromium.run("return document.getElementById('note').value") == "abtz?"
+        assert not person.hidden("notebox"), "it is shown"
+        assert person.hidden("last")
         chromium.press("z")
         chromium.press("b")
         person.pair(2)
