@@ -131,8 +131,7 @@ class Pages:
                 "session": session,
                 "name": name,
                 "owner": name == OWNER,
-                "start": asdict(self.opening)
-                | {"rubric": shown(self.opening.rubric), "people": len(self.desk.people)},
+                "start": asdict(self.opening) | {"rubric": shown(self.opening.rubric), "people": len(self.desk.people)},
                 "progress": {} if name == OWNER else self._progress(name),
             }
         )

@@ -173,7 +173,7 @@ function start() {
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
   $("howlong").textContent = usual ? `Usually about ${usual[1]} ${thing()}s, at least ${usual[0]}, at most ${most}${together}` : most ? `At most ${most} ${thing()}s${together}` : "Until it is clear";
   $("countscard").hidden = !rubric; $("startrubric").textContent = rubric;
-  $("keeps").textContent = `Your answers, your notes, and how long each ${thing()} was on the screen${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s have a known answer, so that it is seen whether the task is understood.` : ""}`;
+  $("keeps").textContent = `Your answers, your notes, and how long each ${thing()} was on the screen${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
   document.body.classList.toggle("rates", rates);
   view("start");
@@ -338,6 +338,7 @@ function overview(said) {
     head.scope = "row";
     const cells = [one.state !== "away" ? STATES[one.state] : `away for ${minutesOf(one.away)}`, one.judged, one.skips, one.usual === null ? "–" : minutesOf(one.usual), minutesOf(one.seconds), ...(checked ? [one.checks ? `${one.checks.right} of ${one.checks.right + one.checks.tied + one.checks.wrong}` : "–"] : []), ...(paid ? [dollars(one.usd)] : [])];
     row.append(head, ...cells.map((text) => el("td", "", `${text}`)), linkCell(one.name));
+    [...row.children].forEach((cell, at) => { cell.dataset.name = columns[at]; }); // a phone has no row of heads
     return row;
   }));
   if (focused !== document.activeElement) focused.focus(); // the rows were made anew around it
@@ -392,8 +393,8 @@ async function undo() {
 function openNote(open, focus = true) {
   const inside = $("notebox").contains(document.activeElement);
   $("notebox").hidden = !open; $("addnote").setAttribute("aria-expanded", String(open));
-  if (open && focus) $("note").focus();
-  else if (inside) { $("addnote").focus(); if ($("note").value.trim()) say("Note kept. It is sent with your answer."); }
+  if (open && focus) $("note").focus({ preventScroll: true });
+  else if (inside) { $("addnote").focus({ preventScroll: true }); if ($("note").value.trim()) say("Note kept. It is sent with your answer."); }
 }
 function unfold(open) {
   $("fold").setAttribute("aria-expanded", String(open)); $("task").hidden = !open;
