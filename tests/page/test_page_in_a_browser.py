@@ -288,6 +288,20 @@ def test_the_owner_sees_people_judge_and_hears_the_end(chromium, tmp_path):
             owner.until("document.getElementById('ohead').textContent", "2 judged")
             assert "anna answered 2 of 2 before the end" in owner.text("olook")
             assert "secret" not in chromium.run("return document.body.textContent")
-            run.interrupt()
+            chromium.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+            chromium.run("document.querySelector('#orows button').click()")
+            owner.until("window.copied", run.link())
+            chromium.run("navigator.clipboard.writeText = async () => { throw new Error('no'); }")
+            chromium.run("document.getElementById('newname').value = 'chi'")
+            chromium.run("document.getElementById('addperson').click()")
+            owner.until("document.getElementById('ocopy').textContent.startsWith('The link of chi: http')")
+            owner.until("document.getElementById('orows').childElementCount", 3)
+            for _ in range(2):  # it asks whether that is meant
+                chromium.run("document.getElementById('stop').click()")
+            owner.until("document.getElementById('stop').hidden")
+            assert run.process.poll() is None, "anna has a pair in hand"
+            pair = client.get("/api/next").json()["pair"]
+            client.post("/api/answer", json={"id": pair["id"], "key": "a", "seconds": 1})
+            assert client.get("/api/next").json()["over"] == "stopped"
             owner.until("document.getElementById('mhead').textContent", "The run was stopped")
         assert run.ended() == 130

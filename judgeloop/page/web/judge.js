@@ -171,7 +171,7 @@ function pause() {
 function start() {
   const { usual, most } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  $("howlong").textContent = usual ? `Usually about ${usual[1]} ${thing()}s, at least ${usual[0]}, at most ${most}${together}` : most ? `At most ${most} ${thing()}s${together}` : "Until it is clear";
+  $("howlong").textContent = usual && usual[1] < most ? `Usually about ${usual[1]} ${thing()}s, at least ${usual[0]}, at most ${most}${together}` : most ? `At most ${most} ${thing()}s${together}` : "Until it is clear";
   $("countscard").hidden = !rubric; $("startrubric").textContent = rubric;
   $("keeps").textContent = `Your answers, your notes, and how long each ${thing()} was on the screen${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
@@ -251,8 +251,8 @@ function progress() {
   const many = Math.min(left, fives(more?.[1], Math.ceil));
   if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", " until a decision, if it goes on like this"), ...(many < left ? [el("span", "if most", `; at most ${left}`)] : []));
   else if (live) $("forecast").replaceChildren(`· close to a decision, at most ${left} more`);
-  else if (usual && judged < usual[1]) $("forecast").replaceChildren(`· usually ${usual[1]}`, el("span", "if", " in all until a decision"), `, at most ${most}`);
-  else $("forecast").replaceChildren(...(most ? [`· ${usual ? "more than usual, " : ""}at most ${most}`] : []));
+  else if (usual && judged < usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", " until a decision"), `, at most ${most}`);
+  else $("forecast").replaceChildren(...(most ? [`· ${usual && judged >= usual[1] ? "more than usual, " : ""}at most ${most}`] : []));
   now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();
   if (now.view === "judge") document.title = `${together ? mine : judged} judged · judgeloop`;
