@@ -330,7 +330,7 @@ function overview(said) {
   $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
   $("otimenote").textContent = paid ? `${minutesOf(said.seconds)} while somebody was there.` : "While somebody was there.";
-  const columns = ["name", "now", "judged", "skipped", "usual time", "time", ...(checked ? ["checks right"] : []), ...(paid ? ["cost"] : []), "link"];
+  const columns = ["name", "now", "judged", "skipped", "usual time", "time in all", ...(checked ? ["checks right"] : []), ...(paid ? ["cost"] : []), "link"];
   $("ocolumns").replaceChildren(...columns.map((name) => { const one = el("th", "", name); one.scope = "col"; return one; }));
   const focused = document.activeElement;
   $("orows").replaceChildren(...people.map((one) => {
