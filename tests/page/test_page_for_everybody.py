@@ -225,6 +225,10 @@ def test_twenty_pairs_are_judged_on_a_phone_by_touch(chromium, tmp_path):
                     break
                 chromium.swipe(500)
                 time.sleep(0.05)
+            if number == 1:
+                here = "document.querySelector('.jump a[aria-current=true]')"
+                assert chromium.run(f"return {here}.textContent") == "Answer B", "whose end is on the screen"
+                assert chromium.run(f"return {here}.getBoundingClientRect().top") >= 0
             first, second = (
                 "better" in chromium.run(f"return document.getElementById('text{one}').textContent") for one in "ab"
             )

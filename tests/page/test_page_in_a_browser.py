@@ -153,6 +153,11 @@ def test_keys_notes_windows_and_a_lost_network(chromium, tmp_path):  # noqa: PLR
         chromium.press("m")
         chromium.press("d")
         assert chromium.run("return document.querySelectorAll('mark').length") > 0
+        chromium.press("w")
+        place = "document.getElementById('{}').getBoundingClientRect()".format
+        person.until(f"{place('artb')}.top > {place('arta')}.bottom")
+        person.until(f"Math.round({place('verdict')}.bottom) === innerHeight")
+        chromium.press("w")
         chromium.press("p")
         person.sees("message")
         chromium.press(ENTER)

@@ -280,7 +280,6 @@ const linkCells = new Map(); // of people, so that a button keeps its focus and 
 function linkCell(name) {
   if (linkCells.has(name)) return linkCells.get(name);
   const cell = el("td"), copy = owners("Copy link", () => copied(name, false, copy)), fresh = owners("New link", () => sure(fresh, "End the old link?", () => copied(name, true, fresh)));
-  copy.ariaLabel = `Copy the link of ${name}`; fresh.ariaLabel = `Make a new link for ${name}`;
   cell.append(copy, " ", fresh);
   linkCells.set(name, cell);
   return cell;
