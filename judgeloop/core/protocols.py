@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # `--help` must not wait for them
 
 Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
 CLOSE = 10  # a forecast of so few more says no number
-FEWER, LONGER = 3, 20  # nine of ten runs decide between a third of what is foreseen and so many more than it
+FEWER, LONGER = 4, 30  # nine of ten simulated runs decide between a quarter of what is foreseen and so many more
 
 S = TypeVar("S")
 T = TypeVar("T", bound="Counted")
@@ -49,7 +49,7 @@ class SoFar:
     def likely(self, given: int = 0) -> tuple[int, int] | None:
         """How few and how many more decide in most runs, after so many answers `given` since.
 
-        A forecast of few says only that the decision is close: those that it leaves are more often many times as many.
+        A forecast of few says only that the decision may be near: one run in four then takes many times as many.
         None then, and where there is no forecast.
         """
         more = 0 if self.more is None else self.more - given

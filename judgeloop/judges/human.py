@@ -280,7 +280,7 @@ class HumanJudge(BaseJudge):
                 said += f", {max(1, round(few * median(self._seconds) / 60)):,} to "
                 said += f"{max(1, round(many * median(self._seconds) / 60)):,} min"
         elif self._standing.more is not None:
-            said += ", a decision is close"
+            said += ", a decision may be near"
         return f"{said}\n\n"
 
     def _show_sheet(self, at: int) -> None:

@@ -43,7 +43,7 @@ STATES = {
     "final": "now.pair.last = null; last(false); undo()",
     "rating": "show({...now.pair, kind: 'rating', outputs: [now.pair.outputs[0]], skipped: false})",
     "empty": "show({...now.pair, kind: 'pair', prompt: {text: '', tree: []}, outputs: [now.pair.outputs[0], {text: ''}]})",
-    "live": "now.start.people = 1; now.progress = {judged: 14, most: 200, left: 186, more: [10, 47], minutes: [3, 14]};"
+    "live": "now.start.people = 1; now.progress = {judged: 14, most: 200, left: 186, more: [11, 74], minutes: [3, 22]};"
     " progress()",
     "close": "now.progress = {judged: 14, skips: 2, most: 200, left: 186, more: null}; progress()",
     "usual": "now.progress = {judged: 14, most: 200, usual: [12, 45]}; progress()",

@@ -232,7 +232,7 @@ def test_several_people_are_not_told_a_forecast_that_moves(tmp_path):
 
     standing = SoFar(20, 200, 30, (12, 45))
     alone = story(tmp_path / "alone", steps, standing=standing)
-    assert alone["more"] == [9, 47], "three were given since"
+    assert alone["more"] == [6, 57], "three were given since"
     assert len(alone["minutes"]) == 2
     assert alone["left"] == 177
     close = story(tmp_path / "close", steps, standing=SoFar(20, 200, 0, (12, 45)))

@@ -162,6 +162,6 @@ def test_a_person_alone_hears_how_many_more_and_several_do_not():
 
 
 def test_a_forecast_is_a_range_and_one_of_few_says_no_number():
-    assert SoFar(20, 200, 30).likely() == (10, 50)
-    assert SoFar(20, 200, 30).likely(3) == (9, 47)
+    assert SoFar(20, 200, 30).likely() == (7, 60)
+    assert SoFar(20, 200, 30).likely(3) == (6, 57)
     assert [SoFar(20, 200, more).likely() for more in (None, 0, 10)] == [None] * 3
