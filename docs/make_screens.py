@@ -89,7 +89,7 @@ def _judge(one: Browser, folder: Path) -> None:
         one.look(size=(1280, 1000))  # the ends of all texts are seen
         _give(one, run.link(1), "bas")
         _give(one, run.link(0), "abtabba")
-        one.look(size=(1160, 580))
+        one.look(size=(1160, 780))
         one.visit(run.owner)
         settled(1.5)
         _keep(one, "judge-owner")

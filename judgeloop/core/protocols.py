@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # `--help` must not wait for them
     from judgeloop.core.records import Draws
 
 Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
+CLOSE = 10  # a forecast of so few more says no number
+FEWER, LONGER = 4, 30  # nine of ten simulated runs decide between a quarter of what is foreseen and so many more
 
 S = TypeVar("S")
 T = TypeVar("T", bound="Counted")
@@ -28,15 +30,30 @@ T_contra = TypeVar("T_contra", bound="Counted", contravariant=True)
 class SoFar:
     """How far a run is, as people see it: nothing of it says who leads.
 
-    `asked` items were asked about, of at most `most`. `more` is about how many more decide, if it goes on like this;
-    None if that is not known. `usual` is the fewest that can decide, and how many do so on average, by what was known
-    before the first answer.
+    `asked` items were asked about, of at most `most`, and `skipped` of them have no verdict. `more` is about how many
+    more decide, if it goes on like this; 0 once they were asked and did not, and None if that is not known. `usual` is
+    the fewest that can decide, and how many do so on average, by what was known before the first answer.
     """
 
     asked: int
     most: int
     more: int | None = None
     usual: tuple[int, int] | None = None
+    skipped: int = 0
+
+    @property
+    def judged(self) -> int:
+        """How many items have a verdict."""
+        return self.asked - self.skipped
+
+    def likely(self, given: int = 0) -> tuple[int, int] | None:
+        """How few and how many more decide in most runs, after so many answers `given` since.
+
+        A forecast of few says only that the decision may be near: one run in four then takes many times as many.
+        None then, and where there is no forecast.
+        """
+        more = 0 if self.more is None else self.more - given
+        return None if more <= CLOSE else (more // FEWER, more + LONGER)
 
 
 class Selector(Protocol[S]):

@@ -272,12 +272,15 @@ class HumanJudge(BaseJudge):
         """How far the run is, and how long it may take, in words."""
         if self._standing is None:
             return ""
-        asked, most, more = self._standing.asked, self._standing.most, self._standing.more
-        said = f"{asked:,} of at most {most:,} judged"
-        if more is not None:
-            said += f", about {more:,} more"
+        said = f"{self._standing.judged:,} of at most {self._standing.most:,} judged"
+        if (likely := self._standing.likely()) is not None:
+            few, many = likely
+            said += f", about {few:,} to {many:,} more"
             if self._seconds:
-                said += f", {max(1, round(more * median(self._seconds) / 60)):,} min"
+                said += f", {max(1, round(few * median(self._seconds) / 60)):,} to "
+                said += f"{max(1, round(many * median(self._seconds) / 60)):,} min"
+        elif self._standing.more is not None:
+            said += ", a decision may be near"
         return f"{said}\n\n"
 
     def _show_sheet(self, at: int) -> None:

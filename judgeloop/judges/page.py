@@ -89,9 +89,9 @@ class PageJudge(BaseJudge):
 
     def hear(self, standing: SoFar) -> None:
         """Show it to people; each answer that the run tells of is no longer counted here."""
-        before = 0 if self._standing is None else self._standing.asked
+        before = 0 if self._standing is None else self._standing.judged
         if self.desk is not None:
-            heard = self._options.each * max(0, standing.asked - before)
+            heard = self._options.each * max(0, standing.judged - before)
             self.desk.flying = max(0, self.desk.flying - heard)
         self._standing = standing
 
@@ -112,7 +112,7 @@ class PageJudge(BaseJudge):
         if self._why:
             raise gone()
         if self._opening is None:
-            self._opening = asyncio.create_task(self._open())
+            self._opening = asyncio.create_task(self._open(rates=len(call.outputs) == 1))
         await asyncio.shield(self._opening)
         assert self.desk is not None
         assert self.pages is not None
@@ -132,7 +132,7 @@ class PageJudge(BaseJudge):
             _answer(given), cost_p=self._wage.cost_p(seconds), person=given.by, seconds=round(seconds, 1)
         )
 
-    async def _open(self) -> None:
+    async def _open(self, *, rates: bool) -> None:
         """Open the journal and the server, and say where the page is."""
         from judgeloop.page.links import Links
         from judgeloop.page.server import Money, Opening, Pages, PageServer
@@ -141,9 +141,9 @@ class PageJudge(BaseJudge):
         self._journal = PageJournal(self._journal_path)
         self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each)
         self.desk.answered(self._before)
-        links = Links(self._people, self._journal.secret)
+        links = Links([*self.desk.people], self._journal)
         paid, checks = self._wage.an_hour is not None, bool(self._options.checks)
-        opening = Opening(self._rubric or "", len(self._people), paid=paid, checks=checks)
+        opening = Opening(self._rubric or "", rates=rates, paid=paid, checks=checks)
         wage, most_p = self._wage, self._options.budget_p
         money = None
         if wage.an_hour is not None:
@@ -172,6 +172,8 @@ class PageJudge(BaseJudge):
             await asyncio.sleep(TICK_S)
             now = time.monotonic()
             self.desk.tick(now)
+            if self.desk.stops and self.desk.is_idle(now):
+                self.leave(StopKind.INTERRUPTED)
             if now - said_at >= TELL_S and self._progress() != said:
                 said, said_at = self._progress(), now
                 print(said, file=sys.stderr, flush=True)
@@ -179,13 +181,13 @@ class PageJudge(BaseJudge):
     def _progress(self) -> str:
         """How far all are. Who leads is told to nobody before the end, and so no forecast either."""
         assert self.desk is not None
-        asked, most = (self._standing.asked, self._standing.most) if self._standing else (0, 0)
+        judged, most = (self._standing.judged, self._standing.most) if self._standing else (0, 0)
         each = [
             f"{person.name} {person.judged}{f' and {person.skips} skipped' if person.skips else ''}"
             for person in self.desk.people.values()
             if person.name
         ]
-        return f"{asked + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
+        return f"{judged + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
 
     def _say(self, links: "Links") -> None:
         """Print a link for each person, and how it is reached from another machine."""

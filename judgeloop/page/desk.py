@@ -35,6 +35,7 @@ HELD_S = 300.0
 AWAY_S = 90.0  # without a sign, which windows send each 30 s while somebody is there
 PAIR, RATING, SKIP = ("a", "b", "t", "x"), ("1", "2", "3", "4", "5"), "s"
 LONGEST_NOTE = 2000  # characters
+SPREAD = 0.618  # of the checks lie between those at which two people begin, however many people there are
 
 
 class Given(NamedTuple):
@@ -106,6 +107,7 @@ class Person:
     seconds: list[float] = field(default_factory=list)
     there: float | None = None  # when they last did something
     checks: dict[str, int] = field(default_factory=dict)  # the results, by the key of the check
+    judged_checks: int = 0  # those that were not skipped
     owed: float = 0.0  # seconds of checks, which the next answer that counts takes
     failed: bool = False
 
@@ -121,13 +123,18 @@ class Desk:
     def __init__(
         self, people: Sequence[str], journal: PageJournal, checks: Sequence[CheckItem] = (), each: int = 1
     ) -> None:
-        """Take up what the journal has; people get `checks` among the calls, of which so many are for `each` item."""
-        self.people: dict[str, Person] = {name: Person(name) for name in people}
+        """Take up what the journal has; people get `checks` among the calls, of which so many are for `each` item.
+
+        Beside the `people` are those who joined them earlier.
+        """
+        joined = [line["by"] for line in journal.lines if line["what"] == "joined"]
+        self.people: dict[str, Person] = {name: Person(name) for name in (*people, *joined)}
         self._checks, self._each = checks, each
         self.sheets: list[Sheet] = []  # in the order asked
         self.over = ""  # why nothing more is asked
         self._lets_go = False  # of what nobody has in hand
-        self.flying = 0  # answers that are settled, and of which the run has not told yet
+        self.stops = False  # nothing new is given to anybody
+        self.flying = 0  # verdicts that are settled, and of which the run has not told yet
         self._journal = journal
         self._known: dict[str, Given] = {}
         self._skipped: set[tuple[str, str]] = set()
@@ -172,6 +179,7 @@ class Desk:
         person.owed = 0.0 if result is None else person.owed + given.seconds
         if result is not None:
             person.checks[key] = result
+            person.judged_checks += given.key != SKIP
 
     @staticmethod
     def _take_back(person: Person, key: str, given: Given) -> None:
@@ -180,6 +188,7 @@ class Desk:
         person.seconds.pop()
         if person.checks.pop(key, None) is not None:
             person.owed -= given.seconds
+            person.judged_checks -= given.key != SKIP
 
     def add(self, sheet: Sheet) -> None:
         """Take a call; it is settled at once if the journal has its answer."""
@@ -193,6 +202,11 @@ class Desk:
         else:
             self.sheets.append(sheet)
             self._lets_go = False
+
+    def join(self, name: str) -> None:
+        """Let another person judge."""
+        self._journal.write("joined", by=name)
+        self.people[name] = Person(name)
 
     def drop(self, sheet: Sheet) -> None:
         """Forget a call that nobody waits for any more."""
@@ -211,7 +225,7 @@ class Desk:
         if person.hand is None and not self.over:
             self.tick(now)
             free = (one for one in self.sheets if one.is_open and self._may(one, name))
-            person.hand = next(free, None)
+            person.hand = None if self.stops else next(free, None)
             if person.hand is not None and (check := self._check_of(person)) is not None and self._is_due(person):
                 person.hand = check
             if person.hand is not None:
@@ -227,7 +241,7 @@ class Desk:
         number = len(person.checks)
         if number >= len(self._checks):
             return None
-        first = [*self.people].index(person.name) * len(self._checks) // len(self.people)
+        first = int([*self.people].index(person.name) * SPREAD * len(self._checks))
         check = self._checks[(first + number) % len(self._checks)]
         key = f"check {number} of {person.name}"
         return Sheet(check.call, key, concurrent.futures.Future(), check=check)  # which needs no loop
@@ -396,6 +410,10 @@ class Desk:
                 sheet.settled.set_exception(gone())
         self.sheets.clear()
 
+    def is_idle(self, now: float) -> bool:
+        """Whether nobody who is there has anything in hand."""
+        return all(one.hand is None or now - one.hand.there > AWAY_S for one in self.people.values())
+
     @property
     def all_failed(self) -> bool:
         """Whether nobody is left who may judge."""
@@ -413,8 +431,9 @@ class Desk:
 
     @property
     def held(self) -> int:
-        """How many items were answered of which the run has not heard."""
-        said = sum(sheet.said is not None and not sheet.settled.done() for sheet in self.sheets)
+        """How many items have a verdict of which the run has not heard; a skip is none."""
+        waits = (sheet.said for sheet in self.sheets if not sheet.settled.done())
+        said = sum(given is not None and given.key != SKIP for given in waits)
         return (said + self.flying) // self._each
 
     @property
@@ -466,7 +485,7 @@ class Desk:
     def _settle(self, sheet: Sheet) -> None:
         assert sheet.said is not None
         if not sheet.settled.done():
-            self.flying += sheet.check is None
+            self.flying += sheet.check is None and sheet.said.key != SKIP
             sheet.settled.set_result(sheet.said)
 
 

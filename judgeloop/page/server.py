@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import SoFar
 from judgeloop.page.desk import Desk, Given, Sheet, TakenError
-from judgeloop.page.links import OWNER, Links
+from judgeloop.page.links import OWNER, PERSON, Links
 from judgeloop.page.overview import Price, overview
 from judgeloop.page.policy import page_and_policy
 from judgeloop.page.texts import shown, tree_of
@@ -49,10 +49,10 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the first screen says: the `rubric`, how many `people` judge, whether they are paid, and given checks."""
+    """What the first screen says: the `rubric`, and whether one answer is rated, people are paid, and given checks."""
 
     rubric: str
-    people: int
+    rates: bool
     paid: bool
     checks: bool = False
 
@@ -95,6 +95,10 @@ class Pages:
             Route("/api/watch/{id}", self._of_a_person(self._watch)),
             Route("/api/owner", self._of_a_person(self._overview, owner=True)),
             *(
+                Route(f"/api/owner/{name}", self._of_a_person(route, owner=True), methods=["POST"])
+                for name, route in {"link": self._link, "person": self._person, "stop": self._stop}.items()
+            ),
+            *(
                 Route(f"/api/{name}", self._of_a_person(route), methods=["POST"])
                 for name, route in {
                     "answer": self._answer, "undo": self._undo, "pause": self._pause, "beat": self._beat
@@ -127,7 +131,7 @@ class Pages:
                 "session": session,
                 "name": name,
                 "owner": name == OWNER,
-                "start": asdict(self.opening) | {"rubric": shown(self.opening.rubric)},
+                "start": asdict(self.opening) | {"rubric": shown(self.opening.rubric), "people": len(self.desk.people)},
                 "progress": {} if name == OWNER else self._progress(name),
             }
         )
@@ -156,6 +160,8 @@ class Pages:
             sheet = self.desk.take(name, now := time.monotonic())
             if sheet is not None:
                 return JSONResponse({"pair": await self._shown(name, sheet), "progress": self._progress(name)})
+            if self.desk.stops:
+                break
             if now >= until:
                 return JSONResponse({"wait": True, "progress": self._progress(name)})
             await self._change()
@@ -183,12 +189,45 @@ class Pages:
         money, lines = self._money, self.desk.lines
         price = None if money is None else money.price
         said = overview(self.desk, lines, self._standing(), price, time.monotonic())
+        said["stops"] = self.desk.stops
         if money is not None:
             said |= {"aside": said["in_hand"] * money.longest, "budget": money.budget}
         if self.desk.over:
             self.told.add(name)
             said["over"] = self.desk.over
         return JSONResponse(said)
+
+    async def _link(self, name: str, request: Request) -> Response:
+        """The link of a person, for the owner to send; a new one if the one before went astray."""
+        del name
+        said = await _body(request)
+        who = said.get("name")
+        if not isinstance(who, str) or who not in self.links.tokens:
+            return _error("no such person", 404)
+        if said.get("new") is True:
+            self.links.make(who)
+            self.wake()
+        return JSONResponse({"token": self.links.tokens[who]})
+
+    async def _person(self, name: str, request: Request) -> Response:
+        """Let another person judge."""
+        del name
+        who = (await _body(request)).get("name")
+        if not isinstance(who, str) or PERSON.fullmatch(who) is None:
+            return _error("expected a name of up to 40 letters and digits", 400)
+        if who.casefold() in {one.casefold() for one in self.desk.people}:
+            return _error("this name is taken", 409)
+        self.desk.join(who)
+        self.links.make(who)
+        self.wake()
+        return JSONResponse({"token": self.links.tokens[who]})
+
+    async def _stop(self, name: str, request: Request) -> Response:
+        """End the run once people have answered what they have in hand."""
+        del name, request
+        self.desk.stops = True
+        self.wake()
+        return JSONResponse({})
 
     def _enters(self, name: str, request: Request) -> bool:
         """Whether a request still comes from the window in which a person judges."""
@@ -199,10 +238,10 @@ class Pages:
             await asyncio.wait_for(self.changed.wait(), LOOK_S)
 
     def _ended(self, name: str) -> Response:
-        if not self.desk.over:
+        if not (over := self.desk.over or ("stopped" if self.desk.stops else "")):
             return _error("elsewhere", 401)
         self.told.add(name)
-        return JSONResponse({"over": self.desk.over, "progress": self._progress(name)})
+        return JSONResponse({"over": over, "progress": self._progress(name)})
 
     async def _answer(self, name: str, request: Request) -> Response:
         said = await _body(request)
@@ -251,7 +290,8 @@ class Pages:
             "prompt": prompt,
             "reference": None if call.item.reference is None else reference,
             "outputs": outputs,
-            "undo": person.last is not None,
+            "last": None if person.last is None or person.last.said is None else person.last.said.key,
+            "noted": person.last is not None and person.last.said is not None and bool(person.last.said.note),
             "skipped": self.desk.skipped_before(name, sheet),
         }
 
@@ -265,17 +305,18 @@ class Pages:
         """How far the run is. A forecast that moves tells who leads, unless one person alone gave all the answers."""
         standing, person, pace = self._standing(), self.desk.people[name], self.desk.pace
         said: dict[str, Any] = {"mine": person.judged, "skips": person.skips, "seconds": sum(person.seconds)}
-        judged = self.desk.held + sum(len(one.checks) for one in self.desk.people.values())  # nothing tells a check
+        held = self.desk.held
+        judged = held + sum(one.judged_checks for one in self.desk.people.values())  # nothing tells a check
         if standing is None:
             return said | {"judged": judged}
-        said |= {"judged": standing.asked + judged, "most": standing.most}
+        said |= {"judged": standing.judged + judged, "most": standing.most}
         if standing.usual is not None:
             said["usual"] = standing.usual
         if standing.more is not None and len(self.desk.people) == 1:
-            more = max(1, standing.more - self.desk.held)
-            said["about"] = more
-            if pace is not None and len(person.seconds) >= FEWEST_TIMES:
-                said["minutes"] = more * pace / 60
+            said["left"] = max(1, standing.most - standing.asked - held)
+            said["more"] = more = standing.likely(held)
+            if more is not None and pace is not None and len(person.seconds) >= FEWEST_TIMES:
+                said["minutes"] = [one * pace / 60 for one in more]
         return said
 
 

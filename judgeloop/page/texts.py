@@ -2,7 +2,8 @@
 
 No HTML is written anywhere: the page makes elements of the tree by name. Markdown can hide text (a cell beyond the
 columns, a reference that nothing uses): a text that would lose a letter or a digit has no tree, and is shown plain.
-So is one whose program or formula would look wrong: formatting takes the indentation of lines and the stars of 2*3*4.
+So is one whose formula would look wrong: formatting takes the stars of 2*3*4. One with the indented lines of a program
+is shown as code.
 """
 
 import re
@@ -51,7 +52,9 @@ def tree_of(text: str) -> Tree | None:
     if len(text) > MOST_FORMATTED:
         return None
     bare = _MARKED.sub("", text)
-    if _STAR.search(bare) or (_INDENTED.search(bare) and not _LISTED.search(bare)):
+    if _INDENTED.search(bare) and not _LISTED.search(bare):
+        return [["pre", text]]
+    if _STAR.search(bare):
         return None
     making = _Making()
     for token in _reader().parse(text):

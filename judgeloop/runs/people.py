@@ -1,6 +1,5 @@
 """What a command says of people who judge, and whether it goes together."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -11,11 +10,11 @@ from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries
 from judgeloop.judges.base import PageOptions
 from judgeloop.judges.page import PageJudge, SecondPerson
 from judgeloop.page.checks import CheckItem
+from judgeloop.page.links import PERSON
 from judgeloop.settings.run_settings import REFERENCES, RunSettings
 
 LOOPBACK = {"127.0.0.1", "localhost"}
 TWO = 2
-_NAME = re.compile(r"[^\W_][\w .-]{0,39}")
 
 
 def page_options(
@@ -49,7 +48,7 @@ def _check(config: RunSettings) -> None:
     if idle:
         instead = "`judge=human`" if not human else "`page`"
         raise InputError(f"`{idle[0]}` has no effect without {instead}; add that, or leave it out")
-    if wrong := next((name for name in config.people if not _NAME.fullmatch(name)), None):
+    if wrong := next((name for name in config.people if not PERSON.fullmatch(name)), None):
         raise InputError(f"`people`: expected names of up to 40 letters and digits, found {wrong[:41]!r}")
     if len({name.casefold() for name in config.people}) < len(config.people):
         raise InputError("`people`: expected a name once, found one twice")

@@ -24,24 +24,26 @@ def told(run: Prepared[Any], observe: Observe[T], more: Callable[[T], int | None
     latest, made_at, making = first, -REFRESH, False
     in_all: int | None = None
 
-    def tell(asked: int) -> None:
+    def tell(asked: int, skipped: int) -> None:
         nonlocal latest
-        latest = replace(latest, asked=asked, more=None if in_all is None else max(1, in_all - asked))
+        more = None if in_all is None else max(0, in_all - asked)
+        latest = replace(latest, asked=asked, skipped=skipped, more=more)
         people.hear(latest)
 
     async def forecast(asked: int, tally: T) -> None:
         nonlocal in_all, making
         left = await asyncio.to_thread(more, tally)
         in_all, making = None if left is None else asked + left, False
-        tell(latest.asked)
+        tell(latest.asked, latest.skipped)
 
     tasks: set[asyncio.Task[None]] = set()
 
     def observed(progress: Progress[T]) -> None:
         nonlocal made_at, making
         observe(progress)
-        tell(progress.asked)
-        if alone and progress.asked >= made_at + REFRESH and not making:
+        tell(progress.asked, progress.tally.abstentions)
+        again = made_at + (1 if latest.more == 0 else REFRESH)  # at once if it was wrong
+        if alone and progress.asked >= again and not making:
             made_at, making = progress.asked, True
             task = asyncio.get_running_loop().create_task(forecast(progress.asked, progress.tally))
             tasks.add(task)

@@ -239,11 +239,15 @@ class Terminal(io.StringIO):
 
 def test_how_far_the_run_is_stands_above_each_question():
     person = Person("ab")
-    person.judge.hear(SoFar(14, 200, 30))
+    person.judge.hear(SoFar(16, 200, 30, skipped=2))
     person.answers(calls(2))
     first, second = person.screen.getvalue().split("── Task")[:2]
-    assert "14 of at most 200 judged, about 30 more\n" in first
-    assert "14 of at most 200 judged, about 30 more, 1 min\n" in second, "minutes once there is a pace"
+    assert "14 of at most 200 judged, about 7 to 60 more\n" in first
+    assert "14 of at most 200 judged, about 7 to 60 more, 1 to 1 min\n" in second, "minutes once there is a pace"
+    person = Person("a")
+    person.judge.hear(SoFar(14, 200, 0))
+    person.answers(calls(1))
+    assert "14 of at most 200 judged, a decision may be near\n" in person.screen.getvalue()
 
 
 def test_time_is_measured_and_paid():

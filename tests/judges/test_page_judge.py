@@ -255,7 +255,7 @@ def test_the_terminal_hears_how_far_all_are_and_nothing_of_the_lead(tmp_path, ca
 
     asyncio.run(story())
     said = capsys.readouterr().err
-    assert "8 of at most 200 judged: anna 2 and 1 skipped, ben 0\n" in said
+    assert "7 of at most 200 judged: anna 2 and 1 skipped, ben 0\n" in said
     assert "30" not in said.partition("Ctrl-C")[2]
 
 
@@ -276,3 +276,25 @@ def test_after_leaving_nobody_is_asked(tmp_path):
     error = asyncio.run(story())
     assert error.kind is ErrorKind.QUIT
     assert not error.billed
+
+
+def test_a_stop_by_the_owner_ends_the_run_once_nobody_has_anything_in_hand(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "TICK_S", 0.01)
+
+    async def story():
+        judge = judge_of(tmp_path, "anna")
+        calls = [asyncio.create_task(judge.judge(replace(PAIR, item=Item(str(at), f"task {at}")))) for at in range(3)]
+        await asyncio.create_task(Person(judge, most=1).judges())
+        assert judge.desk.take("anna", asyncio.get_running_loop().time()) is not None
+        judge.desk.stops = True
+        await asyncio.sleep(0.1)
+        assert not judge.desk.over, "anna has one in hand"
+        judge.desk.people["anna"].hand.there -= 1000
+        left = await asyncio.gather(*calls, return_exceptions=True)
+        await judge.aclose()
+        return left, judge.desk.over
+
+    (first, *others), over = asyncio.run(asyncio.wait_for(story(), 20))
+    assert first.answer == Verdict(1.0, reason="why")
+    assert [one.kind for one in others] == [ErrorKind.QUIT] * 2
+    assert over == "stopped"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 
 import pytest
 from support.office import Office, Window, call
 
 from judgeloop.core.protocols import SoFar
 from judgeloop.page import server
+from judgeloop.page.desk import Desk
+from judgeloop.page.links import Links
 from judgeloop.page.server import Money
 
 PAID = Money(lambda seconds: seconds / 10, 30.0, 80.0)
@@ -52,7 +55,7 @@ def test_the_owner_sees_who_did_how_much_and_what_is_in_hand(tmp_path):
     said = story(tmp_path, steps, "anna", "ben", "chi")
     each = {one["name"]: [one["state"], one["judged"], one["skips"], one["unseen"]] for one in said["people"]}
     assert each == {"anna": ["judging", 2, 0, 1], "ben": ["waiting", 0, 1, 0], "chi": ["unopened", 0, 0, 0]}
-    assert (said["judged"], said["in_hand"], said["aside"], said["budget"]) == (23, 1, 30.0, 80.0)
+    assert (said["judged"], said["in_hand"], said["aside"], said["budget"]) == (22, 1, 30.0, 80.0)
     assert said["usual"] == [12, 45]
 
 
@@ -91,9 +94,62 @@ def test_the_owner_does_not_judge_and_people_do_not_see_the_owners_view(tmp_path
         found = [(await owner.client.get(f"/api/{one}")).status_code for one in ("next", "watch/x")]
         found += [(await owner.post(one))[0] for one in ("answer", "undo", "pause", "beat")]
         found.append((await anna.client.get("/api/owner")).status_code)
+        found += [(await anna.post(f"owner/{one}", name="anna"))[0] for one in ("link", "person", "stop")]
         return found, [(await one.client.get("/api/owner")).status_code for one in (owner, again)]
 
-    assert story(tmp_path, steps, "anna") == ([403] * 7, [200, 200])
+    assert story(tmp_path, steps, "anna") == ([403] * 10, [200, 200])
+
+
+def test_a_link_is_made_anew_and_the_one_before_and_its_window_end(tmp_path):
+    async def steps(office):
+        owner, anna = await watching(office), await office.entered("anna")
+        first = office.links.tokens["anna"]
+        assert await owner.post("owner/link", name="anna") == (200, {"token": first})
+        assert (await anna.next())["pair"], "it still works"
+        status, made = await owner.post("owner/link", name="anna", new=True)
+        assert status == 200
+        assert made["token"] != first
+        assert await anna.post("beat") == (401, {"error": "enter"})
+        entered = [
+            (await office.client().post("/api/enter", json={"token": one})).status_code
+            for one in (first, made["token"], office.links.tokens["ben"])
+        ]
+        found = [(await owner.post("owner/link", name=name))[0] for name in ("chi", "/owner", 3)]
+        return entered, found, Links(["anna"], office.journal).tokens["anna"] == made["token"]
+
+    assert story(tmp_path, steps, "anna", "ben") == ([403, 200, 200], [404] * 3, True)
+
+
+def test_another_person_joins_and_stays_after_a_restart(tmp_path):
+    async def steps(office):
+        owner, anna = await watching(office), await office.entered("anna")
+        wrong = [(await owner.post("owner/person", name=name))[0] for name in ("", "a/b", "Anna", 3)]
+        status, made = await owner.post("owner/person", name="chi")
+        assert status == 200
+        hers = (await anna.next())["pair"]
+        chi = await office.entered("chi")
+        pair = (await chi.next())["pair"]
+        assert pair["id"] != hers["id"]
+        assert (await chi.post("answer", id=pair["id"], key="b", seconds=0))[0] == 200
+        again = Desk(["anna"], office.journal)
+        return wrong, again.people["chi"].judged, Links([*again.people], office.journal).tokens["chi"] == made["token"]
+
+    assert story(tmp_path, steps, "anna") == ([400, 400, 409, 400], 1, True)
+
+
+def test_a_stop_gives_nothing_new_and_lets_people_finish(tmp_path):
+    async def steps(office):
+        owner, anna, ben = await watching(office), await office.entered("anna"), await office.entered("ben")
+        pair = (await anna.next())["pair"]
+        assert (await owner.post("owner/stop"))[0] == 200
+        assert (await ben.next())["over"] == "stopped"
+        assert not office.desk.is_idle(time.monotonic())
+        assert (await anna.post("answer", id=pair["id"], key="a", seconds=0))[0] == 200
+        assert (await anna.next())["over"] == "stopped"
+        assert office.sheets[0].settled.result().key == "a", "it stands"
+        return office.desk.is_idle(time.monotonic()), (await owner.client.get("/api/owner")).json()["stops"]
+
+    assert story(tmp_path, steps, "anna", "ben") == (True, True)
 
 
 def test_the_owner_waits_for_a_change_and_hears_the_end(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
@@ -18,7 +19,7 @@ TEXT = (
 )
 LONG = ("wide wide", "Some more words")
 OWNER = {
-    "judged": 44, "most": 200, "usual": [40, 90], "in_hand": 1, "seconds": 2760, "usd": 30.85, "aside": 3.33,
+    "judged": 44, "most": 200, "usual": [40, 90], "stops": False, "in_hand": 1, "seconds": 2760, "usd": 30.85, "aside": 3.33,
     "budget": 80,
     "people": [
         {"name": name, "away": 400, "state": state, "in_hand": False, "judged": 20, "skips": 1, "seconds": 1200,
@@ -35,16 +36,24 @@ STATES = {
     "note": "openNote(true)",
     "help": "openNote(false); helps()",
     "lost": "document.getElementById('helpbox').close(); setLost(true)",
-    "undone": "setLost(false); show({...now.pair, undo: true, said: 'b', note: 'why', skipped: false})",
+    "undone": "setLost(false); show({...now.pair, said: 'b', note: 'why', skipped: false})",
     "skipped": "show({...now.pair, said: undefined, skipped: true})",
+    "last": "show({...now.pair, last: 'x', noted: true, skipped: false})",
+    "last skipped": "show({...now.pair, last: 's', noted: false})",
+    "final": "now.pair.last = null; last(false); undo()",
     "rating": "show({...now.pair, kind: 'rating', outputs: [now.pair.outputs[0]], skipped: false})",
     "empty": "show({...now.pair, kind: 'pair', prompt: {text: '', tree: []}, outputs: [now.pair.outputs[0], {text: ''}]})",
-    "live": "now.progress = {judged: 14, most: 200, about: 30, minutes: 37}; progress()",
+    "live": "now.start.people = 1; now.progress = {judged: 14, most: 200, left: 186, more: [11, 74], minutes: [3, 22]};"
+    " progress()",
+    "close": "now.progress = {judged: 14, skips: 2, most: 200, left: 186, more: null}; progress()",
+    "usual": "now.progress = {judged: 14, most: 200, usual: [12, 45]}; progress()",
+    "longer": "now.start.people = 2; now.progress = {judged: 46, mine: 20, most: 200, usual: [12, 45]}; progress()",
     "paused": "pause()",
     "wait": "message('A moment', 'The next pair comes soon', 'Others.', [], null, 'Nothing is lost.')",
     **{f"over {why}": f"over('{why}')" for why in ("decided", "stopped", "budget", "failed")},
     **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "link")},
     "start": "start()",
+    "start of ratings": "now.start.rates = true; start()",
     "owner": f"overview({json.dumps(OWNER)})",
 }
 
@@ -103,11 +112,14 @@ def judging(chromium, tmp_path_factory):
 def test_every_sentence_of_the_page(judging, snapshot):
     """Those of each state that no state before it has."""
     found: dict[str, list[str]] = {}
-    shown = "[...document.querySelectorAll('dialog[open], main:not([hidden]), #lost:not([hidden])')]"
+    shown = (
+        "[...document.querySelectorAll('dialog[open], main:not([hidden]), #lost:not([hidden]), .top:not([hidden])')]"
+    )
     judging.look(size=DESK)
     for state, script in STATES.items():
         judging.run(script)
         lines = judging.run(f"return {shown}.map((one) => one.innerText).join('\\n')").splitlines()
+        lines = [re.sub(r"^\d+:\d\d", "0:00", line) for line in lines]
         before = {line for said in found.values() for line in said}
         found[state] = [line for line in dict.fromkeys(lines) if line not in before and not line.startswith(LONG)]
     assert found == snapshot
@@ -135,6 +147,7 @@ const at = document.elementFromPoint(box.x + box.width / 2, box.y + Math.min(box
 return [one.id || one.dataset.key || one.className, one.matches(":focus-visible") && style.outlineStyle !== "none",
   !!at && (one.contains(at) || at.contains(one))];
 """
+LAST = ["undo"]  # there is an answer to take back
 ORDER = ["skip", "pause", "help", "fold", "format", "diff", "wide", "smaller", "larger"]
 BUTTONS = ["a", "t", "b", "bad", "s", "addnote"]
 
@@ -161,8 +174,9 @@ def test_pairs_are_judged_by_keyboard_alone(chromium, tmp_path):
                 assert len(stops) < 40, stops
             assert all(seen and there for _, seen, there in stops), stops
             names = [name for name, _, _ in stops]
-            wide = [name for name in names if name not in {*ORDER, *BUTTONS}]
-            assert [name for name in names if name not in wide] == [*ORDER[3:], *BUTTONS][: len(names) - len(wide)]
+            order = [*ORDER[3:], *(LAST if number > 1 else []), *BUTTONS]
+            wide = [name for name in names if name not in order]
+            assert [name for name in names if name not in wide] == order[: len(names) - len(wide)]
             chromium.press(ENTER)
         pair(chromium, 4)
         chromium.run("document.activeElement.blur(); document.body.focus(); scrollTo(0, 0)")
@@ -202,11 +216,19 @@ def test_twenty_pairs_are_judged_on_a_phone_by_touch(chromium, tmp_path):
                 assert min(min(one) for one in sizes) >= 24
                 main = "[...document.querySelectorAll('#pairkeys button')].map((one) => one.offsetHeight)"
                 assert min(chromium.run(f"return {main}")) >= 44
+                said = chromium.run("return document.getElementById('judge').innerText")
+                assert {"A is better", "Equal", "B is better"} <= set(said.splitlines()), "no words for keys"
+            if number == 13:  # at least 18 more, as 30 are asked for
+                assert chromium.run("return document.getElementById('forecast').textContent").startswith("· about ")
             for _ in range(12):
                 if chromium.run("return now.seen.every(Boolean)"):
                     break
                 chromium.swipe(500)
                 time.sleep(0.05)
+            if number == 1:
+                here = "document.querySelector('.jump a[aria-current=true]')"
+                assert chromium.run(f"return {here}.textContent") == "Answer B", "whose end is on the screen"
+                assert chromium.run(f"return {here}.getBoundingClientRect().top") >= 0
             first, second = (
                 "better" in chromium.run(f"return document.getElementById('text{one}').textContent") for one in "ab"
             )

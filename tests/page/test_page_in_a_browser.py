@@ -117,6 +117,12 @@ def test_keys_notes_windows_and_a_lost_network(chromium, tmp_path):  # noqa: PLR
         chromium.press(ESCAPE)
         person.until("document.activeElement.id", "addnote")
         assert person.text("itemtitle") == "Pair 1", "letters in a note are no answers"
+        assert person.text("notelabel") == "Note kept"
+        chromium.press("p")
+        person.sees("message")
+        chromium.press(ENTER)
+        person.pair(1)
+        assert chromium.run("return document.getElementById('note').value") == "abtz?", "a pause keeps it"
         chromium.press("5q")
         chromium.run(
             "for (const more of [{ctrlKey: true}, {repeat: true}, {metaKey: true}])"
@@ -125,12 +131,15 @@ def test_keys_notes_windows_and_a_lost_network(chromium, tmp_path):  # noqa: PLR
         assert person.text("itemtitle") == "Pair 1", "nor are other keys, held ones, and those of the browser"
         chromium.press("aaa")
         person.pair(2)
-        assert person.text("live").startswith("A is better. Saved. Pair 2.")
+        assert person.text("live").startswith("You said: A is better. Saved. Note kept. Pair 2.")
+        assert person.text("lastsaid") == "Last pair, you said: A is better. Note kept."
         assert "more" not in person.text("forecast"), "a forecast that moves tells who leads"
         chromium.press("z")
         person.pair(1)
         assert "You said: A is better" in person.text("before")
         assert chromium.run("return document.getElementById('note').value") == "abtz?"
+        assert not person.hidden("notebox"), "it is shown"
+        assert person.hidden("last")
         chromium.press("z")
         chromium.press("b")
         person.pair(2)
@@ -144,6 +153,11 @@ def test_keys_notes_windows_and_a_lost_network(chromium, tmp_path):  # noqa: PLR
         chromium.press("m")
         chromium.press("d")
         assert chromium.run("return document.querySelectorAll('mark').length") > 0
+        chromium.press("w")
+        place = "document.getElementById('{}').getBoundingClientRect()".format
+        person.until(f"{place('artb')}.top > {place('arta')}.bottom")
+        person.until(f"Math.round({place('verdict')}.bottom) === innerHeight")
+        chromium.press("w")
         chromium.press("p")
         person.sees("message")
         chromium.press(ENTER)
@@ -279,6 +293,20 @@ def test_the_owner_sees_people_judge_and_hears_the_end(chromium, tmp_path):
             owner.until("document.getElementById('ohead').textContent", "2 judged")
             assert "anna answered 2 of 2 before the end" in owner.text("olook")
             assert "secret" not in chromium.run("return document.body.textContent")
-            run.interrupt()
+            chromium.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+            chromium.run("document.querySelector('#orows button').click()")
+            owner.until("window.copied", run.link())
+            chromium.run("navigator.clipboard.writeText = async () => { throw new Error('no'); }")
+            chromium.run("document.getElementById('newname').value = 'chi'")
+            chromium.run("document.getElementById('addperson').click()")
+            owner.until("document.getElementById('ocopy').textContent.startsWith('The link of chi: http')")
+            owner.until("document.getElementById('orows').childElementCount", 3)
+            for _ in range(2):  # it asks whether that is meant
+                chromium.run("document.getElementById('stop').click()")
+            owner.until("document.getElementById('stop').hidden")
+            assert run.process.poll() is None, "anna has a pair in hand"
+            pair = client.get("/api/next").json()["pair"]
+            client.post("/api/answer", json={"id": pair["id"], "key": "a", "seconds": 1})
+            assert client.get("/api/next").json()["over"] == "stopped"
             owner.until("document.getElementById('mhead').textContent", "The run was stopped")
         assert run.ended() == 130

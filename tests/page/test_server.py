@@ -168,11 +168,13 @@ def test_an_answer_can_be_taken_back_once_until_the_next(tmp_path):
     async def steps(office):
         anna = await office.entered()
         first = await anna.says("a", note="well")
-        assert (await anna.next())["pair"]["undo"]
+        pair = (await anna.next())["pair"]
+        assert (pair["last"], pair["noted"]) == ("a", True)
         status, back = await anna.post("undo")
         assert (status, back["pair"]["said"], back["pair"]["note"]) == (200, "a", "well")
         assert back["pair"]["prompt"] == first["prompt"]
         assert back["progress"]["mine"] == 0
+        assert (back["pair"]["last"], back["pair"]["noted"]) == (None, False)
         assert (await anna.post("undo"))[0] == 409
         await anna.says("b")
         await anna.says("t")
@@ -230,12 +232,38 @@ def test_several_people_are_not_told_a_forecast_that_moves(tmp_path):
 
     standing = SoFar(20, 200, 30, (12, 45))
     alone = story(tmp_path / "alone", steps, standing=standing)
-    assert alone["about"] == 27, "three were given since"
-    assert "minutes" in alone
+    assert alone["more"] == [6, 57], "three were given since"
+    assert len(alone["minutes"]) == 2
+    assert alone["left"] == 177
+    close = story(tmp_path / "close", steps, standing=SoFar(20, 200, 0, (12, 45)))
+    assert close["more"] is None, "what was foreseen did not decide"
+    assert close["left"] == 177
+    assert "minutes" not in close
     both = story(tmp_path / "both", steps, "anna", "ben", standing=standing)
-    assert not both.keys() & {"about", "minutes"}
+    assert not both.keys() & {"more", "left", "minutes"}
     assert both["usual"] == [12, 45]
     assert both["judged"] == 23
+
+
+def test_a_skip_is_not_judged(tmp_path):
+    async def steps(office):
+        anna = await office.entered()
+        await anna.says("a")
+        await anna.says("s")
+        await anna.says("s")
+        return (await anna.next())["progress"]
+
+    said = story(tmp_path, steps, standing=SoFar(20, 200, skipped=4))
+    assert (said["judged"], said["mine"], said["skips"]) == (17, 1, 2)
+
+
+def test_the_first_screen_says_what_is_asked(tmp_path):
+    async def steps(office):
+        anna = await office.entered("anna")
+        return anna.entered["start"]
+
+    said = {"rubric": "Be kind.", "rates": False, "paid": False, "checks": False, "people": 2}
+    assert story(tmp_path, steps, "anna", "ben") == said
 
 
 def test_seconds_are_at_most_those_since_it_was_shown(tmp_path):

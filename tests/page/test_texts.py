@@ -61,7 +61,6 @@ def test_a_text_that_would_lose_a_letter_has_no_tree(text):
     ("text", "formatted"),
     [
         ("2*3 + 4*5", False),
-        ("def f():\n    return 1", False),
         ("so `2*3` is **6**", True),
         ("```\nif a:\n    2*3\n```\n**b**", True),
         ("- a\n  - b", True),
@@ -69,6 +68,11 @@ def test_a_text_that_would_lose_a_letter_has_no_tree(text):
 )
 def test_code_that_formatting_would_make_look_wrong_is_shown_plain(text, formatted):
     assert (tree_of(text) is not None) == formatted
+
+
+def test_the_lines_of_a_program_that_nothing_marks_are_code():
+    text = "Try:\n\ndef f(a):\n    return a*2"
+    assert tree_of(text) == [["pre", text]]
 
 
 @given(st.text("ab1 \n*_`#|-[]()<>!&;~\\\t.\"'>+=:/é", max_size=200))

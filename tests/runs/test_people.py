@@ -132,18 +132,18 @@ class Heard:
 
 
 def test_a_person_alone_hears_how_many_more_and_several_do_not():
-    def heard(*people):
+    def heard(*people, foreseen=30):
         team, config = Heard(), SimpleNamespace(people=people)
         computed = []
 
         def more(tally):
-            computed.append(tally)
-            return 30
+            computed.append(tally.asked)
+            return foreseen
 
         async def story():
             observe = told(SimpleNamespace(people=team, config=config), lambda progress: None, more, SoFar(0, 200))
             for asked in range(1, 2 * REFRESH + 1):
-                observe(Progress(asked, 0, asked, lambda tally: 1.0))
+                observe(Progress(asked, 0, SimpleNamespace(asked=asked, abstentions=1), lambda tally: 1.0))
                 await asyncio.sleep(0.02)
 
         asyncio.run(story())
@@ -151,7 +151,17 @@ def test_a_person_alone_hears_how_many_more_and_several_do_not():
 
     alone, computed = heard()
     assert computed == [1, 1 + REFRESH], "seldom: it takes long"
-    assert alone[-1] == SoFar(10, 200, 26), "one fewer with each answer since"
+    assert alone[-1] == SoFar(10, 200, 26, skipped=1), "one fewer with each answer since"
+    assert alone[-1].judged == 9
+    wrong, computed = heard(foreseen=2)
+    assert computed == [1, 3, 5, 7, 9], "at once where what was foreseen did not decide"
+    assert min(one.more for one in wrong if one.more is not None) == 0
     several, computed = heard("anna", "ben")
     assert not computed
-    assert several[-1] == SoFar(10, 200)
+    assert several[-1] == SoFar(10, 200, skipped=1)
+
+
+def test_a_forecast_is_a_range_and_one_of_few_says_no_number():
+    assert SoFar(20, 200, 30).likely() == (7, 60)
+    assert SoFar(20, 200, 30).likely(3) == (6, 57)
+    assert [SoFar(20, 200, more).likely() for more in (None, 0, 10)] == [None] * 3

@@ -45,8 +45,8 @@ class Office:
     ) -> None:
         self.journal = PageJournal(folder / "people.jsonl")
         self.desk = Desk(people, self.journal, checks)
-        self.links = Links(people, self.journal.secret)
-        opening = Opening("Be kind.", len(people), paid=money is not None)
+        self.links = Links(people, self.journal)
+        opening = Opening("Be kind.", rates=False, paid=money is not None)
         self.pages = Pages(self.desk, self.links, opening, lambda: standing, money)
         self.sheets: list[Sheet] = []
 

@@ -3,10 +3,11 @@
 const $ = (id) => document.getElementById(id);
 const TAGS = new Set(["p", "ul", "ol", "li", "strong", "em", "s", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br", "code", "pre"]);
 const IDLE_S = 60, AWAY_S = 300, BEAT_S = 30, SOONEST_MS = 400, AGAIN_S = 5, MOST_MARKED = 0.6, FEWEST_JUDGED = 10;
-const NAMES = { a: "A is better", b: "B is better", t: "equally good", x: "both bad", s: "skipped", 1: "1 of 5", 2: "2 of 5", 3: "3 of 5", 4: "4 of 5", 5: "5 of 5" };
+const NAMES = { a: "A is better", b: "B is better", t: "equally good", x: "both are bad", s: "skipped", 1: "1 of 5", 2: "2 of 5", 3: "3 of 5", 4: "4 of 5", 5: "5 of 5" };
 const kept = (store) => ({ get(k) { try { return store().getItem(k); } catch { return null; } }, set(k, v) { try { store().setItem(k, v); } catch { /* storage is switched off */ } } });
 const ofWindow = kept(() => sessionStorage), ofBrowser = kept(() => localStorage);
-const now = { view: "", pair: null, name: "", start: null, progress: {}, seconds: 0, quiet: 0, shownAt: 0, sending: false, polling: 0, formatted: true, marked: false, seen: [false, false], size: 1, lost: false };
+const touch = matchMedia("(pointer: coarse)"); // where words for keys help nobody
+const now = { view: "", pair: null, name: "", start: null, said: null, draft: null, progress: {}, seconds: 0, quiet: 0, shownAt: 0, sending: false, polling: 0, formatted: true, marked: false, seen: [false, false], size: 1, lost: false };
 
 // --- Nodes of texts
 
@@ -104,13 +105,13 @@ function setLost(lost) {
   now.lost = lost;
   $("lost").hidden = !lost;
   $("lost").textContent = lost ? "Connection lost. Read on; what you answered is kept in this window and sent when judgeloop answers again. Is judgeloop running, and is the tunnel up?" : "";
-  saved(lost ? "not" : "");
+  saved(lost ? "not" : now.sending ? "busy" : "");
   if (!lost) say("Connected again.");
 }
 function refused(error) {
   if (!(error instanceof Gone)) throw error;
   if (error.why === "elsewhere") message("Two windows", "You are judging in another window", "This link was opened elsewhere. One person judges in one window, so that no answer is given twice.", [], ["Judge here instead", () => go(enter)]);
-  else if (error.why === "taken") message("While you were away", "Someone else has this pair now", "You were away for more than 10 minutes, and the pair was given to another person so that nobody had to wait. Your answer does not count twice.", [], ["Next pair", () => go()]);
+  else if (error.why === "taken") message("While you were away", `Someone else has this ${thing()} now`, `You were away for more than 10 minutes, and the ${thing()} was given to another person so that nobody had to wait. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
   else message("Not your link?", "This link does not work", "It is mistyped, or belongs to a run that is over. Ask whoever sent it for a new one.");
 }
 // Does `first`, then shows what is to be judged next.
@@ -124,7 +125,7 @@ async function go(first) {
       now.progress = said.progress;
       if (said.over) { over(said.over); return; }
       if (said.pair) { show(said.pair); return; }
-      if (now.view !== "message" || $("mkind").textContent !== "A moment") message("A moment", "The next pair comes soon", "Others have the last pairs that are needed before judgeloop knows what to ask next. This page goes on by itself.", [], null, "Nothing is lost if you close the page.");
+      if (now.view !== "message" || $("mkind").textContent !== "A moment") message("A moment", `The next ${thing()} comes soon`, `Others have the last ${thing()}s that are needed before judgeloop knows what to ask next. This page goes on by itself.`, [], null, "Nothing is lost if you close the page.");
     }
   } catch (error) { refused(error); }
 }
@@ -139,7 +140,7 @@ function view(name) {
 }
 function say(text) { $("live").textContent = ""; setTimeout(() => { $("live").textContent = text; }, 30); }
 function saved(kind) {
-  $("saved").className = `saved ${kind}`;
+  $("saved").className = `saved ${kind}`; $("saved").hidden = false;
   $("saved").textContent = { "": "Saved", busy: "Saving", not: "Not connected" }[kind];
 }
 function message(kind, head, text, facts = [], act = null, note = "") {
@@ -150,7 +151,9 @@ function message(kind, head, text, facts = [], act = null, note = "") {
   view("message"); progress(); $("top").hidden = kind !== "Paused" && kind !== "A moment"; document.title = `${head} · judgeloop`;
   $("mhead").focus();
 }
-const mine = () => [["judged by you", `${now.progress.mine ?? 0}`], ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
+const thing = () => (now.start?.rates ? "answer" : "pair");
+const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
+const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
 const minutesOf = (seconds) => (seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);
 function over(why) {
   if (why === "stopped") message("Stopped", "The run was stopped", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
@@ -162,23 +165,24 @@ function pause() {
   if (now.view !== "judge") return;
   now.polling++;
   call("pause", {}).catch(refused);
-  message("Paused", "Paused", "Everything is saved, and the clock stands still. The pair on your screen is kept for you for 10 minutes; after that someone else may get it.", [["judged by you", `${now.progress.mine ?? 0}`]], ["Go on", () => go()], "You may close the page. The same link goes on where you left.");
+  message("Paused", "Paused", `Everything is saved, and the clock stands still. The ${thing()} on your screen is kept for you${now.start?.people > 1 ? " for 10 minutes; after that someone else may get it" : ""}.`, did(), ["Go on", () => go()], "You may close the page. The same link goes on where you left.");
 }
 
 function start() {
-  const { usual, most } = now.progress, { people, paid, rubric, checks } = now.start;
-  $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}Which answer is better?`;
-  $("howlong").textContent = usual ? `Usually about ${usual[1]} judgments, at least ${usual[0]}, at most ${most}${people > 1 ? ", by all of you together" : ""}` : most ? `At most ${most} judgments${people > 1 ? ", by all of you together" : ""}` : "Until it is clear";
+  const { usual, most } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
+  $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
+  $("howlong").textContent = usual && usual[1] < most ? `Usually about ${usual[1]} ${thing()}s, at least ${usual[0]}, at most ${most}${together}` : most ? `At most ${most} ${thing()}s${together}` : "Until it is clear";
   $("countscard").hidden = !rubric; $("startrubric").textContent = rubric;
-  $("keeps").textContent = `Your answers, your notes, and how long each was on the screen${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? " Your time is paid while you are there, at most 5 minutes an item." : ""}${checks ? " A few items have a known answer, so that it is seen whether the task is understood." : ""}`;
+  $("keeps").textContent = `Your answers, your notes, and how long each ${thing()} was on the screen${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
+  document.body.classList.toggle("rates", rates);
   view("start");
   document.title = "Begin · judgeloop";
 }
 
 function show(pair) {
-  const rates = pair.kind === "rating";
-  Object.assign(now, { pair, seconds: 0, quiet: 0, shownAt: performance.now(), marked: false, sending: false, seen: [false, rates] });
+  const rates = pair.kind === "rating", again = pair.id === now.pair?.id; // after a pause
+  Object.assign(now, { pair, seconds: again ? now.seconds : 0, quiet: 0, shownAt: performance.now(), marked: false, sending: false, seen: again ? now.seen : [false, rates] });
   view("judge");
   fill($("task"), pair.prompt, now.formatted);
   unfold(true);
@@ -187,18 +191,21 @@ function show(pair) {
   $("two").classList.toggle("one", rates);
   for (const id of ["artb", "pairkeys", "bad", "diff", "wide"]) $(id).hidden = rates;
   $("ratekeys").hidden = !rates;
-  document.body.classList.toggle("judging-one", rates);
+  document.body.classList.toggle("rates", rates);
   $("enda").textContent = rates ? "End of the answer" : "End of answer A";
   $("heada").lastChild.data = rates ? " Answer" : " Answer A"; $("heada").firstChild.hidden = rates;
   $("rubric").textContent = now.start.rubric; $("rubricbox").hidden = !now.start.rubric;
   document.querySelectorAll(".chosen").forEach((one) => one.classList.remove("chosen"));
   answers();
   $("before").hidden = !(pair.said || pair.skipped);
-  $("before").textContent = pair.said ? `You said: ${NAMES[pair.said]}. Answer again, or press the same key to keep it.` : "You skipped this before.";
+  $("before").textContent = pair.said ? `You said: ${NAMES[pair.said]}. Answer again, or give the same answer to keep it.` : "You skipped this before.";
   for (const button of document.querySelectorAll("[data-key]")) button.setAttribute("aria-pressed", String(button.dataset.key === pair.said));
-  $("undo").disabled = !pair.undo;
-  $("note").value = pair.note || "";
-  openNote(false);
+  if (pair.last) now.said = { key: pair.last, noted: pair.noted };
+  last(Boolean(pair.last));
+  const draft = JSON.parse(ofWindow.get("draft") || "null");
+  $("note").value = pair.note || (draft?.of === textOf(pair) ? draft.note : "");
+  noted();
+  openNote(Boolean(pair.said && pair.note), false);
   $("itemtitle").textContent = `${rates ? "Answer" : "Pair"} ${pair.number}`;
   scrollTo(0, 0);
   $("itemtitle").focus({ preventScroll: true });
@@ -206,6 +213,15 @@ function show(pair) {
   look();
   watch(pair);
 }
+// The last answer, below the texts of the next one, where it can be taken back until it counts.
+function last(open) {
+  $("last").hidden = !now.said || Boolean(now.pair.said);
+  if (now.said) $("lastsaid").textContent = sentence(now.said);
+  $("undo").hidden = !open;
+}
+const sentence = ({ key, noted }) => `${key === "s" ? `You skipped the last ${thing()}.` : `Last ${thing()}, you said: ${NAMES[key]}.`}${noted ? " Note kept." : ""}`;
+const textOf = (pair) => pair.outputs.map((one) => one.text).join("\n").slice(0, 5000);
+function noted() { $("notelabel").textContent = $("note").value.trim() ? "Note kept" : "Note"; }
 // Hears it if the run ends, or the pair goes to somebody else, while it is on the screen.
 async function watch(pair) {
   try {
@@ -225,29 +241,28 @@ function answers() {
   $("diff").setAttribute("aria-pressed", String(now.marked));
   $("diffnote").hidden = true;
   if (now.marked && outputs[1]) mark();
-  for (const one of document.querySelectorAll("#two pre, #two .scroll")) if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; one.role = "group"; one.ariaLabel = `${one.localName === "pre" ? "Code" : "Table"} in answer ${one.closest("#arta") ? "A" : "B"}`; }
+  for (const one of document.querySelectorAll("#two .scroll")) if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; one.role = "group"; one.ariaLabel = `Table in answer ${one.closest("#arta") ? "A" : "B"}`; }
 }
 function progress() {
-  const { judged, most, about, usual, minutes } = now.progress;
-  $("count").textContent = `${judged ?? 0} judged`;
-  const live = about !== undefined && judged >= FEWEST_JUDGED;
-  $("bar").hidden = !live;
-  if (live) {
-    $("forecast").replaceChildren(`· about ${about} more`, el("span", "if", " until a decision, if it goes on like this"), el("span", "if most", `; at most ${most}`));
-    const share = Math.round((100 * judged) / (judged + about));
-    $("bar").firstElementChild.style.setProperty("width", `${share}%`);
-    $("bar").ariaValueNow = String(share);
-    $("bar").ariaValueText = `${judged} judged, about ${about} more`;
-  } else $("forecast").replaceChildren(...(usual ? [`· usually about ${usual[1]}`, el("span", "if", " until a decision"), `, at most ${most}`] : most ? [`· at most ${most}`] : []));
-  now.minutes = live ? minutes : undefined;
+  const { judged = 0, mine = 0, skips, most, more, left, usual, minutes } = now.progress, together = now.start?.people > 1;
+  const live = left !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
+  $("count").textContent = `${together ? `You judged ${mine}` : `${judged} judged`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
+  $("helpmore").hidden = !live;
+  const many = Math.min(left, fives(more?.[1], Math.ceil));
+  if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", " until a decision, if it goes on like this"), ...(many < left ? [el("span", "if most", `; at most ${left}`)] : []));
+  else if (live) $("forecast").replaceChildren(`· a decision may be near, at most ${left} more`);
+  else if (usual && judged < usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", " until a decision"), `, at most ${most}`);
+  else $("forecast").replaceChildren(...(most ? [`· ${usual && judged >= usual[1] ? "more than usual, " : ""}at most ${most}`] : []));
+  now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();
-  if (now.view === "judge") document.title = `${judged ?? 0} judged · judgeloop`;
+  if (now.view === "judge") document.title = `${together ? mine : judged} judged · judgeloop`;
 }
+const fives = (n, round) => (n > 10 ? 5 * round(n / 5) : n); // no more exact than it is known
 function clock() {
   const s = Math.floor(now.seconds), late = now.quiet >= IDLE_S;
-  const shown = now.view === "judge" ? `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}${late ? " (stands still)" : ""}` : "";
-  const left = now.minutes ? ` · about ${Math.max(1, Math.round(now.minutes))} min left` : "";
-  $("left").textContent = shown + left;
+  const shown = now.view === "judge" ? `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")} on this ${thing()}${late ? " (stands still)" : ""}` : "";
+  const [few, many] = now.minutes || [];
+  $("left").textContent = shown + (many ? ` · ${few < many ? `${few} to ${many}` : many} min left` : "");
 }
 
 // --- What whoever runs this sees: never who leads
@@ -261,6 +276,48 @@ async function watchPeople() {
     }
   } catch (error) { refused(error); }
 }
+const linkCells = new Map(); // of people, so that a button keeps its focus and what it says
+function linkCell(name) {
+  if (linkCells.has(name)) return linkCells.get(name);
+  const cell = el("td"), copy = owners("Copy link", () => copied(name, false, copy)), fresh = owners("New link", () => sure(fresh, "End the old link?", () => copied(name, true, fresh)));
+  cell.append(copy, " ", fresh);
+  linkCells.set(name, cell);
+  return cell;
+}
+function owners(text, does) { const one = el("button", "small", text); one.type = "button"; one.addEventListener("click", () => { Promise.resolve(does()).catch(refused); }); return one; }
+function sure(button, question, does) { // asks once more, for a few seconds
+  if (button.dataset.before) { button.textContent = button.dataset.before; delete button.dataset.before; return does(); }
+  button.dataset.before = button.textContent;
+  button.textContent = question; say(question);
+  setTimeout(() => { if (button.dataset.before) { button.textContent = button.dataset.before; delete button.dataset.before; } }, 5000);
+  return null;
+}
+async function copied(name, anew, button) {
+  const { token } = await call("owner/link", { name, new: anew });
+  await given(name, token, button);
+}
+async function given(name, token, button) { // to the clipboard; where the browser has none, to be selected
+  const link = `${location.origin}/#${token}`, before = button.dataset.text ||= button.textContent;
+  const there = await navigator.clipboard?.writeText(link).then(() => true, () => false);
+  $("ocopy").hidden = Boolean(there);
+  $("ocopy").replaceChildren(...(there ? [] : [`The link of ${name}: `, el("code", "", link)]));
+  say(there ? `The link of ${name} is copied.` : `The link of ${name} stands below the table.`);
+  if (!there) return;
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = before; }, 3000);
+}
+async function addPerson() {
+  const name = $("newname").value.trim();
+  try {
+    const { token } = await call("owner/person", { name });
+    $("newname").value = "";
+    await given(name, token, $("addperson"));
+  } catch (error) {
+    if (!(error instanceof Gone) || error.why === "link") throw error;
+    $("ocopy").hidden = false; $("ocopy").textContent = `${name || "An empty name"}: ${error.why}.`; say(error.why);
+  }
+}
+async function stop() { await call("owner/stop", {}); say("The run stops."); }
 const counted = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
 const dollars = (usd) => `$${usd.toFixed(2)}`;
 const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits", failed: "is asked no more" };
@@ -272,15 +329,20 @@ function overview(said) {
   $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
   $("otimenote").textContent = paid ? `${minutesOf(said.seconds)} while somebody was there.` : "While somebody was there.";
-  const columns = ["name", "now", "judged", "skipped", "usual time", "time", ...(checked ? ["checks right"] : []), ...(paid ? ["cost"] : [])];
+  const columns = ["name", "now", "judged", "skipped", "usual time", "time in all", ...(checked ? ["checks right"] : []), ...(paid ? ["cost"] : []), "link"];
   $("ocolumns").replaceChildren(...columns.map((name) => { const one = el("th", "", name); one.scope = "col"; return one; }));
+  const focused = document.activeElement;
   $("orows").replaceChildren(...people.map((one) => {
     const row = el("tr"), head = el("th", "", one.name || "you");
     head.scope = "row";
     const cells = [one.state !== "away" ? STATES[one.state] : `away for ${minutesOf(one.away)}`, one.judged, one.skips, one.usual === null ? "–" : minutesOf(one.usual), minutesOf(one.seconds), ...(checked ? [one.checks ? `${one.checks.right} of ${one.checks.right + one.checks.tied + one.checks.wrong}` : "–"] : []), ...(paid ? [dollars(one.usd)] : [])];
-    row.append(head, ...cells.map((text) => el("td", "", `${text}`)));
+    row.append(head, ...cells.map((text) => el("td", "", `${text}`)), linkCell(one.name));
+    [...row.children].forEach((cell, at) => { cell.dataset.name = columns[at]; }); // a phone has no row of heads
     return row;
   }));
+  if (focused !== document.activeElement) focused.focus(); // the rows were made anew around it
+  $("stop").hidden = said.stops; if (!$("stop").textContent) $("stop").textContent = "Stop after what is in hand";
+  $("ostop").textContent = said.stops ? "Nothing new is given to anybody. The run ends once what is in hand is answered." : "What was judged is kept, and the same command goes on.";
   const look = people.filter((one) => one.state === "failed").map((one) => `${one.name} preferred an answer to another question in ${one.checks.wrong} checks, and is asked no more. What ${one.name} answered before stays.`);
   look.push(...people.flatMap((one) => (one.unseen ? [`${one.name} answered ${one.unseen} of ${one.judged + one.skips} before the end of each text had been on the screen.`] : [])));
   $("olook").replaceChildren(...look.map((text) => el("li", "", text)));
@@ -306,28 +368,32 @@ async function answer(key) {
     const said = await call("answer", { id: now.pair.id, key, seconds: now.seconds, note: $("note").value, seen: now.seen.every(Boolean), plain: !now.formatted, marked: now.marked });
     now.progress = said.progress;
     saved("");
+    now.said = { key, noted: Boolean($("note").value.trim()) };
+    ofWindow.set("draft", "");
     if (said.over) { over(said.over); return; }
     await go();
-    if (now.view === "judge") say(`${NAMES[key]}. Saved. ${$("itemtitle").textContent}. z takes it back.`);
+    if (now.view === "judge") say(`You ${key === "s" ? "skipped it" : `said: ${NAMES[key]}`}. Saved.${now.said.noted ? " Note kept." : ""} ${$("itemtitle").textContent}. ${touch.matches ? "Undo" : "z"} takes it back.`);
   } catch (error) { refused(error); }
 }
 async function undo() {
   if (now.view !== "judge" || now.sending) return;
-  if (!now.pair.undo) { say("Nothing to take back."); return; }
+  if (!now.pair.last) { if (now.said && !now.pair.said) $("lastsaid").textContent = `${sentence(now.said)} It counts already.`; say("Nothing to take back."); return; }
   now.sending = true;
   try {
     const said = await call("undo", {});
-    now.progress = said.progress;
+    Object.assign(now, { progress: said.progress, said: null });
     show(said.pair);
     say(`Back at ${$("itemtitle").textContent}. You said: ${NAMES[said.pair.said]}.`);
   } catch (error) {
     now.sending = false;
-    if (error instanceof Gone && error.why === "final") { now.pair.undo = false; $("undo").disabled = true; say("The last answer counts already."); } else refused(error);
+    if (error instanceof Gone && error.why === "final") { now.pair.last = null; last(false); undo(); } else refused(error);
   }
 }
-function openNote(open) {
+function openNote(open, focus = true) {
+  const inside = $("notebox").contains(document.activeElement);
   $("notebox").hidden = !open; $("addnote").setAttribute("aria-expanded", String(open));
-  if (open) $("note").focus(); else if ($("notebox").contains(document.activeElement)) $("addnote").focus();
+  if (open && focus) $("note").focus({ preventScroll: true });
+  else if (inside) { $("addnote").focus({ preventScroll: true }); if ($("note").value.trim()) say("Note kept. It is sent with your answer."); }
 }
 function unfold(open) {
   $("fold").setAttribute("aria-expanded", String(open)); $("task").hidden = !open;
@@ -370,7 +436,10 @@ addEventListener("keydown", (event) => {
   else if (Object.hasOwn(does, key)) { event.preventDefault(); does[key](); }
 });
 for (const button of document.querySelectorAll("[data-key]")) button.addEventListener("click", () => answer(button.dataset.key));
+$("note").addEventListener("input", () => { noted(); ofWindow.set("draft", JSON.stringify({ of: textOf(now.pair), note: $("note").value })); });
 const clicks = { begin, pause, help: helps, closehelp: () => $("helpbox").close(), fold: () => unfold($("task").hidden), format, diff: differences, wide, smaller: () => resize(-0.1), larger: () => resize(0.1), addnote: () => openNote($("notebox").hidden), closenote: () => openNote(false), undo };
+const asks = { addperson: addPerson, stop: () => sure($("stop"), "Really stop?", stop) };
+for (const [id, does] of Object.entries(asks)) $(id).addEventListener("click", () => { Promise.resolve(does()).catch(refused); });
 for (const [id, does] of Object.entries(clicks)) $(id).addEventListener("click", does);
 for (const kind of ["pointermove", "scroll"]) addEventListener(kind, () => { now.quiet = 0; look(); }, { passive: true });
 addEventListener("resize", look);

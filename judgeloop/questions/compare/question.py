@@ -276,7 +276,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         """About how many more judgments decide, if the shares stay as they are; at most those that are left."""
         asked = tally.judged + tally.abstentions
         more = more_to_decide(_rule(run.parts), tally, _most_labels(run) - asked, sampled=run.sampled)
-        return None if more is None else min(more * run.each, run.most_judgments - asked)
+        least = run.limits.min_judgments - asked
+        return None if more is None else min(max(more, least) * run.each, run.most_judgments - asked)
 
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
