@@ -6,9 +6,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
 import signal
 import sys
 from datetime import date
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,18 @@ def pytest_xdist_auto_num_workers(config):
     """A process more than cores for `-n auto`: some tests wait for a server, and each process imports and collects."""
     config.option.dist = "worksteal"
     return 1 + (os.cpu_count() or 1)
+
+
+NUMBERS = count()
+
+
+@pytest.fixture
+def tmp_path(request, tmp_path_factory):
+    """A folder of its own, as pytest gives it, which reads the names of all earlier tests' folders for that."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / "each" / f"{name}{next(NUMBERS)}"
+    folder.mkdir(mode=0o700, parents=True)
+    return folder
 
 
 @pytest.fixture(autouse=True)
