@@ -6,8 +6,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
+import signal
 import sys
 from datetime import date
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from hypothesis import settings
 from support.chat_server import ChatServer
 from support.clock import Clock
 
+from judgeloop.ledger import sqlite
 from judgeloop.settings import fields, values
 from judgeloop.settings.run_settings import RunSettings
 
@@ -22,6 +26,11 @@ from judgeloop.settings.run_settings import RunSettings
 # take the cores from other tests. Set before numpy and scikit-learn are imported.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# `asyncio.run` asks what handles Ctrl-C. Before Python 3.12 that makes a text of the handler, and in it of all that was
+# returned, which takes as long as a short run.
+_of_numbers = signal._int_to_enum
+signal._int_to_enum = lambda value, kind: _of_numbers(value, kind) if isinstance(value, int) else value
 
 # No deadline: machines are shared. Derandomised: a test that passes here passes there.
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
@@ -72,6 +81,18 @@ def pytest_xdist_auto_num_workers(config):
     """A process more than cores for `-n auto`: some tests wait for a server, and each process imports and collects."""
     config.option.dist = "worksteal"
     return 1 + (os.cpu_count() or 1)
+
+
+NUMBERS = count()
+
+
+@pytest.fixture
+def tmp_path(request, tmp_path_factory):
+    """A folder of its own, as pytest gives it, which reads the names of all earlier tests' folders for that."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / "each" / f"{name}{next(NUMBERS)}"
+    folder.mkdir(mode=0o700, parents=True)
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +153,17 @@ def _near(request, monkeypatch):
         from judgeloop.providers.chat import Clients
 
         monkeypatch.setattr(Clients, "one", near)
+
+
+STORED = ("faults", "ledger", "simulation")  # folders of tests that are about what is on disk, and when
+
+
+@pytest.fixture(autouse=True)
+def _nothing_waits_for_the_disk(request, monkeypatch):
+    """Only where the power fails is what was written lost: elsewhere no ledger waits for its disk at each commit."""
+    if request.path.relative_to(TESTS).parts[0] not in STORED:
+        pragmas = [one.replace("EXTRA", "OFF") for one in sqlite.PRAGMAS]
+        monkeypatch.setattr(sqlite, "PRAGMAS", pragmas)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.papers.settings import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 
-SIZES = [1, 2, 5, 30, 53]
+SIZES = [1, 2, 5, 30]
 SYSTEMS, BASELINE = 5, 2
 OTHERS = [system for system in range(SYSTEMS) if system != BASELINE]
 
