@@ -181,7 +181,18 @@ def test_without_a_baseline_and_as_a_proxy_that_is_none_it_is_refused(asked, pro
     asked("--dry-run")
     files = [f"{name}.jsonl" for name in SHARES]
     more = [] if baseline is None else ["--baseline", baseline]
-    done = commandline.judgeloop("select", *files, "--judge", "openai/judge", "--proxy", proxy, "--dry-run", *more)
+    done = commandline.judgeloop(
+        "select",
+        *files,
+        "--judge",
+        "openai/judge",
+        "--judge-price",
+        "prices.toml",
+        "--proxy",
+        proxy,
+        "--dry-run",
+        *more,
+    )
     assert done.exit_code == 2
     assert setting in done.stderr
 
