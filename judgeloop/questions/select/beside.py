@@ -1,8 +1,4 @@
-"""A cheap judge beside a dear one in a search: whether it is worth its price, and what it was worth.
-
-It is asked about every item for each other system against the baseline, before the first label of that pair.
-`methods/stats/levels.py` has the proof that the search stays right whatever it says.
-"""
+"""What a cheap judge beside a dear one was worth to a search: a part of a result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeloop.core.jsonable import Part
-from judgeloop.core.money import show_usd
 from judgeloop.core.records import Label
-from judgeloop.judges.wage import HOUR_S
 from judgeloop.methods.estimators.win_rates import Beside, score_of
 from judgeloop.report.words import count, visible
-from judgeloop.runs.proxies import SUPPOSED, Prices
 
 # The share of R² that is saved of the labels, and the gap at which nothing is (`benchmarks/people.py --select`).
 SAVES, UP_TO = 0.3, 0.1
-USELESS = "it costs its price, and up to 5 % more labels"
 
 
 def saves(r2: float, gap: float) -> float:
@@ -29,54 +21,6 @@ def saves(r2: float, gap: float) -> float:
     (0.15, 0.075, 0.0)
     """
     return SAVES * r2 * max(0.0, 1 - gap / UP_TO)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a search takes without a cheap judge, and what one takes and saves that has the R² which is supposed."""
-
-    prices: Prices
-    alone: int
-    verdicts: int
-    gap: float
-
-    @property
-    def labels(self) -> float:
-        """The labels with it."""
-        return self.alone * (1 - saves(SUPPOSED, self.gap))
-
-    @property
-    def costs_p(self) -> tuple[float, float]:
-        """What the search probably costs, in picodollars, with it and without it."""
-        label_p, cheap_p = self.prices[:2]
-        return self.labels * label_p + self.verdicts * cheap_p, self.alone * label_p
-
-    @property
-    def bought(self) -> bool:
-        """Whether it is asked: where it costs nothing, or less than it saves."""
-        with_it, without = self.costs_p
-        return with_it < without or not self.prices.cheap_p
-
-    def said(self, proxy: str, judge: str) -> tuple[str, ...]:
-        """Both ways, as lines of a table for people, and which one is taken."""
-        with_it, without = self.costs_p
-        seconds = self.prices.seconds
-        rows = (("on every item", self.labels, self.verdicts, with_it), ("without it", self.alone, 0, without))
-        lines = [f"Ways to decide by {visible(judge)} with {visible(proxy)} beside it; labels at "]
-        lines[0] += f"{self.prices.of_a_label}, R² supposed {SUPPOSED}:"
-        for (name, labels, verdicts, cost_p), chosen in zip(rows, (self.bought, not self.bought), strict=True):
-            hours = f"{labels * seconds / HOUR_S:.1f} h" if seconds else ""
-            lines.append(
-                f"  {name:<24}{f'{labels:,.0f} labels':>12}{f'{verdicts:,} cheap':>14}{show_usd(round(cost_p)):>10}"
-                f"{hours:>8}{'  <- chosen' if chosen else ''}".rstrip()
-            )
-        last = f"Where {visible(proxy)} says nothing of it, {USELESS}." if self.bought else not_asked(proxy)
-        return (*lines, last)
-
-
-def not_asked(proxy: str) -> str:
-    """That the proxy is not bought, and why."""
-    return f"{visible(proxy)} is not asked: it would save less than it costs."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,8 @@ from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.question import Question, Ran
 from judgeloop.questions.select import page
-from judgeloop.questions.select.beside import Plan, not_asked, saves, worth_of
+from judgeloop.questions.select.beside import saves, worth_of
+from judgeloop.questions.select.buying import Plan, not_asked
 from judgeloop.questions.select.result import Selection, SelectOptions, selected_of
 from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.page import Page
