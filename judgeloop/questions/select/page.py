@@ -53,7 +53,7 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 def facts(result: Selection) -> list[Fact]:
     """All facts, the decision first."""
     on = f"on {result.queries:,} of {said.of_items(result)}{result.also_judged}"
-    epsilon = result.options.epsilon
+    epsilon, worth = result.options.epsilon, result.proxy_worth
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
     own = [
         Fact("decision", Section.DECISION, "", said.headline(result, _decision(result)), first=True),
@@ -76,6 +76,7 @@ def facts(result: Selection) -> list[Fact]:
             "selector",
             f"{result.setup.selector}{chosen}, seed {result.setup.seed}{_level(result)}",
         ),
+        Fact("proxy", Section.EVIDENCE, "proxy", worth.said(result.setup.judge) if worth else "", first=True),
         Fact("means", Section.RISK, "means", _means(result) if result.judged else ""),
     ]
     return [*told(*own), *said.shared(result)]
