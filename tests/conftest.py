@@ -29,8 +29,8 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 # `asyncio.run` asks what handles Ctrl-C. Before Python 3.12 that makes a text of the handler, and in it of all that was
 # returned, which takes as long as a short run.
-_of_numbers = signal._int_to_enum
-signal._int_to_enum = lambda value, kind: _of_numbers(value, kind) if isinstance(value, int) else value
+_of_numbers = signal._int_to_enum  # type: ignore[attr-defined]
+signal._int_to_enum = lambda value, kind: _of_numbers(value, kind) if isinstance(value, int) else value  # type: ignore[attr-defined]
 
 # No deadline: machines are shared. Derandomised: a test that passes here passes there.
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
