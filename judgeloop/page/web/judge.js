@@ -249,7 +249,7 @@ function progress() {
   $("count").textContent = `${together ? `You judged ${mine}` : `${judged} judged`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
   const many = Math.min(left, fives(more?.[1], Math.ceil));
-  if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", " until a decision, if it goes on like this"), ...(many < left ? [el("span", "if most", `; at most ${left}`)] : []));
+  if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", " until a decision, if it goes on like this"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(`· a decision may be near, at most ${left} more`);
   else if (usual && judged < usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", " until a decision"), `, at most ${most}`);
   else $("forecast").replaceChildren(...(most ? [`· ${usual && judged >= usual[1] ? "more than usual, " : ""}at most ${most}`] : []));
