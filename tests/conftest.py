@@ -51,6 +51,7 @@ def pytest_collection():
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(10_000)  # most of what a test makes is gone by itself
         gc.enable()
 
 
