@@ -156,13 +156,10 @@ def _near(request, monkeypatch):
         monkeypatch.setattr(Clients, "one", near)
 
 
-STORED = ("faults", "ledger", "simulation")  # folders of tests that are about what is on disk, and when
-
-
 @pytest.fixture(autouse=True)
 def _nothing_waits_for_the_disk(request, monkeypatch):
-    """Only where the power fails is what was written lost: elsewhere no ledger waits for its disk at each commit."""
-    if request.path.relative_to(TESTS).parts[0] not in STORED:
+    """No ledger waits for its disk at each commit: only where power fails is that lost, as tests/simulation has it."""
+    if request.path.relative_to(TESTS).parts[0] != "simulation":
         pragmas = [one.replace("EXTRA", "OFF") for one in sqlite.PRAGMAS]
         monkeypatch.setattr(sqlite, "PRAGMAS", pragmas)
 
