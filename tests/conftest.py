@@ -27,10 +27,11 @@ from judgeloop.settings.run_settings import RunSettings
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-# `asyncio.run` asks what handles Ctrl-C. Before Python 3.12 that makes a text of the handler, and in it of all that was
-# returned, which takes as long as a short run.
-_of_numbers = signal._int_to_enum
-signal._int_to_enum = lambda value, kind: _of_numbers(value, kind) if isinstance(value, int) else value
+# `asyncio.run` asks what handles Ctrl-C. Python up to 3.12 makes a text of the handler for that, and in it of all that
+# was returned, which takes as long as a short run.
+if sys.version_info < (3, 13):
+    of_numbers = vars(signal)["_int_to_enum"]
+    vars(signal)["_int_to_enum"] = lambda value, kind: of_numbers(value, kind) if isinstance(value, int) else value
 
 # No deadline: machines are shared. Derandomised: a test that passes here passes there.
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
