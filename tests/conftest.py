@@ -27,10 +27,11 @@ from judgeloop.settings.run_settings import RunSettings
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-# `asyncio.run` asks what handles Ctrl-C. Before Python 3.12 that makes a text of the handler, and in it of all that was
-# returned, which takes as long as a short run.
-_of_numbers = signal._int_to_enum  # type: ignore[attr-defined]
-signal._int_to_enum = lambda value, kind: _of_numbers(value, kind) if isinstance(value, int) else value  # type: ignore[attr-defined]
+# `asyncio.run` asks what handles Ctrl-C. Python up to 3.12 makes a text of the handler for that, and in it of all that
+# was returned, which takes as long as a short run.
+if sys.version_info < (3, 13):
+    of_numbers = vars(signal)["_int_to_enum"]
+    vars(signal)["_int_to_enum"] = lambda value, kind: of_numbers(value, kind) if isinstance(value, int) else value
 
 # No deadline: machines are shared. Derandomised: a test that passes here passes there.
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
@@ -51,6 +52,7 @@ def pytest_collection():
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(10_000)  # most of what a test makes is gone by itself
         gc.enable()
 
 
@@ -155,13 +157,10 @@ def _near(request, monkeypatch):
         monkeypatch.setattr(Clients, "one", near)
 
 
-STORED = ("faults", "ledger", "simulation")  # folders of tests that are about what is on disk, and when
-
-
 @pytest.fixture(autouse=True)
 def _nothing_waits_for_the_disk(request, monkeypatch):
-    """Only where the power fails is what was written lost: elsewhere no ledger waits for its disk at each commit."""
-    if request.path.relative_to(TESTS).parts[0] not in STORED:
+    """No ledger waits for its disk at each commit: only where power fails is that lost, as tests/simulation has it."""
+    if request.path.relative_to(TESTS).parts[0] != "simulation":
         pragmas = [one.replace("EXTRA", "OFF") for one in sqlite.PRAGMAS]
         monkeypatch.setattr(sqlite, "PRAGMAS", pragmas)
 

@@ -7,6 +7,7 @@ judged items stand in the document by their digests.
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from pydantic_core import to_json
@@ -78,20 +79,26 @@ def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None)
     Raises:
         DamagedLedgerError: it is not as this version of judgeloop writes one, or lacks a text.
     """
-    from pydantic import TypeAdapter
-
     try:
         found = json.loads(kept.document)
         if not texts:
             found["result"]["texts"] = None
-        question = next(one for one in QUESTIONS if one.name == found["job"])
-        result: RunResult = TypeAdapter(question.load().result).validate_python(found["result"])
+        kind: Any = next(one for one in QUESTIONS if one.name == found["job"]).load().result
+        result: RunResult = _form_of(kind).validate_python(found["result"])
         if result.texts is None:
             return result
         pool = _with_texts(result.texts.pool, kept.texts.__getitem__)
     except (ValueError, KeyError, StopIteration) as error:
         raise DamagedLedgerError(f"a result in the ledger cannot be read: {error}") from None
     return replace(result, texts=Texts(pool, Shown(shown or result.texts.shown)))
+
+
+@cache
+def _form_of(kind: Any) -> Any:
+    """What reads such a result: to make it takes longer than to read one."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def figure_kept(kept: KeptResult, key: str, column: str) -> str:
