@@ -109,6 +109,7 @@ class HumanJudge(BaseJudge):
         self._pressed = False  # whether any key was
         self._wage = wage
         self._standing: SoFar | None = None
+        self._settled = self._counted = 0  # answers that are final, and how many of them the standing counts
         self._seconds: list[float] = []  # of each answer
         self._terminal: list[Any] | None = None  # its settings before a key was read
 
@@ -124,7 +125,7 @@ class HumanJudge(BaseJudge):
 
     def hear(self, standing: SoFar) -> None:
         """Show it above the next question."""
-        self._standing = standing
+        self._standing, self._counted = standing, self._settled
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Add the call to the pending calls and wait until its answer is final.
@@ -219,6 +220,7 @@ class HumanJudge(BaseJudge):
             answer = self._sheets[at].answer
             assert answer is not None
             self._sheets[at].settled.set_result(answer)
+            self._settled += 1
 
     def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
         """The terminal needs neither."""
@@ -272,7 +274,9 @@ class HumanJudge(BaseJudge):
         """How far the run is, and how long it may take, in words."""
         if self._standing is None:
             return ""
-        asked, most, more = self._standing.asked, self._standing.most, self._standing.more
+        most, more = self._standing.most, self._standing.more
+        held = sum(not sheet.settled.done() for sheet in self._sheets[: self._at])
+        asked = self._standing.asked + self._settled - self._counted + held
         said = f"{asked:,} of at most {most:,} judged"
         if more is not None:
             said += f", about {more:,} more"
@@ -298,7 +302,7 @@ class HumanJudge(BaseJudge):
 
 
 def _left() -> JudgeError:
-    return JudgeError(ErrorKind.QUIT, "the judge has left", billed=False)
+    return JudgeError(ErrorKind.QUIT, "the person who judges has stopped", billed=False)
 
 
 def _wrapped(text: str) -> str:
