@@ -147,7 +147,7 @@ class HumanJudge(BaseJudge):
         try:
             await self._work()
         except Exception as error:  # noqa: BLE001 - a person has no timeout
-            why = f"the terminal cannot be read: {error}"
+            why = f"nobody can judge at this terminal: {error}"
             self._fail(0, JudgeError(ErrorKind.REJECTED, why, billed=False))
 
     async def _work(self) -> None:
@@ -185,7 +185,7 @@ class HumanJudge(BaseJudge):
         while True:
             key = (await self._pressed_key()).lower()
             if not key and not self._pressed:
-                raise EOFError("standard input ended before any key was pressed; a person has to judge at a terminal")
+                raise EOFError("standard input ended before any key was pressed")
             self._pressed = True
             key = key or QUIT
             if key in {BACK, QUIT, VIEW} or form.answer(key) is not None:
@@ -276,9 +276,10 @@ class HumanJudge(BaseJudge):
             return ""
         most, more = self._standing.most, self._standing.more
         held = sum(not sheet.settled.done() for sheet in self._sheets[: self._at])
-        asked = self._standing.asked + self._settled - self._counted + held
-        said = f"{asked:,} of at most {most:,} judged"
+        since = self._settled - self._counted + held
+        said = f"{self._standing.asked + since:,} of at most {most:,} judged"
         if more is not None:
+            more = max(1, more - since)
             said += f", about {more:,} more"
             if self._seconds:
                 said += f", {max(1, round(more * median(self._seconds) / 60)):,} min"

@@ -47,6 +47,8 @@ class NoteCode(enum.StrEnum):
     NAME_MOVES = "name_moves"
 
     RESUME = "resume"
+    GO_ON = "go_on"
+    JUDGE_SKIPPED = "judge_skipped"
     FIX_AND_RESUME = "fix_and_resume"
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
@@ -132,6 +134,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NAME_MOVES: "{judge} is a name for the latest model, and {model} answered. Give that name as the judge's, so "
     "that the same model answers the next run.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
+    NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
+    NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
