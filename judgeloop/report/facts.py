@@ -124,7 +124,7 @@ def _asked(result: RunResult) -> str:
     )
     own = result.setup.risk_threshold if result.setup.guarantee else 1.0
     more = "; 0.5 or more: a new set of items is needed" if in_all >= TOO_OFTEN else ""
-    return f"{times}{how} ({each}). With this one ({own:g}) the chance of {result.wrong_answer} is at most {in_all:.4g}{more}"
+    return f"{times}{how} ({each}); with this run ({own:g}) the chance of {result.wrong_answer} is at most {in_all:.4g}{more}"
 
 
 def state(outcome: Outcome) -> str:
