@@ -317,17 +317,25 @@ class Alarms:
             one[1]()
 
 
+class Stepped(Terminal):
+    """A terminal that shows steps, and whose time goes on."""
+
+    def __init__(self):
+        super().__init__()
+        clock = Clock()
+        self.alarms = Alarms(clock)
+        self.go_on = self.alarms.go_on
+        self.shown = partial(seen_while_it_lasts, self, clock, self.alarms)
+
+
 @pytest.fixture
 def steps(monkeypatch):
-    """What is seen of steps that last: `stream`, and `go_on` in time."""
+    """A terminal on which steps are seen that last."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
-    clock = Clock()
-    alarms = Alarms(clock)
-    stream = Terminal()
-    stream.go_on, stream.shown = alarms.go_on, partial(seen_while_it_lasts, stream, clock, alarms)
+    stream = Stepped()
     yield stream
-    assert not alarms.set, "an alarm is left"
+    assert not stream.alarms.set, "an alarm is left"
 
 
 def test_a_step_is_seen_after_two_seconds_then_how_long_it_takes_and_nothing_at_its_end(steps):
