@@ -55,15 +55,14 @@ def decision(result: Agreed) -> str:
     within = " within a step" if result.rates else ""
     whom = f"{_whom(result)}{within}"
     sentences = [f"{judge} agrees with {whom} on {per_cent(result.equal)} of {_where(result, things)}."]
+    sentences += [_gate(one) for one in result.gates]
     if result.people_equal is not None:
         sentences.append(f"Two of your own people agree on {per_cent(result.people_equal)}.")
     if result.favours is not None:
         sentences.append(f"It favours {visible(result.favours)} by {_points(abs(result.off or 0.0))}.")
     if result.favours_length is not None:
         sentences.append(f"It favours the {result.favours_length} answer.")
-    if result.gates:
-        sentences += [_gate(one) for one in result.gates]
-    elif not result.rates and result.off_interval is not None:
+    if not result.gates and not result.rates and result.off_interval is not None:
         shown = max(map(abs, result.off_interval)) <= MARGIN
         between = " and ".join(map(visible, result.setup.systems))
         sentences.append(
@@ -99,9 +98,9 @@ def _gate(gate: GateRow) -> str:
     """How a gate stands, as a sentence."""
     if gate.name == "agreement":
         said_of = {
-            "passed": f"It is above {per_cent(gate.worst, 0)}.",
-            "failed": f"It is below {per_cent(gate.best, 0)}, the end of the zone above the {per_cent(gate.worst, 0)} that are required.",
-            "open": f"Whether it is above {per_cent(gate.worst, 0)} is open.",
+            "passed": f"That is above {per_cent(gate.worst, 0)}.",
+            "failed": f"That is below {per_cent(gate.best, 0)}, the end of the zone above the {per_cent(gate.worst, 0)} that are required.",
+            "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
         }
     elif gate.name == "kappa":
         said_of = {
@@ -112,9 +111,9 @@ def _gate(gate: GateRow) -> str:
     else:
         less = _points(-gate.worst)
         said_of = {
-            "passed": f"It is not worse than a person by {less}.",
-            "failed": "It is worse than a person.",
-            "open": f"Whether it is worse than a person by {less} is open.",
+            "passed": f"The judge is not worse than a person by {less}.",
+            "failed": "The judge is worse than a person.",
+            "open": f"Whether the judge is worse than a person by {less} is open.",
         }
     return said_of[gate.state]
 
