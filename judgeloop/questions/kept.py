@@ -16,6 +16,7 @@ from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Item, Pool, Shown
+from judgeloop.core.work import lasting
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.records import KeptResult
 from judgeloop.questions.catalogue import QUESTIONS
@@ -30,7 +31,8 @@ def keep(run: Prepared[Any], result: RunResult) -> None:
     Raises:
         LedgerError: the ledger cannot be written.
     """
-    run.open_ledger.keep(run.run_id, kept_of(result))
+    with lasting("keeping the result"):
+        run.open_ledger.keep(run.run_id, kept_of(result))
 
 
 def stored(ledger: Address, run: str) -> KeptResult:

@@ -83,9 +83,7 @@ def facts(result: Selection) -> list[Fact]:
 
 
 def _decision(result: Selection) -> str:
-    chosen_on = beside(result)
-    why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
-    among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}{why}"
+    among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}"
     if result.level:
         return f"{some(map(visible, result.level))} share the highest win rate of {among}."
     if result.winner is None:
@@ -101,9 +99,9 @@ def _decision(result: Selection) -> str:
 def _against(result: Selection) -> str:
     """What the systems are compared with, which may decide who is the best; empty of two systems."""
     baseline = result.options.baseline
-    if baseline is None or not result.many:
+    if baseline in {None, result.winner} or not result.many:
         return ""
-    return f", each compared with {'it' if result.winner == baseline else visible(baseline)},"
+    return f", each compared with {visible(baseline)},"
 
 
 def _level_with(result: Selection) -> str:
@@ -382,7 +380,7 @@ def _apart(result: Selection) -> str:
     """Why a line may end above the bound beside it; empty without lines or bounds."""
     if not result.course or all(row.known for row in result.standings):
         return ""
-    return "Each of these bounds holds by itself. Those of the first picture hold all together, so they are wider."
+    return "Each of these bounds holds by itself. Those of the first picture hold all at once, and are wider."
 
 
 def _odd(result: Selection) -> Iterator[str]:

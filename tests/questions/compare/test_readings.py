@@ -48,7 +48,7 @@ def compared(outputs, right, *more, skipped=0):
             10,
             "0.02",
             3,
-            "OPEN: new may be worse than old by 2 points or more, or not at all, on items like these 100.",
+            "OPEN: it is not shown whether new is worse than old by 2 points or more, on items like these 100.",
         ),
     ],
 )
