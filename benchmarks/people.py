@@ -16,7 +16,7 @@ With `--limits` no judge helps: how often a system is named within a limit that 
 raised when the planned one is reached, by bets that go on. `--select` searches for the best of many: among REALSumm's
 summarisers by people, beside ROUGE-2, and among AlpacaEval's systems by GPT-4's verdicts, 400 items, beside a judge
 that says the same in a share of the items and guesses else. `--select-errors` does so among systems of which all but
-one are half a point behind the best, on 20 items: the pools in which a guarantee is hardest to keep.
+one are half a point behind the best, on 40 items: the pools in which a guarantee is hardest to keep.
 """
 
 from __future__ import annotations
@@ -302,11 +302,11 @@ def _show_searches(name: str, many: int, gap: float, rows: list[tuple[Scores, li
 def show_search_errors(runs: int) -> None:
     """Print how often a search names a system that is not the best, where that is the easiest."""
     print("| systems | judge agrees | wrong | 95 % bound | labels |\n|---|---|---|---|---|")
-    for many, agrees in ((2, 0.7), (2, 0.0), (2, 1.0), (7, 0.7)):
+    for many, agrees in ((2, 0.7), (2, 0.0), (2, 1.0), (6, 0.7)):
         rng = np.random.default_rng([SEED, many, round(10 * agrees)])
         bad = calls = 0
         for run in range(runs):
-            scores = rng.permuted(least_favourable(many, 20, 0.7, 0.2, 0.0), axis=1)
+            scores = rng.permuted(least_favourable(many, 40, 0.7, 0.2, 0.0), axis=1)
             found = searched(scores, guessed(scores, agrees, rng), 0.0, run)
             bad, calls = bad + found.bad, calls + found.calls
         bound = float(beta.ppf(0.95, bad + 1, runs - bad))

@@ -37,9 +37,9 @@ class Plan:
 
     @property
     def bought(self) -> bool:
-        """Whether it is asked: where it costs nothing, or less than it saves."""
+        """Whether it is asked: where it saves something, and costs nothing, or less than that."""
         with_it, without = self.costs_p
-        return with_it < without or not self.prices.cheap_p
+        return with_it < without or (not self.prices.cheap_p and self.labels < self.alone)
 
     def said(self, proxy: str, judge: str) -> tuple[str, ...]:
         """Both ways, as lines of a table for people, and which one is taken."""

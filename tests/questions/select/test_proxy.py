@@ -141,6 +141,12 @@ def test_a_judge_that_is_not_worth_its_price_is_not_asked(asked, chat_server):
     assert asked("--dry-run", "--ledger", "none.db", dollars=40.0)["calls"]["worst"] == 3 * ITEMS
 
 
+def test_with_a_wide_gap_it_saves_nothing_and_is_not_asked(asked, chat_server):
+    assert asked("--min-gap", 0.2, dollars=0.0)["winner"] == "best"
+    assert of_each(chat_server).keys() == {"judge"}
+    assert asked("--min-gap", 0.04, "--ledger", "other.db", dollars=0.0)["proxy_worth"]["verdicts"] == 3 * ITEMS
+
+
 def test_a_verdict_that_the_cheap_judge_does_not_give_counts_as_a_tie_and_many_are_told(asked, chat_server):
     answer = chat_server.respond
 
