@@ -25,7 +25,7 @@ class Listener(Protocol):
         ...
 
 
-class Step(Protocol):
+class ShownStep(Protocol):
     """A step that is shown while it lasts."""
 
     def done(self, more: int) -> None:
@@ -37,7 +37,7 @@ class Step(Protocol):
         ...
 
 
-Begin = Callable[[str, int], Step]  # shows a step: what is done, and of how many, 0 if they are not counted
+Begin = Callable[[str, int], ShownStep]  # shows a step: what is done, and of how many, 0 if they are not counted
 TOLD_TIMES = 200  # in which the parts of a step are told at most, so that telling costs nothing
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -80,7 +80,7 @@ def lasting(what: str, of: int = 0) -> Iterator["Lasting"]:
 class Lasting:
     """Counts the parts of a step that are done, and tells it now and then."""
 
-    def __init__(self, step: Step | None, of: int) -> None:
+    def __init__(self, step: ShownStep | None, of: int) -> None:
         self._step, self._every, self._untold = step, max(1, of // TOLD_TIMES), 0
 
     def done(self, more: int = 1) -> None:
