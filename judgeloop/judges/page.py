@@ -127,6 +127,8 @@ class PageJudge(BaseJudge):
             given = await settled
         finally:
             self.desk.drop(sheet)
+        if given.bygone:  # nobody came, or what was skipped then was booked then
+            return records.Reply(_answer(given), cost_p=0)
         seconds = sheet.seconds
         return records.Reply(
             _answer(given), cost_p=self._wage.cost_p(seconds), person=given.by, seconds=round(seconds, 1)
@@ -139,7 +141,7 @@ class PageJudge(BaseJudge):
 
         assert self._journal_path is not None
         self._journal = PageJournal(self._journal_path)
-        self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each)
+        self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each, now=time.monotonic())
         self.desk.answered(self._before)
         links = Links([*self.desk.people], self._journal)
         paid, checks = self._wage.an_hour is not None, bool(self._options.checks)

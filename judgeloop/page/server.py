@@ -172,9 +172,9 @@ class Pages:
         until, person = time.monotonic() + POLL_S, self.desk.people[name]
         while not self.desk.over and self._enters(name, request):
             of = request.path_params["id"]
-            theirs = person.hand is not None and person.hand.id == of
-            if not (theirs or self.desk.resume(name, of, time.monotonic())):
-                return JSONResponse({"gone": True})
+            theirs, now = person.hand is not None and person.hand.id == of, time.monotonic()
+            if not (theirs or self.desk.resume(name, of, now) or self.desk.comes_back(name, of, now)):
+                return JSONResponse({"gone": self._lost(of)})
             if time.monotonic() >= until:
                 return JSONResponse({})
             await self._change()
@@ -229,6 +229,10 @@ class Pages:
         self.wake()
         return JSONResponse({})
 
+    def _lost(self, of: str) -> str:
+        """Why a person has lost a call: they were away, or had it in an earlier process."""
+        return "away" if self.desk.was_here(of) else "taken"
+
     def _enters(self, name: str, request: Request) -> bool:
         """Whether a request still comes from the window in which a person judges."""
         return self.links.name_of(request.headers["authorization"].partition(" ")[2]) == name
@@ -254,7 +258,7 @@ class Pages:
         try:
             self.desk.answer(name, Given(key, float(seconds), note), of, time.monotonic(), **beside)  # type: ignore[arg-type]
         except TakenError:
-            return self._ended(name) if self.desk.over else _error("taken", 409)
+            return self._ended(name) if self.desk.over else _error(self._lost(of), 409)
         except ValueError as error:
             return _error(str(error), 400)
         self.wake()

@@ -273,3 +273,23 @@ def test_seconds_are_at_most_those_since_it_was_shown(tmp_path):
         return office.sheets[0].said.seconds
 
     assert story(tmp_path, steps) < 30
+
+
+def test_a_window_keeps_its_pair_over_a_restart_whatever_comes_first(tmp_path):
+    async def before(office):
+        anna = await office.entered("anna")
+        return (await anna.next())["pair"]["id"]
+
+    async def after(office):
+        anna, ben = await office.entered("anna"), await office.entered("ben")
+        assert (await anna.client.get(f"/api/watch/{of}")).json() == {}, "it is not back, and not gone"
+        office.add(call(0))
+        assert "wait" in await ben.next(), "it is kept"
+        office.add(call(1))
+        assert (await anna.client.get(f"/api/watch/{of}")).json() == {}
+        status, _ = await anna.post("answer", id=of, key="b", seconds=3)
+        assert (status, office.sheets[0].said.key) == (200, "b")
+        return (await ben.next())["pair"]["prompt"]["text"]
+
+    of = story(tmp_path, before, "anna", "ben", calls=1)
+    assert story(tmp_path, after, "anna", "ben", calls=0) == "task 1"

@@ -111,7 +111,8 @@ function setLost(lost) {
 function refused(error) {
   if (!(error instanceof Gone)) throw error;
   if (error.why === "elsewhere") message("Two windows", "You are judging in another window", "This link was opened elsewhere. One person judges in one window, so that no answer is given twice.", [], ["Judge here instead", () => go(enter)]);
-  else if (error.why === "taken") message("While you were away", `Someone else has this ${thing()} now`, `You were away for more than 10 minutes, and the ${thing()} was given to another person so that nobody had to wait. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
+  else if (error.why === "taken") message("Started again", `This ${thing()} is no longer yours`, `judgeloop was started again, and meanwhile somebody else has this ${thing()}, or it is not needed any more. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
+  else if (error.why === "away") message("While you were away", `Someone else has this ${thing()} now`, `You were away for more than 10 minutes, and the ${thing()} was given to another person so that nobody had to wait. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
   else message("Not your link?", "This link does not work", "It is mistyped, or belongs to a run that is over. Ask whoever sent it for a new one.");
 }
 // Does `first`, then shows what is to be judged next.
@@ -229,7 +230,7 @@ async function watch(pair) {
       const said = await call(`watch/${pair.id}`);
       if (now.pair !== pair || now.view !== "judge" || now.sending) return;
       if (said.over) { now.progress = said.progress; over(said.over); return; }
-      if (said.gone) throw new Gone("taken");
+      if (said.gone) throw new Gone(said.gone);
     }
   } catch (error) { if (now.pair === pair && now.view === "judge" && !now.sending) refused(error); }
 }
