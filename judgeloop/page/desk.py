@@ -4,7 +4,7 @@ No clock and no network: the time is passed in. Rules:
 
 1. A call is with one person at most. Whoever is away for `LEASE_S` may lose it to somebody else.
 2. The last answer of each person is held, so that it can be taken back, until they answer the next, have nothing
-   else to judge, leave, or `HELD_S` pass. It is in the journal before.
+   else to judge for `LAST_S`, leave, or `HELD_S` pass. It is in the journal before.
 3. A skip goes to another person first. It is an answer once all who are there have skipped.
 4. What the journal has and no run has booked is given to the same call again, and nobody is asked. So it is with
    skips, until the run has ended by itself: the command after it asks them again.
@@ -34,6 +34,7 @@ from judgeloop.page.journal import PageJournal
 
 LEASE_S = 600.0
 HELD_S = 300.0
+LAST_S = 5.0  # after an answer that may be the last
 AWAY_S = 90.0  # without a sign, which windows send each 30 s while somebody is there
 PAIR, RATING, SKIP = ("a", "b", "t", "x"), ("1", "2", "3", "4", "5"), "s"
 LONGEST_NOTE = 2000  # characters
@@ -267,16 +268,12 @@ class Desk:
         person.here, person.there = True, now
         if person.hand is None and not self.over:
             self.tick(now)
-            free = [
-                one for one in self.sheets if one.is_open and self._may(one, name) and not self._is_kept(one, name, now)
-            ]
-            free.sort(key=lambda one: one.kept_for != name)
-            person.hand = None if self.stops else next(iter(free), None)
+            person.hand = None if self.stops else next(iter(self._free_for(name, now)), None)
             if person.hand is not None and (check := self._check_of(person)) is not None and self._is_due(person):
                 person.hand = check
             if person.hand is not None:
                 self._show(person.hand, name, now)
-            else:
+            elif self.stops or (person.last and now - person.last.said_at > LAST_S):
                 self._let_stand(person)  # nobody waits for an undo that may never come
         if person.hand is not None:
             person.hand.there = now
@@ -312,6 +309,13 @@ class Desk:
         said = f"{nonce} {key} {name}".encode()
         return f"{nonce}.{hmac.new(bytes.fromhex(self._journal.secret), said, 'sha256').hexdigest()[:24]}"
 
+    def _free_for(self, name: str, now: float) -> list[Sheet]:
+        """What a person may have next, first of all what they had when an earlier process died."""
+        free = [
+            one for one in self.sheets if one.is_open and self._may(one, name) and not self._is_kept(one, name, now)
+        ]
+        return sorted(free, key=lambda one: one.kept_for != name)
+
     def _is_kept(self, sheet: Sheet, name: str, now: float) -> bool:
         """Whether a call is kept for somebody else, who had it when an earlier process died."""
         by = sheet.kept_for
@@ -320,9 +324,8 @@ class Desk:
     def _shown_as(self, person: Person, of: str, now: float) -> Sheet | None:
         """The call of a showing to a person, if they have it, or nobody has."""
         check, nonce = self._check_of(person), of.partition(".")[0]
-        free = [one for one in self.sheets if one.is_open and self._may(one, person.name)]
-        free = [one for one in free if not self._is_kept(one, person.name, now)]
-        theirs = [*([person.hand] if person.hand else []), *free, *([] if check is None else [check])]
+        hand, free = [person.hand] if person.hand else [], self._free_for(person.name, now)
+        theirs = [*hand, *free, *([] if check is None else [check])]
         found = (one for one in theirs if self._id(one.key, person.name, nonce) == of)
         return None if person.failed else next(found, None)
 
@@ -471,8 +474,10 @@ class Desk:
                 sheet.said = Given(SKIP, 0.0, "nobody was there who may give it", bygone=True)
                 self._settle(sheet)
         for person in self.people.values():
-            if person.last is not None and now - person.last.said_at > HELD_S:
-                self._let_stand(person)
+            if person.last is not None:
+                nothing = person.hand is None and not self._free_for(person.name, now)
+                if now - person.last.said_at > (LAST_S if nothing else HELD_S):
+                    self._let_stand(person)
             hand = person.hand
             if hand is not None and now - hand.there > LEASE_S and self._others(person.name, hand):
                 self._give_back(person)
@@ -503,6 +508,11 @@ class Desk:
     def is_idle(self, now: float) -> bool:
         """Whether nobody who is there has anything in hand."""
         return all(one.hand is None or now - one.hand.there > AWAY_S for one in self.people.values())
+
+    def is_busy(self, name: str) -> bool:
+        """Whether something is asked that others than a person have in hand, or may answer."""
+        last = self.people[name].last
+        return any(one is not last and not one.settled.done() and one.holder != name for one in self.sheets)
 
     @property
     def all_failed(self) -> bool:

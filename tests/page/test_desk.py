@@ -14,7 +14,7 @@ from support.office import call, check
 
 from judgeloop.core.errors import JudgeError
 from judgeloop.core.records import SecondReading
-from judgeloop.page.desk import AWAY_S, HELD_S, LEASE_S, Desk, Given, Sheet, TakenError
+from judgeloop.page.desk import AWAY_S, HELD_S, LAST_S, LEASE_S, Desk, Given, Sheet, TakenError
 from judgeloop.page.journal import PageJournal
 
 ANNA, BEN = "anna", "ben"
@@ -57,8 +57,13 @@ def test_the_last_answer_counts_once_the_next_is_given_or_nothing_is_left(tmp_pa
         assert said(first) is None
         assert answer(desk, ANNA, "b", 10) is second
         assert (said(first), said(second)) == ("a", None)
-        assert desk.take(ANNA, 20) is None
-        assert said(second) == "b"
+        assert desk.take(ANNA, 15 + LAST_S) is None
+        desk.tick(15 + LAST_S)
+        assert said(second) is None, "it may be the last, and can be taken back for a moment"
+        assert desk.undo(ANNA, 15 + LAST_S) == (second, Given("b", 5.0, "", ANNA))
+        desk.answer(ANNA, Given("t", 5), second.id, 25)
+        desk.tick(25 + LAST_S + 1)
+        assert said(second) == "t", "whether or not a window asks"
 
 
 def test_an_answer_that_is_held_for_long_counts(tmp_path):
@@ -415,7 +420,7 @@ def test_two_people_answer_the_two_calls_of_a_pair(tmp_path):
         desk.answer(BEN, Given("s", 1.0), fourth.id, 14)
         desk.answer(ANNA, Given("a", 1.0), third.id, 15)
         assert desk.take(ANNA, 16) is None, "nor does she get what he skipped"
-        assert desk.take(BEN, 17) is None
+        assert desk.take(BEN, 14 + LAST_S + 1) is None
         assert said(fourth) == "s"
     with desk_of(tmp_path / "j", ANNA, BEN, each=2) as desk:
         first, other = pair_of(desk, 2)
@@ -440,9 +445,9 @@ def test_people_finish_what_they_have_in_hand_before_more_comes_and_who_is_away_
         for one in (his, spare):
             desk.drop(one)
         desk.answer(ANNA, Given("b", 1.0), hers.id, AWAY_S + 2)
-        assert desk.take(ANNA, AWAY_S + 3) is None
+        assert desk.take(ANNA, AWAY_S + 3 + LAST_S) is None
         assert said(hers) == "b"
         more = asked(desk, 3)
-        assert desk.take(ANNA, AWAY_S + 4) is more
-        desk.tick(AWAY_S + 5)
+        assert desk.take(ANNA, AWAY_S + 4 + LAST_S) is more
+        desk.tick(AWAY_S + 5 + LAST_S)
         assert not more.settled.done()
