@@ -58,6 +58,7 @@ STATES = {
     **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "away", "link")},
     "start": "start()",
     "start without a rubric": "now.start.rubric = ''; start()",
+    "start after a restart": "now.progress.judged = 14; start()",
     "start of ratings": "now.start.rates = true; start()",
     "owner": f"overview({json.dumps(OWNER)})",
 }
