@@ -147,6 +147,26 @@ def test_an_accessibility_checker_finds_nothing_in_any_state(judging, axe):
     assert not found
 
 
+def test_small_phones_have_in_sight_what_is_needed(judging):
+    inside = (
+        "(() => { const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+        " return box.top >= 0 && box.bottom <= innerHeight && box.height > 0; })()"
+    ).replace("arguments[0]", "'{}'")
+    judging.run("Object.assign(now, {owner: false}); now.start.rates = false")
+    for size in (PHONE, (360, 640)):
+        judging.look(size=size)
+        judging.run("start(); scrollTo(0, 0)")
+        assert judging.run(f"return {inside.replace('{}', '#begin')}"), size
+        judging.run("show({...now.pair, kind: 'pair', last: 'a', noted: false}); scrollTo(0, 0); helps()")
+        assert judging.run(f"return {inside.replace('{}', '#closehelp')}"), size
+        judging.run("document.getElementById('helpbox').close(); openNote(true)")
+        left = judging.run("return document.getElementById('verdict').getBoundingClientRect().top / innerHeight")
+        assert left > 0.5, (size, "the texts keep half of the screen")
+        for name in ("#note", "#closenote", "[data-key=b]"):
+            assert judging.run(f"return {inside.replace('{}', name)}"), (size, name)
+        judging.run("openNote(false)")
+
+
 ACTIVE = """
 const one = document.activeElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);
 const at = document.elementFromPoint(box.x + box.width / 2, box.y + Math.min(box.height / 2, 8));
