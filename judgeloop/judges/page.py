@@ -6,6 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from getpass import getuser
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,6 +54,7 @@ class PageJudge(BaseJudge):
         self.pages: Pages | None = None
         self.desk: Desk | None = None
         self._before: list[tuple[str, str]] = []
+        self._usual: tuple[int, int] | None = None
         self._why = ""
 
     @property
@@ -93,7 +95,7 @@ class PageJudge(BaseJudge):
         if self.desk is not None:
             heard = self._options.each * max(0, standing.judged - before)
             self.desk.flying = max(0, self.desk.flying - heard)
-        self._standing = standing
+        self._standing = standing if self._usual is None else replace(standing, usual=self._usual)
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Put a call on the desk, and wait until somebody has answered it.
@@ -127,6 +129,8 @@ class PageJudge(BaseJudge):
             given = await settled
         finally:
             self.desk.drop(sheet)
+        if given.bygone:  # nobody came, or what was skipped then was booked then
+            return records.Reply(_answer(given), cost_p=0)
         seconds = sheet.seconds
         return records.Reply(
             _answer(given), cost_p=self._wage.cost_p(seconds), person=given.by, seconds=round(seconds, 1)
@@ -139,8 +143,11 @@ class PageJudge(BaseJudge):
 
         assert self._journal_path is not None
         self._journal = PageJournal(self._journal_path)
-        self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each)
+        self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each, now=time.monotonic())
         self.desk.answered(self._before)
+        if self._standing is not None:
+            self._usual = self._journal.usual(self._standing.usual)
+            self._standing = replace(self._standing, usual=self._usual)
         links = Links([*self.desk.people], self._journal)
         paid, checks = self._wage.an_hour is not None, bool(self._options.checks)
         opening = Opening(self._rubric or "", rates=rates, paid=paid, checks=checks)

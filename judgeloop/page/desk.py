@@ -4,10 +4,12 @@ No clock and no network: the time is passed in. Rules:
 
 1. A call is with one person at most. Whoever is away for `LEASE_S` may lose it to somebody else.
 2. The last answer of each person is held, so that it can be taken back, until they answer the next, have nothing
-   else to judge, leave, or `HELD_S` pass. It is in the journal before.
+   else to judge for `LAST_S`, leave, or `HELD_S` pass. It is in the journal before.
 3. A skip goes to another person first. It is an answer once all who are there have skipped.
-4. What the journal has and no run has booked is given to the same call again, and nobody is asked.
-5. Who has a call on the screen when the process dies goes on with it in the next one.
+4. What the journal has and no run has booked is given to the same call again, and nobody is asked. So it is with
+   skips, until the run has ended by itself: the command after it asks them again.
+5. Who has a call on the screen when the process dies goes on with it in the next one. It is kept for them for
+   `HELD_S`, and what they say of it counts if nobody else has it, even before the run has asked it again.
 6. A second reading is another person's than the first, or the same one's, as it asks. It is none if nobody who may
    give it is there for `LEASE_S`.
 7. Of two who judge a pair each, neither is the other: whoever has one of its calls, or has answered it, gets no other.
@@ -32,6 +34,7 @@ from judgeloop.page.journal import PageJournal
 
 LEASE_S = 600.0
 HELD_S = 300.0
+LAST_S = 5.0  # after an answer that may be the last
 AWAY_S = 90.0  # without a sign, which windows send each 30 s while somebody is there
 PAIR, RATING, SKIP = ("a", "b", "t", "x"), ("1", "2", "3", "4", "5"), "s"
 LONGEST_NOTE = 2000  # characters
@@ -39,12 +42,13 @@ SPREAD = 0.618  # of the checks lie between those at which two people begin, how
 
 
 class Given(NamedTuple):
-    """What a person said of a call, in how many seconds, and why."""
+    """What a person said of a call, in how many seconds, and why; nobody said it now if it is `bygone`."""
 
     key: str
     seconds: float
     note: str = ""
     by: str = ""
+    bygone: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -70,6 +74,7 @@ class Sheet:
     asked_at: float | None = None  # when somebody first looked for those who may answer it
     check: CheckItem | None = None
     pair: str = ""
+    kept_for: str = ""  # who had it when an earlier process died
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -101,7 +106,7 @@ class Person:
     here: bool = False  # has opened the page since the process began
     hand: Sheet | None = None
     last: Sheet | None = None  # whose answer is held
-    sent: dict[str, str] = field(default_factory=dict)  # the answers that were taken, by the id of the showing
+    sent: set[str] = field(default_factory=set)  # the ids of the showings whose answers were taken
     judged: int = 0
     skips: int = 0
     seconds: list[float] = field(default_factory=list)
@@ -121,11 +126,16 @@ class Desk:
     """The calls that wait, and the people who answer them."""
 
     def __init__(
-        self, people: Sequence[str], journal: PageJournal, checks: Sequence[CheckItem] = (), each: int = 1
+        self,
+        people: Sequence[str],
+        journal: PageJournal,
+        checks: Sequence[CheckItem] = (),
+        each: int = 1,
+        now: float = 0.0,
     ) -> None:
         """Take up what the journal has; people get `checks` among the calls, of which so many are for `each` item.
 
-        Beside the `people` are those who joined them earlier.
+        Beside the `people` are those who joined them earlier. Nobody is taken to be away right after `now`.
         """
         joined = [line["by"] for line in journal.lines if line["what"] == "joined"]
         self.people: dict[str, Person] = {name: Person(name) for name in (*people, *joined)}
@@ -137,42 +147,66 @@ class Desk:
         self.flying = 0  # verdicts that are settled, and of which the run has not told yet
         self._journal = journal
         self._known: dict[str, Given] = {}
-        self._skipped: set[tuple[str, str]] = set()
+        self._skipped: set[tuple[str, str]] = set()  # of earlier processes
+        self._skips: dict[str, dict[str, Given]] = {}  # those of them that hold, by the key of the call
+        self._none: set[str] = set()  # the keys of what was settled as skipped
+        self._had: dict[str, Mapping[str, Any]] = {}  # showings without an answer, of calls that are not back, by key
+        self._latest: dict[str, str] = {}  # the key of what each was shown last by an earlier process
         self._issued: set[str] = set()  # ids of showings by this process
         self._by_pair: dict[str, dict[str, str]] = {}  # who answered a pair's calls, by their keys
+        self._began, self._goes_on = now, any(line["what"] == "shown" for line in journal.lines)
         self._replay(journal.lines)
 
     def _replay(self, lines: Iterable[Mapping[str, Any]]) -> None:
         said: dict[tuple[str, str], Given] = {}
         for line in lines:
-            if line["what"] not in {"answer", "check", "undo"}:
-                continue
-            key, by = line["key"], line["by"]
-            self._known.pop(key, None)
-            person = self.people.get(by)
-            if (pair := line.get("pair")) is not None:
-                self._by_pair.setdefault(pair, {})[key] = by
-            if line["what"] == "undo":
-                self._forget(key)
-                self._skipped.discard((key, by))
-                before = said.pop((key, by), None)
-                if person and before:
-                    self._take_back(person, key, before)
-                continue
-            given = said[key, by] = Given(line["said"], line["seconds"], line["note"], by)
-            if line["what"] == "answer" and given.key == SKIP:
-                self._skipped.add((key, by))
-            elif line["what"] == "answer":
-                self._known[key] = given
-            if person:
-                person.sent = {line["id"]: given.key}
-                self._take_in(person, key, given, line.get("result"))
+            match line["what"]:
+                case "shown":
+                    self._had[line["key"]], self._latest[line["by"]] = line, line["key"]
+                case "none":
+                    self._none.add(line["key"])
+                case "ended":
+                    for of_run in (self._skips, self._none, self._had):
+                        of_run.clear()
+                case "answer" | "check" | "undo":
+                    self._replay_said(line, said)
         for person in self.people.values():
             person.failed = failed([*person.checks.values()])
 
-    @staticmethod
-    def _take_in(person: Person, key: str, given: Given, result: int | None) -> None:
-        """Count an answer, or a check with its `result`."""
+    def _replay_said(self, line: Mapping[str, Any], said: dict[tuple[str, str], Given]) -> None:
+        key, by = line["key"], line["by"]
+        self._known.pop(key, None)
+        person = self.people.get(by)
+        if (pair := line.get("pair")) is not None:
+            self._by_pair.setdefault(pair, {})[key] = by
+        if line["what"] == "undo":
+            self._forget(key)
+            self._skipped.discard((key, by))
+            self._skips.get(key, {}).pop(by, None)
+            before = said.pop((key, by), None)
+            if person and before:
+                self._take_back(person, key, before)
+            return
+        given = said[key, by] = Given(line["said"], line["seconds"], line["note"], by)
+        self._had.pop(key, None)
+        if person:
+            person.sent.add(line["id"])
+            self._take_in(person, key, given, line.get("result"))
+        if line["what"] == "answer":
+            self._know(key, given)
+
+    def _know(self, key: str, given: Given) -> None:
+        """Keep what was said of a call until the run asks it again."""
+        if given.key == SKIP:
+            self._skipped.add((key, given.by))
+            self._skips.setdefault(key, {})[given.by] = given
+        else:
+            self._known[key] = given
+
+    def _take_in(self, person: Person, key: str, given: Given, result: int | None) -> None:
+        """Count an answer, or a check with its `result`; a skip of the same call in an earlier run counts no more."""
+        person.skips -= (key, person.name) in self._skipped
+        self._skipped.discard((key, person.name))
         person.judged += given.key != SKIP
         person.skips += given.key == SKIP
         person.seconds.append(given.seconds)
@@ -192,6 +226,8 @@ class Desk:
 
     def add(self, sheet: Sheet) -> None:
         """Take a call; it is settled at once if the journal has its answer."""
+        had, none = self._had.pop(sheet.key, None), sheet.key in self._none
+        sheet.skipped |= {} if none else self._skips.get(sheet.key, {})
         if self.over:
             sheet.settled.set_exception(gone())
         elif self.all_failed and sheet.key not in self._known:
@@ -199,7 +235,15 @@ class Desk:
         elif (known := self._known.pop(sheet.key, None)) is not None:
             sheet.said = known
             self._settle(sheet)
+        elif none:  # and booked then
+            sheet.said = Given(SKIP, 0.0, "skipped", bygone=True)
+            self._settle(sheet)
+        elif sheet.skipped and not any(self._may(sheet, one.name) for one in self.people.values() if not one.failed):
+            *_, sheet.said = sheet.skipped.values()
+            self._settle(sheet)
         else:
+            if had is not None and self._latest[had["by"]] == sheet.key and had["by"] in self.people:
+                sheet.kept_for = had["by"]
             self.sheets.append(sheet)
             self._lets_go = False
 
@@ -224,13 +268,12 @@ class Desk:
         person.here, person.there = True, now
         if person.hand is None and not self.over:
             self.tick(now)
-            free = (one for one in self.sheets if one.is_open and self._may(one, name))
-            person.hand = None if self.stops else next(free, None)
+            person.hand = None if self.stops else next(iter(self._free_for(name, now)), None)
             if person.hand is not None and (check := self._check_of(person)) is not None and self._is_due(person):
                 person.hand = check
             if person.hand is not None:
                 self._show(person.hand, name, now)
-            else:
+            elif self.stops or (person.last and now - person.last.said_at > LAST_S):
                 self._let_stand(person)  # nobody waits for an undo that may never come
         if person.hand is not None:
             person.hand.there = now
@@ -252,26 +295,64 @@ class Desk:
         return given >= place(self._journal.secret, person.name, len(person.checks))
 
     def _show(self, sheet: Sheet, name: str, now: float) -> None:
-        sheet.holder, sheet.since, sheet.there = name, now, now
-        sheet.id = self._id(sheet, name, secrets.token_hex(8))
-        self._issued.add(sheet.id)
+        sheet.holder, sheet.since, sheet.there, sheet.kept_for = name, now, now, ""
+        self._note(sheet, name, self._id(sheet.key, name, secrets.token_hex(8)))
 
-    def _id(self, sheet: Sheet, name: str, nonce: str) -> str:
+    def _note(self, sheet: Sheet, name: str, of: str) -> None:
+        """Give a showing its id, and let the journal know of it."""
+        sheet.id = of
+        self._issued.add(of)
+        self._journal.write("shown", id=of, key=sheet.key, by=name, keys=sheet.keys, pair=sheet.pair)
+
+    def _id(self, key: str, name: str, nonce: str) -> str:
         """The id of a showing, by which this process and the next know which call it was, and nobody else."""
-        said = f"{nonce} {sheet.key} {name}".encode()
+        said = f"{nonce} {key} {name}".encode()
         return f"{nonce}.{hmac.new(bytes.fromhex(self._journal.secret), said, 'sha256').hexdigest()[:24]}"
+
+    def _free_for(self, name: str, now: float) -> list[Sheet]:
+        """What a person may have next, first of all what they had when an earlier process died."""
+        free = [
+            one for one in self.sheets if one.is_open and self._may(one, name) and not self._is_kept(one, name, now)
+        ]
+        return sorted(free, key=lambda one: one.kept_for != name)
+
+    def _is_kept(self, sheet: Sheet, name: str, now: float) -> bool:
+        """Whether a call is kept for somebody else, who had it when an earlier process died."""
+        by = sheet.kept_for
+        return by not in {"", name} and not self.people[by].failed and now <= self._began + HELD_S
+
+    def _shown_as(self, person: Person, of: str, now: float) -> Sheet | None:
+        """The call of a showing to a person, if they have it, or nobody has."""
+        check, nonce = self._check_of(person), of.partition(".")[0]
+        hand, free = [person.hand] if person.hand else [], self._free_for(person.name, now)
+        theirs = [*hand, *free, *([] if check is None else [check])]
+        found = (one for one in theirs if self._id(one.key, person.name, nonce) == of)
+        return None if person.failed else next(found, None)
 
     def resume(self, name: str, of: str, now: float) -> bool:
         """Give a person the call of a showing by an earlier process back, unless somebody has it."""
-        person, nonce = self.people[name], of.partition(".")[0]
-        check = self._check_of(person)
-        given = [one for one in self.sheets if one.is_open] + ([] if check is None else [check])
-        mine = (one for one in given if self._id(one, name, nonce) == of)
-        if person.failed or person.hand is not None or of in self._issued or (sheet := next(mine, None)) is None:
+        person = self.people[name]
+        if of in self._issued or of in person.sent or (sheet := self._shown_as(person, of, now)) is None:
             return False
+        if person.hand not in {None, sheet}:
+            self._give_back(person)
         person.here, person.there, person.hand = True, now, sheet
-        sheet.holder, sheet.since, sheet.there, sheet.id = name, now - LEASE_S, now, of
+        sheet.holder, sheet.since, sheet.there, sheet.kept_for = name, now - LEASE_S, now, ""
+        self._note(sheet, name, of)
         return True
+
+    def comes_back(self, name: str, of: str, now: float) -> bool:
+        """Whether the run may soon ask again what a person was shown by an earlier process."""
+        return now <= self._began + HELD_S and self._had_as(name, of) is not None
+
+    def _had_as(self, name: str, of: str) -> Mapping[str, Any] | None:
+        """The latest showing, by an earlier process, of a call that is not back and that nobody answered since."""
+        mine = (one for one in self._had.values() if one["by"] == name and not self.over)
+        return next((one for one in mine if self._id(one["key"], name, of.partition(".")[0]) == of), None)
+
+    def was_here(self, of: str) -> bool:
+        """Whether this process has shown it."""
+        return of in self._issued
 
     def _may(self, sheet: Sheet, name: str) -> bool:
         """Whether a person may answer a call: of a pair, not who has another call of it, or answered or skipped it."""
@@ -306,32 +387,41 @@ class Desk:
         person = self.people[name]
         if of in person.sent:
             return
-        if person.hand is None:
-            self.resume(name, of, now)
-        sheet = person.hand
-        if sheet is None or sheet.id != of:
+        sheet = self._shown_as(person, of, now)
+        had = self._had_as(name, of) if sheet is None and not person.failed else None
+        if sheet is not None:
+            key, keys, pair = sheet.key, sheet.keys, sheet.pair
+        elif had is not None:
+            key, keys, pair = had["key"], had["keys"], had["pair"]
+        else:
             self._journal.write("beside", id=of, said=given.key, by=name)
             raise TakenError
-        if given.key not in sheet.keys:
-            raise ValueError(f"expected one of {', '.join(sheet.keys)}")
-        seconds, result = sheet.spent + max(0.0, min(given.seconds, now - sheet.since)), None
-        if sheet.check is None:
+        if given.key not in keys:
+            raise ValueError(f"expected one of {', '.join(keys)}")
+        longest = LEASE_S if sheet is None or not self.was_here(of) else now - sheet.since
+        seconds, result = (sheet.spent if sheet else 0.0) + max(0.0, min(given.seconds, longest)), None
+        if sheet is None or sheet.check is None:
             seconds += person.owed
         else:
             result = beside["result"] = sheet.check.result(given.key)
         given = given._replace(seconds=round(seconds, 1), by=name, note=given.note[:LONGEST_NOTE])
-        if sheet.pair:
-            self._by_pair.setdefault(sheet.pair, {})[sheet.key] = name
-            beside["pair"] = sheet.pair
+        if pair:
+            self._by_pair.setdefault(pair, {})[key] = name
+            beside["pair"] = pair
         self._journal.write(
             "answer" if result is None else "check",
-            id=of, key=sheet.key, said=given.key, seconds=given.seconds, note=given.note, by=name, **beside,
+            id=of, key=key, said=given.key, seconds=given.seconds, note=given.note, by=name, **beside,
         )  # fmt: skip
-        person.sent = {of: given.key}  # a client sends one again before it goes on
-        before, person.hand, person.last = person.last, None, sheet
-        sheet.said, sheet.said_at = given, now
+        person.sent.add(of)  # a client sends one again before it goes on
         person.there = now
-        self._take_in(person, sheet.key, given, result)
+        self._take_in(person, key, given, result)
+        before, person.last = person.last, sheet
+        if sheet is not None:
+            person.hand = None if person.hand is sheet else person.hand
+            sheet.holder, sheet.said, sheet.said_at, sheet.kept_for = name, given, now, ""
+        else:  # the run has not asked it again so far
+            del self._had[key]
+            self._know(key, given)
         if before is not None:
             self._stands(before)
 
@@ -367,10 +457,11 @@ class Desk:
 
     def tick(self, now: float) -> None:
         """Let what was held for long stand, and give what is with nobody who is there to others."""
+        comes = self._goes_on and now - self._began <= AWAY_S  # anybody, who may not have reached this process yet
         there = {
             one.name
             for one in self.people.values()
-            if one.there is not None and now - one.there <= LEASE_S and not one.failed
+            if (comes or (one.there is not None and now - one.there <= LEASE_S)) and not one.failed
         }
         for sheet in self.sheets:
             sheet.asked_at = now if sheet.asked_at is None else sheet.asked_at
@@ -380,11 +471,13 @@ class Desk:
                 *_, sheet.said = sheet.skipped.values()
                 self._settle(sheet)
             elif sheet.call.reading is not None and now - sheet.asked_at > LEASE_S:
-                sheet.said = Given(SKIP, 0.0, "nobody was there who may give it")
+                sheet.said = Given(SKIP, 0.0, "nobody was there who may give it", bygone=True)
                 self._settle(sheet)
         for person in self.people.values():
-            if person.last is not None and now - person.last.said_at > HELD_S:
-                self._let_stand(person)
+            if person.last is not None:
+                nothing = person.hand is None and not self._free_for(person.name, now)
+                if now - person.last.said_at > (LAST_S if nothing else HELD_S):
+                    self._let_stand(person)
             hand = person.hand
             if hand is not None and now - hand.there > LEASE_S and self._others(person.name, hand):
                 self._give_back(person)
@@ -401,7 +494,7 @@ class Desk:
 
     def leave(self, why: str) -> None:
         """Let all go: what was said stands, and nothing more is asked."""
-        self.over = self.over or why
+        ends, self.over = why != "stopped" and not self.over, self.over or why
         for person in self.people.values():
             self._let_stand(person)
             person.hand = None
@@ -409,10 +502,17 @@ class Desk:
             if not sheet.settled.done():
                 sheet.settled.set_exception(gone())
         self.sheets.clear()
+        if ends:
+            self._journal.write("ended")
 
     def is_idle(self, now: float) -> bool:
         """Whether nobody who is there has anything in hand."""
         return all(one.hand is None or now - one.hand.there > AWAY_S for one in self.people.values())
+
+    def is_busy(self, name: str) -> bool:
+        """Whether something is asked that others than a person have in hand, or may answer."""
+        last = self.people[name].last
+        return any(one is not last and not one.settled.done() and one.holder != name for one in self.sheets)
 
     @property
     def all_failed(self) -> bool:
@@ -443,8 +543,8 @@ class Desk:
         return median(found) if found else None
 
     def _others(self, name: str, sheet: Sheet) -> bool:
-        there = (one for one in self.people.values() if one.here and not one.failed and one.name != name)
-        return any(self._may(sheet, one.name) for one in there)
+        others = (one for one in self.people.values() if not one.failed and one.name != name)
+        return any(self._may(sheet, one.name) for one in others if self._goes_on or one.here)
 
     def _give_back(self, person: Person) -> None:
         assert person.hand is not None
@@ -485,6 +585,8 @@ class Desk:
     def _settle(self, sheet: Sheet) -> None:
         assert sheet.said is not None
         if not sheet.settled.done():
+            if sheet.check is None and sheet.said.key == SKIP and not sheet.said.bygone:
+                self._journal.write("none", key=sheet.key)
             self.flying += sheet.check is None and sheet.said.key != SKIP
             sheet.settled.set_result(sheet.said)
 

@@ -39,6 +39,16 @@ class PageJournal:
         self._file.flush()
         os.fsync(self._file.fileno())
 
+    def usual(self, now: tuple[int, int] | None) -> tuple[int, int] | None:
+        """How many judgments decide, by what was known before the first answer: not `now`, but when the run began."""
+        for line in self.lines:
+            if line["what"] == "usual":
+                least, most = line["usual"]
+                return least, most
+        if now is not None:
+            self.write("usual", usual=now)
+        return now
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()

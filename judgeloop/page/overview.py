@@ -57,7 +57,8 @@ def _state(person: Person, away: float | None) -> str:
 def _of(person: Person, given: Sequence[Mapping[str, Any]], price: Price | None, now: float) -> dict[str, Any]:
     """What one person did, and what they do now."""
     seconds = [one["seconds"] for one in given]
-    kinds = Counter("skips" if one["said"] == SKIP else "judged" for one in given)
+    latest = {one["key"]: one["said"] for one in given}  # a later run may have asked again what was skipped
+    kinds = Counter("skips" if said == SKIP else "judged" for said in latest.values())
     away = None if person.there is None else now - person.there
     found: dict[str, Any] = {
         "name": person.name,
@@ -68,7 +69,7 @@ def _of(person: Person, given: Sequence[Mapping[str, Any]], price: Price | None,
         "skips": kinds["skips"],
         "seconds": sum(seconds),
         "usual": median(seconds) if seconds else None,
-        "unseen": sum(one.get("seen") is False for one in given),
+        "unseen": sum(one.get("seen") is False and one["said"] != SKIP for one in given),
         "checks": asdict(counted(person.name, [*person.checks.values()])) if person.checks else None,
     }
     return found if price is None else found | {"usd": sum(map(price, seconds))}

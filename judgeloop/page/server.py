@@ -31,6 +31,7 @@ from judgeloop.page.policy import page_and_policy
 from judgeloop.page.texts import shown, tree_of
 
 POLL_S, LOOK_S = 25.0, 0.5  # how long a request for the next call waits, and how often it looks
+SOON_S = 1.0  # how long the first one waits, after which a person hears that they wait
 WATCH_S = 5.0  # how long an owner's request waits for a change
 WRONG_S = 0.2  # that a wrong link waits
 LARGEST = 16_384  # bytes of a request
@@ -152,9 +153,11 @@ class Pages:
 
     async def _next(self, name: str, request: Request) -> Response:
         """The next call of a person, as soon as there is one; or that the run is over."""
-        until = time.monotonic() + POLL_S
+        until = time.monotonic() + (SOON_S if "soon" in request.query_params else POLL_S)
+        person = self.desk.people[name]
+        held = person.last
         while not self.desk.over and self._enters(name, request):
-            if self.desk.people[name].failed:
+            if person.failed:
                 self.told.add(name)
                 return JSONResponse({"over": "failed", "progress": self._progress(name)})
             sheet = self.desk.take(name, now := time.monotonic())
@@ -162,21 +165,23 @@ class Pages:
                 return JSONResponse({"pair": await self._shown(name, sheet), "progress": self._progress(name)})
             if self.desk.stops:
                 break
-            if now >= until:
-                return JSONResponse({"wait": True, "progress": self._progress(name)})
+            if now >= until or person.last is not held:
+                waits = {"wait": True, "others": self.desk.is_busy(name), **self._last_of(name)}
+                return JSONResponse(waits | {"progress": self._progress(name)})
             await self._change()
         return self._ended(name)
 
     async def _watch(self, name: str, request: Request) -> Response:
         """Whether the call on a person's screen is still theirs: answers once it is not, or after a while."""
         until, person = time.monotonic() + POLL_S, self.desk.people[name]
+        held = person.last
         while not self.desk.over and self._enters(name, request):
             of = request.path_params["id"]
-            theirs = person.hand is not None and person.hand.id == of
-            if not (theirs or self.desk.resume(name, of, time.monotonic())):
-                return JSONResponse({"gone": True})
-            if time.monotonic() >= until:
-                return JSONResponse({})
+            theirs, now = person.hand is not None and person.hand.id == of, time.monotonic()
+            if not (theirs or self.desk.resume(name, of, now) or self.desk.comes_back(name, of, now)):
+                return JSONResponse({"gone": self._lost(of)})
+            if now >= until or person.last is not held:
+                return JSONResponse(self._last_of(name))
             await self._change()
         return self._ended(name)
 
@@ -229,6 +234,10 @@ class Pages:
         self.wake()
         return JSONResponse({})
 
+    def _lost(self, of: str) -> str:
+        """Why a person has lost a call: they were away, or had it in an earlier process."""
+        return "away" if self.desk.was_here(of) else "taken"
+
     def _enters(self, name: str, request: Request) -> bool:
         """Whether a request still comes from the window in which a person judges."""
         return self.links.name_of(request.headers["authorization"].partition(" ")[2]) == name
@@ -254,7 +263,7 @@ class Pages:
         try:
             self.desk.answer(name, Given(key, float(seconds), note), of, time.monotonic(), **beside)  # type: ignore[arg-type]
         except TakenError:
-            return self._ended(name) if self.desk.over else _error("taken", 409)
+            return self._ended(name) if self.desk.over else _error(self._lost(of), 409)
         except ValueError as error:
             return _error(str(error), 400)
         self.wake()
@@ -290,10 +299,15 @@ class Pages:
             "prompt": prompt,
             "reference": None if call.item.reference is None else reference,
             "outputs": outputs,
-            "last": None if person.last is None or person.last.said is None else person.last.said.key,
-            "noted": person.last is not None and person.last.said is not None and bool(person.last.said.note),
             "skipped": self.desk.skipped_before(name, sheet),
+            **self._last_of(name),
         }
+
+    def _last_of(self, name: str) -> dict[str, Any]:
+        """The answer that a person may take back, if any."""
+        last = self.desk.people[name].last
+        said = None if last is None else last.said
+        return {"last": said and said.key, "noted": said is not None and bool(said.note)}
 
     async def _text(self, text: str) -> dict[str, Any]:
         if text not in self._texts:
@@ -315,6 +329,7 @@ class Pages:
         if standing.more is not None and len(self.desk.people) == 1:
             said["left"] = max(1, standing.most - standing.asked - held)
             said["more"] = more = standing.likely(held)
+            said["near"] = standing.more is not None and 0 < standing.more - held < said["left"]
             if more is not None and pace is not None and len(person.seconds) >= FEWEST_TIMES:
                 said["minutes"] = [one * pace / 60 for one in more]
         return said

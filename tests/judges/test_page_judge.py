@@ -26,7 +26,7 @@ from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.page import PageJudge
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.page import server
+from judgeloop.page import desk, server
 
 PAIR = Call(Item("secret-item", "task", "reference"), ("secret-x", "secret-y"), ("one", "two"))
 RATED = Call(Item("secret-item", "task"), ("secret-x",), ("one",))
@@ -36,6 +36,7 @@ RATED = Call(Item("secret-item", "task"), ("secret-x",), ("one",))
 def _no_waiting(monkeypatch):
     monkeypatch.setattr(server, "GOODBYE_S", 1.0)
     monkeypatch.setattr(server, "LOOK_S", 0.01)
+    monkeypatch.setattr(desk, "LAST_S", 0.0)
 
 
 def judge_of(folder, *people, price=None, rubric=None):
@@ -237,6 +238,40 @@ def test_what_a_run_has_heard_of_is_counted_once(tmp_path):
         return flying, after
 
     assert asyncio.run(story()) == (1, 0)
+
+
+def test_what_is_usual_is_what_was_known_before_the_first_answer_also_after_a_restart(tmp_path):
+    async def story(*heard):
+        judge = judge_of(tmp_path)
+        judge.hear(SoFar(0, 200, usual=heard[0]))
+        call = asyncio.create_task(judge.judge(PAIR))
+        while judge.pages is None:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.005)
+        judge.hear(SoFar(24, 200, usual=heard[1]))
+        await judge.aclose()
+        await asyncio.gather(call, return_exceptions=True)
+        return judge._standing
+
+    assert asyncio.run(story((10, 31), (10, 31))).usual == (10, 31)
+    again = asyncio.run(story((3, 7), (3, 7)))
+    assert (again.usual, again.asked) == ((10, 31), 24)
+
+
+def test_a_skip_is_booked_once_though_the_run_is_started_again(tmp_path):
+    async def story(say):
+        judge = judge_of(tmp_path, "anna", "ben", price=Decimal(40))
+        call = asyncio.create_task(judge.judge(PAIR))
+        windows = [asyncio.create_task(Person(judge, at, say=lambda pair: "s").judges()) for at in say]
+        reply = await call
+        judge.leave(StopKind.INTERRUPTED)
+        await judge.aclose()
+        await asyncio.gather(*windows)
+        return reply
+
+    first, again = asyncio.run(story((0, 1))), asyncio.run(story(()))
+    assert first.cost_p > 0
+    assert first.person in {"anna", "ben"}
+    assert (again.answer, again.cost_p, again.person, again.seconds) == (Abstention("skipped"), 0, "", None)
 
 
 def test_the_terminal_hears_how_far_all_are_and_nothing_of_the_lead(tmp_path, capsys, monkeypatch):

@@ -14,7 +14,7 @@ from support.office import call, check
 
 from judgeloop.core.errors import JudgeError
 from judgeloop.core.records import SecondReading
-from judgeloop.page.desk import AWAY_S, HELD_S, LEASE_S, Desk, Given, Sheet, TakenError
+from judgeloop.page.desk import AWAY_S, HELD_S, LAST_S, LEASE_S, Desk, Given, Sheet, TakenError
 from judgeloop.page.journal import PageJournal
 
 ANNA, BEN = "anna", "ben"
@@ -57,8 +57,13 @@ def test_the_last_answer_counts_once_the_next_is_given_or_nothing_is_left(tmp_pa
         assert said(first) is None
         assert answer(desk, ANNA, "b", 10) is second
         assert (said(first), said(second)) == ("a", None)
-        assert desk.take(ANNA, 20) is None
-        assert said(second) == "b"
+        assert desk.take(ANNA, 15 + LAST_S) is None
+        desk.tick(15 + LAST_S)
+        assert said(second) is None, "it may be the last, and can be taken back for a moment"
+        assert desk.undo(ANNA, 15 + LAST_S) == (second, Given("b", 5.0, "", ANNA))
+        desk.answer(ANNA, Given("t", 5), second.id, 25)
+        desk.tick(25 + LAST_S + 1)
+        assert said(second) == "t", "whether or not a window asks"
 
 
 def test_an_answer_that_is_held_for_long_counts(tmp_path):
@@ -157,9 +162,8 @@ def test_what_was_said_and_not_booked_is_said_again_after_a_crash(tmp_path, cut)
             file.write(b'{"what": "answer"'[:cut])
     with desk_of(path) as desk:
         sheets = [asked(desk, at) for at in range(4)]
-        assert [said(sheet) for sheet in sheets] == ["a", None, None, None]
-        assert desk.take(ANNA, 0) is sheets[1]
-        assert desk.skipped_before(ANNA, sheets[1]), "asked again, and told so"
+        assert [said(sheet) for sheet in sheets] == ["a", "s", None, None], "nobody else may answer what she skipped"
+        assert desk.take(ANNA, 0) is sheets[2]
         assert (desk.people[ANNA].judged, desk.people[ANNA].skips) == (1, 1)
         assert desk._journal.secret == secret
     assert path.stat().st_mode & 0o777 == 0o600
@@ -204,7 +208,81 @@ def test_a_journal_that_is_cut_anywhere_is_read_up_to_there(tmp_path):
             answer(desk, ANNA, "t", 0)
         with desk_of(path) as desk:
             assert len(desk._known) == known + 1, "what follows is on a line of its own"
-            assert known == max(0, whole[:length].count(b"\n") - 1)
+            assert known == sum(b'"answer"' in line for line in whole[:length].split(b"\n")[:-1])
+
+
+@pytest.mark.parametrize("back", ["not yet", "free", "in hand anew", "beside another"])
+def test_an_answer_that_was_given_while_judgeloop_was_dead_counts_whatever_comes_first(tmp_path, back):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        asked(desk, 0)
+        of = desk.take(ANNA, 0).id
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        if back == "beside another":
+            asked(desk, 1)
+            desk.take(ANNA, 1)
+        sheet = None if back == "not yet" else asked(desk, 0)
+        if back == "in hand anew":
+            assert desk.take(ANNA, 1).id != of
+        desk.answer(ANNA, Given("b", 7), of, 2)
+        sheet = sheet or asked(desk, 0)
+        desk.pause(ANNA, 3)
+        assert (said(sheet), sheet.seconds, desk.people[ANNA].judged) == ("b", 7, 1)
+        assert desk.take(BEN, 4) is None
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        assert said(asked(desk, 0)) == "b", "the journal has it under its call"
+
+
+def test_what_somebody_had_in_hand_is_kept_for_them_for_a_while_after_a_start(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        asked(desk, 0)
+        of = desk.take(ANNA, 0).id
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        assert desk.comes_back(ANNA, of, 0)
+        assert not desk.comes_back(BEN, of, 0)
+        assert not desk.comes_back(ANNA, of, HELD_S + 1)
+        first, second = asked(desk, 0), asked(desk, 1)
+        assert desk.take(BEN, 1) is second
+        assert desk.take(ANNA, 2) is first
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        second, first = asked(desk, 1), asked(desk, 0)
+        assert desk.take(ANNA, 3) is first, "not what comes first"
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        first, more = asked(desk, 0), asked(desk, 2)
+        assert desk.take(BEN, 4) is more
+        desk.answer(BEN, Given("a", 1), more.id, 5)
+        assert desk.take(BEN, HELD_S) is None
+        assert desk.take(BEN, HELD_S + 1) is first, "she did not come"
+        with pytest.raises(TakenError):
+            desk.answer(ANNA, Given("a", 1), of, HELD_S + 2)
+
+
+def test_a_skip_is_asked_again_by_the_command_after_the_run_has_ended_and_not_before(tmp_path):
+    path, settled = tmp_path / "j", {}
+    for time in range(3):
+        with desk_of(path, ANNA, BEN) as desk:
+            sheet = asked(desk, 0)
+            if time == 0:
+                assert answer(desk, ANNA, "s", 0, seconds=4) is sheet
+                desk.take(BEN, 6)
+                desk.pause(ANNA, 7)
+            if time == 1:
+                assert desk.take(ANNA, 10) is None, "ben may still judge it"
+                desk.tick(11)
+                assert said(sheet) is None
+                assert answer(desk, BEN, "s", 12, seconds=6) is sheet
+                desk.pause(BEN, 20)
+                assert (said(sheet), sheet.seconds) == ("s", 10)
+            settled[time] = said(sheet), sheet.seconds if sheet.said else None
+            assert desk.people[ANNA].skips == 1
+            if time == 2:
+                desk.leave("decided")
+    assert settled == {0: (None, None), 1: ("s", 10), 2: ("s", 0)}, "the time is booked once"
+    with desk_of(path, ANNA, BEN) as desk:
+        sheet = asked(desk, 0)
+        assert desk.take(ANNA, 0) is sheet
+        assert desk.skipped_before(ANNA, sheet), "and told so"
+        desk.answer(ANNA, Given("s", 1), sheet.id, 1)
+        assert desk.people[ANNA].skips == 1, "of one pair"
 
 
 class Judging(RuleBasedStateMachine):
@@ -342,7 +420,7 @@ def test_two_people_answer_the_two_calls_of_a_pair(tmp_path):
         desk.answer(BEN, Given("s", 1.0), fourth.id, 14)
         desk.answer(ANNA, Given("a", 1.0), third.id, 15)
         assert desk.take(ANNA, 16) is None, "nor does she get what he skipped"
-        assert desk.take(BEN, 17) is None
+        assert desk.take(BEN, 14 + LAST_S + 1) is None
         assert said(fourth) == "s"
     with desk_of(tmp_path / "j", ANNA, BEN, each=2) as desk:
         first, other = pair_of(desk, 2)
@@ -367,9 +445,9 @@ def test_people_finish_what_they_have_in_hand_before_more_comes_and_who_is_away_
         for one in (his, spare):
             desk.drop(one)
         desk.answer(ANNA, Given("b", 1.0), hers.id, AWAY_S + 2)
-        assert desk.take(ANNA, AWAY_S + 3) is None
+        assert desk.take(ANNA, AWAY_S + 3 + LAST_S) is None
         assert said(hers) == "b"
         more = asked(desk, 3)
-        assert desk.take(ANNA, AWAY_S + 4) is more
-        desk.tick(AWAY_S + 5)
+        assert desk.take(ANNA, AWAY_S + 4 + LAST_S) is more
+        desk.tick(AWAY_S + 5 + LAST_S)
         assert not more.settled.done()

@@ -49,7 +49,7 @@ def test_the_owner_sees_who_did_how_much_and_what_is_in_hand(tmp_path):
         await anna.says("b", seconds=0, seen=True)
         await anna.says("s", seconds=0, seen=False)
         await anna.post("undo")
-        await ben.says("s", seconds=0, seen=True)
+        await ben.says("s", seconds=0, seen=False)
         return (await owner.client.get("/api/owner")).json()
 
     said = story(tmp_path, steps, "anna", "ben", "chi")

@@ -36,23 +36,29 @@ STATES = {
     "note": "openNote(true)",
     "help": "openNote(false); helps()",
     "lost": "document.getElementById('helpbox').close(); setLost(true)",
+    "owner's lost": "setLost(false); now.owner = true; setLost(true); now.owner = false",
     "undone": "setLost(false); show({...now.pair, said: 'b', note: 'why', skipped: false})",
     "skipped": "show({...now.pair, said: undefined, skipped: true})",
     "last": "show({...now.pair, last: 'x', noted: true, skipped: false})",
+    "unseen": "now.said = {unseen: 'B'}; show({...now.pair, last: 'a', noted: false}); now.said = null",
     "last skipped": "show({...now.pair, last: 's', noted: false})",
     "final": "now.pair.last = null; last(false); undo()",
     "rating": "show({...now.pair, kind: 'rating', outputs: [now.pair.outputs[0]], skipped: false})",
     "empty": "show({...now.pair, kind: 'pair', prompt: {text: '', tree: []}, outputs: [now.pair.outputs[0], {text: ''}]})",
     "live": "now.start.people = 1; now.progress = {judged: 14, most: 200, left: 186, more: [11, 74], minutes: [3, 22]};"
     " progress()",
-    "close": "now.progress = {judged: 14, skips: 2, most: 200, left: 186, more: null}; progress()",
+    "close": "now.progress = {judged: 14, skips: 2, most: 200, left: 186, more: null, near: true}; progress()",
+    "limit": "now.progress = {judged: 14, skips: 2, most: 200, left: 9, more: null, near: false}; progress()",
     "usual": "now.progress = {judged: 14, most: 200, usual: [12, 45]}; progress()",
     "longer": "now.start.people = 2; now.progress = {judged: 46, mine: 20, most: 200, usual: [12, 45]}; progress()",
     "paused": "pause()",
-    "wait": "message('A moment', 'The next pair comes soon', 'Others.', [], null, 'Nothing is lost.')",
+    "wait": "waits({others: true})",
+    "wait at the last": "now.progress.mine = 3; waits({others: false, last: 'a'})",
     **{f"over {why}": f"over('{why}')" for why in ("decided", "stopped", "budget", "failed")},
-    **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "link")},
+    **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "away", "link")},
     "start": "start()",
+    "start without a rubric": "now.start.rubric = ''; start()",
+    "start after a restart": "now.progress.judged = 14; start()",
     "start of ratings": "now.start.rates = true; start()",
     "owner": f"overview({json.dumps(OWNER)})",
 }
@@ -139,6 +145,26 @@ def test_an_accessibility_checker_finds_nothing_in_any_state(judging, axe):
             bad += [("wide", [])] if judging.run(f"return {over}") > 0 else []
             found |= {(state, size, dark): bad} if bad else {}
     assert not found
+
+
+def test_small_phones_have_in_sight_what_is_needed(judging):
+    inside = (
+        "(() => { const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+        " return box.top >= 0 && box.bottom <= innerHeight && box.height > 0; })()"
+    ).replace("arguments[0]", "'{}'")
+    judging.run("Object.assign(now, {owner: false}); now.start.rates = false")
+    for size in (PHONE, (360, 640)):
+        judging.look(size=size)
+        judging.run("start(); scrollTo(0, 0)")
+        assert judging.run(f"return {inside.replace('{}', '#begin')}"), size
+        judging.run("show({...now.pair, kind: 'pair', last: 'a', noted: false}); scrollTo(0, 0); helps()")
+        assert judging.run(f"return {inside.replace('{}', '#closehelp')}"), size
+        judging.run("document.getElementById('helpbox').close(); openNote(true)")
+        left = judging.run("return document.getElementById('verdict').getBoundingClientRect().top / innerHeight")
+        assert left > 0.5, (size, "the texts keep half of the screen")
+        for name in ("#note", "#closenote", "[data-key=b]"):
+            assert judging.run(f"return {inside.replace('{}', name)}"), (size, name)
+        judging.run("openNote(false)")
 
 
 ACTIVE = """

@@ -310,3 +310,41 @@ def test_the_owner_sees_people_judge_and_hears_the_end(chromium, tmp_path):
             assert client.get("/api/next").json()["over"] == "stopped"
             owner.until("document.getElementById('mhead').textContent", "The run was stopped")
         assert run.ended() == 130
+
+
+def test_the_pointer_space_and_the_last_answer(chromium, tmp_path):
+    write_outputs(tmp_path, items=12)
+    for name in ("secret-old", "secret-new"):
+        path = tmp_path / f"{name}.jsonl"
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(row | {"output": "long\n\n" * 80 + row["output"]}) + "\n" for row in rows))
+    person = Judging(chromium)
+    chromium.look(size=DESK)
+    with page_run(tmp_path, "--max-judgments", "3") as run:
+        chromium.visit(run.link())
+        person.sees("start")
+        assert "rather send" in person.text("startrubric"), "there is no rubric"
+        chromium.press(ENTER)
+        person.pair(1)
+        chromium.tap("#format")
+        chromium.press(" ")
+        person.until("scrollY > 0")
+        assert chromium.run("return now.formatted") is False, "Space scrolls, and presses no button"
+        chromium.press("p")
+        person.sees("message")
+        chromium.press("p")
+        person.pair(1)
+        chromium.press("a")
+        person.pair(2)
+        assert "You had not seen the end of A and B." in person.text("lastsaid")
+        chromium.press("s")
+        person.pair(3)
+        assert "end of" not in person.text("lastsaid"), "a skip is no answer"
+        chromium.press("b")
+        person.until("document.getElementById('mundo') !== null")
+        chromium.press("z")
+        person.pair(3)
+        chromium.run("document.getElementById('keepanswer').click()")
+        person.until("document.getElementById('mhead').textContent.startsWith('That was all')")
+        run.ended()
+    assert [one["said"] for one in answered(tmp_path)] == [*"asb"]

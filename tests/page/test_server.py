@@ -9,7 +9,7 @@ import pytest
 from support.office import HOST, Office, call
 
 from judgeloop.core.protocols import SoFar
-from judgeloop.page import server
+from judgeloop.page import desk, server
 from judgeloop.page.policy import page_and_policy
 
 
@@ -237,7 +237,11 @@ def test_several_people_are_not_told_a_forecast_that_moves(tmp_path):
     assert alone["left"] == 177
     close = story(tmp_path / "close", steps, standing=SoFar(20, 200, 0, (12, 45)))
     assert close["more"] is None, "what was foreseen did not decide"
-    assert close["left"] == 177
+    assert (close["left"], close["near"]) == (177, False)
+    near = story(tmp_path / "near", steps, standing=SoFar(20, 200, 8, (12, 45)))
+    assert (near["more"], near["near"]) == (None, True)
+    limit = story(tmp_path / "limit", steps, standing=SoFar(20, 28, 8, (12, 45)))
+    assert (limit["left"], limit["near"]) == (5, False), "only the limit is near"
     assert "minutes" not in close
     both = story(tmp_path / "both", steps, "anna", "ben", standing=standing)
     assert not both.keys() & {"more", "left", "minutes"}
@@ -273,3 +277,46 @@ def test_seconds_are_at_most_those_since_it_was_shown(tmp_path):
         return office.sheets[0].said.seconds
 
     assert story(tmp_path, steps) < 30
+
+
+def test_a_window_keeps_its_pair_over_a_restart_whatever_comes_first(tmp_path):
+    async def before(office):
+        anna = await office.entered("anna")
+        return (await anna.next())["pair"]["id"]
+
+    async def after(office):
+        anna, ben = await office.entered("anna"), await office.entered("ben")
+        assert "last" in (await anna.client.get(f"/api/watch/{of}")).json(), "it is not back, and not gone"
+        office.add(call(0))
+        assert "wait" in await ben.next(), "it is kept"
+        office.add(call(1))
+        assert "last" in (await anna.client.get(f"/api/watch/{of}")).json()
+        status, _ = await anna.post("answer", id=of, key="b", seconds=3)
+        assert (status, office.sheets[0].said.key) == (200, "b")
+        return (await ben.next())["pair"]["prompt"]["text"]
+
+    of = story(tmp_path, before, "anna", "ben", calls=1)
+    assert story(tmp_path, after, "anna", "ben", calls=0) == "task 1"
+
+
+def test_a_person_hears_at_once_that_they_wait_and_may_take_the_last_answer_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "POLL_S", 30)
+    monkeypatch.setattr(server, "SOON_S", 0.05)
+    monkeypatch.setattr(desk, "LAST_S", 0.3)
+
+    async def steps(office):
+        anna, ben = await office.entered("anna"), await office.entered("ben")
+        await anna.next()
+        await ben.next()
+        await anna.says("a")
+        soon = (await anna.client.get("/api/next?soon")).json()
+        assert (soon["others"], soon["last"]) == (True, "a")
+        assert (await anna.post("undo"))[0] == 200
+        await anna.says("b")
+        later = await anna.next()
+        assert (later["others"], later["last"]) == (True, None), "it counts, and she hears it"
+        await ben.says("t")
+        last = (await ben.client.get("/api/next?soon")).json()
+        return office.sheets[0].settled.result().key, last["others"], last["last"]
+
+    assert story(tmp_path, steps, "anna", "ben", calls=2) == ("b", False, "t")

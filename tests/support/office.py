@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class Office:
         checks: tuple[CheckItem, ...] = (),
     ) -> None:
         self.journal = PageJournal(folder / "people.jsonl")
-        self.desk = Desk(people, self.journal, checks)
+        self.desk = Desk(people, self.journal, checks, now=time.monotonic())
         self.links = Links(people, self.journal)
         opening = Opening("Be kind.", rates=False, paid=money is not None)
         self.pages = Pages(self.desk, self.links, opening, lambda: standing, money)

@@ -104,14 +104,15 @@ function setLost(lost) {
   if (lost === now.lost) return;
   now.lost = lost;
   $("lost").hidden = !lost;
-  $("lost").textContent = lost ? "Connection lost. Read on; what you answered is kept in this window and sent when judgeloop answers again. Is judgeloop running, and is the tunnel up?" : "";
+  $("lost").textContent = !lost ? "" : now.owner ? "No connection to judgeloop. Is it running, and is the tunnel up? This view goes on by itself." : "No connection. What you answered is kept in this window and sent later; keep it open, or tell whoever sent you the link.";
   saved(lost ? "not" : now.sending ? "busy" : "");
   if (!lost) say("Connected again.");
 }
 function refused(error) {
   if (!(error instanceof Gone)) throw error;
   if (error.why === "elsewhere") message("Two windows", "You are judging in another window", "This link was opened elsewhere. One person judges in one window, so that no answer is given twice.", [], ["Judge here instead", () => go(enter)]);
-  else if (error.why === "taken") message("While you were away", `Someone else has this ${thing()} now`, `You were away for more than 10 minutes, and the ${thing()} was given to another person so that nobody had to wait. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
+  else if (error.why === "taken") message("Started again", `This ${thing()} is no longer yours`, `judgeloop was started again, and meanwhile somebody else has this ${thing()}, or it is not needed any more. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
+  else if (error.why === "away") message("While you were away", `Someone else has this ${thing()} now`, `You were away for more than 10 minutes, and the ${thing()} was given to another person so that nobody had to wait. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
   else message("Not your link?", "This link does not work", "It is mistyped, or belongs to a run that is over. Ask whoever sent it for a new one.");
 }
 // Does `first`, then shows what is to be judged next.
@@ -119,15 +120,25 @@ async function go(first) {
   const mine = ++now.polling;
   try {
     if (first) await first();
-    for (;;) {
-      const said = await call("next");
+    if (ofWindow.get("pending")) await sent(JSON.parse(ofWindow.get("pending"))).catch((error) => { if (!(error instanceof Gone) || error.why === "elsewhere") throw error; }); // of before the page was loaded anew
+    for (let path = "next?soon"; ; path = "next") {
+      const said = await call(path);
       if (mine !== now.polling) return; // another one goes on
       now.progress = said.progress;
       if (said.over) { over(said.over); return; }
       if (said.pair) { show(said.pair); return; }
-      if (now.view !== "message" || $("mkind").textContent !== "A moment") message("A moment", `The next ${thing()} comes soon`, `Others have the last ${thing()}s that are needed before judgeloop knows what to ask next. This page goes on by itself.`, [], null, "Nothing is lost if you close the page.");
+      waits(said);
     }
   } catch (error) { refused(error); }
+}
+
+async function sent(body) { // an answer, kept in the window until the server has it
+  ofWindow.set("pending", JSON.stringify(body));
+  try {
+    const said = await call("answer", body);
+    ofWindow.set("pending", "");
+    return said;
+  } catch (error) { if (error.why !== "elsewhere") ofWindow.set("pending", ""); throw error; }
 }
 
 // --- Views
@@ -147,9 +158,16 @@ function message(kind, head, text, facts = [], act = null, note = "") {
   $("mkind").textContent = kind; $("mkind").hidden = kind === head; $("mhead").textContent = head; $("mtext").textContent = text; $("mnote").textContent = note;
   $("mfacts").replaceChildren(...facts.flatMap(([name, value]) => [el("dt", "", name), el("dd", "", value)]));
   $("mgo").replaceChildren();
-  if (act) { const button = el("button", "primary"); button.type = "button"; button.id = "mbutton"; button.append(`${act[0]} `, el("kbd", "", "Enter")); button.addEventListener("click", act[1]); $("mgo").append(button); }
+  if (act) { const [name, , key = "Enter"] = act, button = el("button", key === "Enter" ? "primary" : ""); button.type = "button"; button.id = key === "Enter" ? "mbutton" : "mundo"; button.append(`${name} `, el("kbd", "", key)); button.addEventListener("click", act[1]); $("mgo").append(button); }
   view("message"); progress(); $("top").hidden = kind !== "Paused" && kind !== "A moment"; document.title = `${head} · judgeloop`;
   $("mhead").focus();
+}
+// While nothing is to be judged: who has the last ones in hand, and whether the last answer may be taken back.
+function waits({ others, last: key, noted: withNote }) {
+  const head = others ? `The others have the last ${thing()}s in hand` : now.progress.mine || now.progress.skips ? "That was the last, as far as known" : "Nothing is to be judged yet";
+  const held = key ? `${sentence({ key, noted: withNote })} For a few seconds you can still take it back.` : "", does = key ? ["Undo", undo, "z"] : null;
+  const text = `${held} ${others ? "You may wait or close this window: more comes only if it is needed." : "This page goes on by itself."}`;
+  if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
@@ -169,11 +187,11 @@ function pause() {
 }
 
 function start() {
-  const { usual, most } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
+  const { usual, most, judged } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  $("howlong").textContent = usual && usual[1] < most ? `Usually about ${usual[1]} ${thing()}s, at least ${usual[0]}, at most ${most}${together}` : most ? `At most ${most} ${thing()}s${together}` : "Until it is clear";
-  $("countscard").hidden = !rubric; $("startrubric").textContent = rubric;
-  $("keeps").textContent = `Your answers, your notes, and how long each ${thing()} was on the screen${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
+  $("howlong").textContent = usual && usual[1] < most && judged <= usual[1] ? `Usually about ${usual[1]} ${thing()}s${judged ? ` in all, of which ${judged} are judged` : ""}, at least ${usual[0]}, at most ${most}${together}` : most ? `At most ${most} ${thing()}s${together}` : "Until it is clear";
+  $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
+  $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether the end of each text was${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
   document.body.classList.toggle("rates", rates);
   view("start");
@@ -198,9 +216,11 @@ function show(pair) {
   document.querySelectorAll(".chosen").forEach((one) => one.classList.remove("chosen"));
   answers();
   $("before").hidden = !(pair.said || pair.skipped);
-  $("before").textContent = pair.said ? `You said: ${NAMES[pair.said]}. Answer again, or give the same answer to keep it.` : "You skipped this before.";
+  $("beforesaid").textContent = pair.said ? `You said: ${NAMES[pair.said]}. Answer again, or keep it.` : "You skipped this before.";
+  $("keepanswer").hidden = !pair.said;
+  document.body.classList.remove("moved"); // the pointer is still where the button before was
   for (const button of document.querySelectorAll("[data-key]")) button.setAttribute("aria-pressed", String(button.dataset.key === pair.said));
-  if (pair.last) now.said = { key: pair.last, noted: pair.noted };
+  if (pair.last) now.said = { unseen: now.said?.unseen, key: pair.last, noted: pair.noted };
   last(Boolean(pair.last));
   const draft = JSON.parse(ofWindow.get("draft") || "null");
   $("note").value = pair.note || (draft?.of === textOf(pair) ? draft.note : "");
@@ -219,7 +239,8 @@ function last(open) {
   if (now.said) $("lastsaid").textContent = sentence(now.said);
   $("undo").hidden = !open;
 }
-const sentence = ({ key, noted }) => `${key === "s" ? `You skipped the last ${thing()}.` : `Last ${thing()}, you said: ${NAMES[key]}.`}${noted ? " Note kept." : ""}`;
+const sentence = ({ key, noted, unseen }) => `${key === "s" ? `You skipped the last ${thing()}.` : `Last ${thing()}, you said: ${NAMES[key]}.`}${noted ? " Note kept." : ""}${unseen ? ` You had not seen the end of ${unseen}.` : ""}`;
+const unseen = (key) => (key === "s" ? "" : now.pair.kind === "rating" ? (now.seen[0] ? "" : "the answer") : ["A", "B"].filter((_, at) => !now.seen[at]).join(" and "));
 const textOf = (pair) => pair.outputs.map((one) => one.text).join("\n").slice(0, 5000);
 function noted() { $("notelabel").textContent = $("note").value.trim() ? "Note kept" : "Note"; }
 // Hears it if the run ends, or the pair goes to somebody else, while it is on the screen.
@@ -229,7 +250,8 @@ async function watch(pair) {
       const said = await call(`watch/${pair.id}`);
       if (now.pair !== pair || now.view !== "judge" || now.sending) return;
       if (said.over) { now.progress = said.progress; over(said.over); return; }
-      if (said.gone) throw new Gone("taken");
+      if (said.gone) throw new Gone(said.gone);
+      if (!said.last && pair.last) { pair.last = null; last(false); } // it counts by now
     }
   } catch (error) { if (now.pair === pair && now.view === "judge" && !now.sending) refused(error); }
 }
@@ -244,15 +266,16 @@ function answers() {
   for (const one of document.querySelectorAll("#two .scroll")) if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; one.role = "group"; one.ariaLabel = `Table in answer ${one.closest("#arta") ? "A" : "B"}`; }
 }
 function progress() {
-  const { judged = 0, mine = 0, skips, most, more, left, usual, minutes } = now.progress, together = now.start?.people > 1;
+  const { judged = 0, mine = 0, skips, most, more, near, left, usual, minutes } = now.progress, together = now.start?.people > 1;
+  const limit = `at most ${most}${skips ? ", skipped ones included" : ""}`;
   const live = left !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
   $("count").textContent = `${together ? `You judged ${mine}` : `${judged} judged`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
   const many = Math.min(left, fives(more?.[1], Math.ceil));
   if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", " until a decision, if it goes on like this"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
-  else if (live) $("forecast").replaceChildren(`· a decision may be near, at most ${left} more`);
-  else if (usual && judged < usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", " until a decision"), `, at most ${most}`);
-  else $("forecast").replaceChildren(...(most ? [`· ${usual && judged >= usual[1] ? "more than usual, " : ""}at most ${most}`] : []));
+  else if (live) $("forecast").replaceChildren(`· ${near ? "a decision may be near, " : ""}at most ${left} more`);
+  else if (usual && judged < usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", " until a decision"), `, ${limit}`);
+  else $("forecast").replaceChildren(...(most ? [`· ${usual && judged >= usual[1] ? "more than usual, " : ""}${limit}`] : []));
   now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();
   if (now.view === "judge") document.title = `${together ? mine : judged} judged · judgeloop`;
@@ -324,7 +347,7 @@ const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits",
 function overview(said) {
   const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
   $("ohead").textContent = `${said.judged} judged`;
-  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]}, usually about ${usual[1]}, at most ${said.most}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is printed where judgeloop was started, when the run ends and not before: whoever knows it judges with it.`;
+  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${said.most}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is printed where judgeloop was started, when the run ends and not before: whoever knows it judges with it.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
   $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
@@ -344,7 +367,7 @@ function overview(said) {
   $("stop").hidden = said.stops; if (!$("stop").textContent) $("stop").textContent = "Stop after what is in hand";
   $("ostop").textContent = said.stops ? "Nothing new is given to anybody. The run ends once what is in hand is answered." : "What was judged is kept, and the same command goes on.";
   const look = people.filter((one) => one.state === "failed").map((one) => `${one.name} preferred an answer to another question in ${one.checks.wrong} checks, and is asked no more. What ${one.name} answered before stays.`);
-  look.push(...people.flatMap((one) => (one.unseen ? [`${one.name} answered ${one.unseen} of ${one.judged + one.skips} before the end of each text had been on the screen.`] : [])));
+  look.push(...people.flatMap((one) => (one.unseen ? [`${one.name} answered ${one.unseen} of ${one.judged} before the end of each text had been on the screen.`] : [])));
   $("olook").replaceChildren(...look.map((text) => el("li", "", text)));
   $("olookcard").hidden = !look.length;
   if (now.view === "owner") return;
@@ -364,20 +387,23 @@ async function answer(key) {
   if (key === "b") $("artb").classList.add("chosen");
   document.querySelector(`[data-key="${key}"]`).setAttribute("aria-pressed", "true");
   saved("busy");
+  const notSeen = unseen(key);
   try {
-    const said = await call("answer", { id: now.pair.id, key, seconds: now.seconds, note: $("note").value, seen: now.seen.every(Boolean), plain: !now.formatted, marked: now.marked });
+    const said = await sent({ id: now.pair.id, key, seconds: now.seconds, note: $("note").value, seen: now.seen.every(Boolean), plain: !now.formatted, marked: now.marked });
     now.progress = said.progress;
     saved("");
-    now.said = { key, noted: Boolean($("note").value.trim()) };
+    now.said = { key, noted: Boolean($("note").value.trim()), unseen: notSeen };
     ofWindow.set("draft", "");
     if (said.over) { over(said.over); return; }
     await go();
-    if (now.view === "judge") say(`You ${key === "s" ? "skipped it" : `said: ${NAMES[key]}`}. Saved.${now.said.noted ? " Note kept." : ""} ${$("itemtitle").textContent}. ${touch.matches ? "Undo" : "z"} takes it back.`);
+    if (now.view === "judge") say(`You ${key === "s" ? "skipped it" : `said: ${NAMES[key]}`}. Saved.${now.said.noted ? " Note kept." : ""}${notSeen ? ` You had not seen the end of ${notSeen}.` : ""} ${$("itemtitle").textContent}.${now.pair.last ? ` ${touch.matches ? "Undo" : "z"} takes it back.` : ""}`);
   } catch (error) { refused(error); }
 }
 async function undo() {
-  if (now.view !== "judge" || now.sending) return;
-  if (!now.pair.last) { if (now.said && !now.pair.said) $("lastsaid").textContent = `${sentence(now.said)} It counts already.`; say("Nothing to take back."); return; }
+  const waiting = now.view === "message" && Boolean($("mundo"));
+  if (waiting) now.polling++;
+  else if (now.view !== "judge" || now.sending) return;
+  if (!waiting && !now.pair.last) { if (now.said && !now.pair.said) $("lastsaid").textContent = `${sentence(now.said)} It counts already.`; say("Nothing to take back."); return; }
   now.sending = true;
   try {
     const said = await call("undo", {});
@@ -386,7 +412,8 @@ async function undo() {
     say(`Back at ${$("itemtitle").textContent}. You said: ${NAMES[said.pair.said]}.`);
   } catch (error) {
     now.sending = false;
-    if (error instanceof Gone && error.why === "final") { now.pair.last = null; last(false); undo(); } else refused(error);
+    if (waiting && error instanceof Gone && error.why === "final") go();
+    else if (error instanceof Gone && error.why === "final") { now.pair.last = null; last(false); undo(); } else refused(error);
   }
 }
 function openNote(open, focus = true) {
@@ -429,18 +456,21 @@ addEventListener("keydown", (event) => {
     const button = now.view === "start" ? $("begin") : now.view === "message" ? $("mbutton") : null;
     if (button) { event.preventDefault(); button.click(); } return;
   }
+  const key = event.key.toLowerCase(), pressed = now.view !== "message" || !$("letters").checked ? null : key === "z" ? $("mundo") : key === "p" && $("mkind").textContent === "Paused" ? $("mbutton") : null;
+  if (pressed) { event.preventDefault(); pressed.click(); return; }
   if (now.view !== "judge" || !$("letters").checked) return;
-  const key = event.key.toLowerCase();
   const does = { z: undo, n: () => openNote(true), c: () => unfold($("task").hidden), m: format, d: differences, w: wide, p: pause, "?": helps };
   if (Object.hasOwn(NAMES, key)) { event.preventDefault(); answer(key); }
   else if (Object.hasOwn(does, key)) { event.preventDefault(); does[key](); }
 });
 for (const button of document.querySelectorAll("[data-key]")) button.addEventListener("click", () => answer(button.dataset.key));
 $("note").addEventListener("input", () => { noted(); ofWindow.set("draft", JSON.stringify({ of: textOf(now.pair), note: $("note").value })); });
-const clicks = { begin, pause, help: helps, closehelp: () => $("helpbox").close(), fold: () => unfold($("task").hidden), format, diff: differences, wide, smaller: () => resize(-0.1), larger: () => resize(0.1), addnote: () => openNote($("notebox").hidden), closenote: () => openNote(false), undo };
+const clicks = { begin, pause, help: helps, closehelp: () => $("helpbox").close(), fold: () => unfold($("task").hidden), format, diff: differences, wide, smaller: () => resize(-0.1), larger: () => resize(0.1), addnote: () => openNote($("notebox").hidden), closenote: () => openNote(false), undo, keepanswer: () => answer(now.pair.said) };
 const asks = { addperson: addPerson, stop: () => sure($("stop"), "Really stop?", stop) };
 for (const [id, does] of Object.entries(asks)) $(id).addEventListener("click", () => { Promise.resolve(does()).catch(refused); });
 for (const [id, does] of Object.entries(clicks)) $(id).addEventListener("click", does);
+addEventListener("click", (event) => { const button = event.target.closest?.("button"); if (event.detail && button && button === document.activeElement && now.view === "judge" && !$("helpbox").open) button.blur(); }); // so that Space scrolls after a click
+addEventListener("pointermove", (event) => { if (event.pointerType === "mouse" && (event.movementX || event.movementY)) document.body.classList.add("moved"); }, { passive: true });
 for (const kind of ["pointermove", "scroll"]) addEventListener(kind, () => { now.quiet = 0; look(); }, { passive: true });
 addEventListener("resize", look);
 $("letters").checked = ofBrowser.get("letters") !== "off";
@@ -459,7 +489,7 @@ now.formatted = !ofBrowser.get("plain");
 resize(Number(ofBrowser.get("size") || 1) - 1);
 const token = location.hash.slice(1);
 if (token && !document.getElementById(token)) { // not in the address bar, and in no history
-  if (token !== ofWindow.get("token")) { ofWindow.set("begun", ""); ofWindow.set("session", ""); }
+  if (token !== ofWindow.get("token")) { for (const one of ["begun", "session", "pending"]) ofWindow.set(one, ""); }
   ofWindow.set("token", token);
   history.replaceState(null, "", location.pathname);
 }
