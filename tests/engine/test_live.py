@@ -46,8 +46,7 @@ def test_transport_failures_name_the_system_and_not_the_judge():
     stop = run_live(b=ScriptedSystem(billed_failure), concurrency=1).ending.stop
     assert stop.kind is StopKind.SYSTEM_FAILED
     assert stop.sentence == (
-        "there is no verdict on 2 of 2 items, more than 5 %; the last reason: b gave no output: failed: "
-        "the stream ended early"
+        "no verdict on 2 of 2 items, more than 5 %; the last reason: b gave no output: failed: the stream ended early"
     )
 
 
@@ -265,7 +264,7 @@ def test_a_judge_that_fails_beside_a_system_is_not_passed_over():
     judge = ScriptedJudge(lambda call: Abstention("cannot read it"))
     stop = run_live(b=ScriptedSystem(at_first), judge=judge, concurrency=1).ending.stop
     assert stop.kind is StopKind.ABSTENTIONS
-    assert stop.sentence.startswith("there is no verdict on 2 of 2 items")
+    assert stop.sentence.startswith("no verdict on 2 of 2 items")
 
 
 def test_a_cost_above_its_maximum_is_the_systems():

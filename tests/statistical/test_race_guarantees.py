@@ -16,7 +16,7 @@ from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.levels import Seen, start
+from judgeloop.methods.stats.levels import Drawn, start
 from judgeloop.methods.stopping.best_of_many import Separated
 
 pytestmark = pytest.mark.first
@@ -76,7 +76,7 @@ def test_a_bound_ever_fails_with_at_most_its_risk(items, mean, capsys):
             level = start(2, 1, risk, items, items).each[0]
             failed = [False, False]
             for score in rng.permutation(scores).tolist():
-                level = level.after(Seen(score))
+                level = level.after(Drawn(score))
                 failed[0] |= level.upper < scores.sum() - 1e-9
                 failed[1] |= level.reaches(scores.sum() + 0.5, risk)
             high, low = high + failed[0], low + failed[1]
@@ -138,7 +138,7 @@ def test_in_pairs_every_gap_of_every_system_holds_at_once_with_at_most_the_risk(
     for _ in range(FEWER):
         levels, ever = start(systems + 1, systems, risk, UNLIMITED, 60, gap=gap), False
         for _ in range(15):
-            rows = [dict(enumerate(map(Seen, (rng.random(systems) < rates).astype(float)))) for _ in range(4)]
+            rows = [dict(enumerate(map(Drawn, (rng.random(systems) < rates).astype(float)))) for _ in range(4)]
             levels = levels.after(rows)
             ever |= any(levels.gap_of(one) < true[one] - 1e-9 for one in range(systems))
         failed += ever
@@ -156,9 +156,9 @@ def test_the_gap_of_a_run_that_is_cut_off_holds_with_at_most_the_risk(systems, c
         while wanted := levels.wanted(0.0):
             places = levels.judged
             levels = levels.after(
-                {one: Seen(scores[one, order[place]])}
+                {one: Drawn(scores[one, order[place]])}
                 if levels.pairs is None
-                else {each: Seen(scores[each, order[place]]) for each in wanted}
+                else {each: Drawn(scores[each, order[place]]) for each in wanted}
                 for one, count in (wanted.items() if levels.pairs is None else [min(wanted.items())])
                 for place in range(places[one], places[one] + count)
             )

@@ -17,7 +17,7 @@ from judgeloop.core.outcomes import StopKind, StopReason, every_one
 from judgeloop.core.records import TIE, TWO_SYSTEMS, UNLIMITED, Abstention, Label, Verdict, as_score, preference
 from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.estimators.preferences import SAMPLE_JUDGED
-from judgeloop.methods.stats.levels import Flags, Floats, Levels, Seen, start
+from judgeloop.methods.stats.levels import Drawn, Flags, Floats, Levels, start
 
 Counts = NDArray[np.int64]
 Beside = Mapping[tuple[int, ...], CheapVerdicts]  # of a cheap judge, by a system and the baseline
@@ -127,14 +127,14 @@ def score_of(label: Label) -> float:
     return as_score(label.answer.preference)
 
 
-def rows_of(labels: Sequence[Label], cheap: Beside | None = None) -> Iterator[dict[int, Seen]]:
+def rows_of(labels: Sequence[Label], cheap: Beside | None = None) -> Iterator[dict[int, Drawn]]:
     """Yield the scores of each item by system, beside the `cheap` verdicts; the labels of an item stand together."""
 
-    def seen(label: Label) -> Seen:
+    def seen(label: Label) -> Drawn:
         if cheap is None:
-            return Seen(score_of(label))
+            return Drawn(score_of(label))
         own = cheap[label.choice.systems]
-        return Seen(score_of(label), own.scores[label.choice.position], own.total)
+        return Drawn(score_of(label), own.scores[label.choice.position], own.total)
 
     for _, group in groupby(labels, key=lambda label: label.choice.position):
         yield {label.choice.systems[0]: seen(label) for label in group}

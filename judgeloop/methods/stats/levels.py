@@ -64,7 +64,7 @@ Flags = NDArray[np.bool_]
 Bets = tuple[NDArray[np.intp], Floats, Floats, Flags, Floats]
 
 
-class Seen(NamedTuple):
+class Drawn(NamedTuple):
     """A score, NaN for an abstention; what a cheap judge says of the item, in [-1, 1], and of all items in sum."""
 
     score: float
@@ -72,7 +72,7 @@ class Seen(NamedTuple):
     total: float = 0.0
 
 
-class Control(NamedTuple):
+class Taken(NamedTuple):
     """What is taken off a score: 0 on average, and between -`least` and `most`, as was known before the draw."""
 
     value: float = 0.0
@@ -80,7 +80,7 @@ class Control(NamedTuple):
     least: float = 0.0
 
 
-NO_CONTROL = Control()
+NOTHING_TAKEN = Taken()
 
 
 @final
@@ -116,21 +116,21 @@ class Level:
     judged: int = 0
     least: float = 0.0  # sum of the scores, 0 for every abstention
     most: float = 0.0  # the same sum, 1 for every abstention
-    seen: Sequence[Seen] = ()
+    seen: Sequence[Drawn] = ()
     slope: Slope | None = None  # of the scores by those of a cheap judge; None without one
     cheap: float = 0.0  # sum of what it said of the items so far
-    controls: Sequence[Control] = ()
+    controls: Sequence[Taken] = ()
 
-    def control(self, seen: Seen) -> Control:
+    def control(self, seen: Drawn) -> Taken:
         """What is taken off the next score, if it is this one."""
         if self.slope is None:
-            return NO_CONTROL
+            return NOTHING_TAKEN
         mean = (seen.total - self.cheap) / (self.items - self.judged)
         aside, slope = Aside(seen.cheap, min(1.0, max(-1.0, mean))), self.slope.value
         most, least = aside.most(slope)
-        return Control(float(aside.control(slope)) / 2, float(most) / 2, float(least) / 2)
+        return Taken(float(aside.control(slope)) / 2, float(most) / 2, float(least) / 2)
 
-    def after(self, seen: Seen) -> Level:
+    def after(self, seen: Drawn) -> Level:
         """The level after one more score; NaN for an abstention."""
         score, control = seen.score, self.control(seen)
         low, high = (0.0, 1.0) if math.isnan(score) else (score, score)
@@ -214,7 +214,7 @@ class Level:
         return Controls(sign * value, most if sign > 0 else least)
 
 
-def _below(ruled_out: float, items: int, risk: float, seen: Sequence[Seen] = (), slope: Slope | None = None) -> Level:
+def _below(ruled_out: float, items: int, risk: float, seen: Sequence[Drawn] = (), slope: Slope | None = None) -> Level:
     """The level after what was `seen` if all totals from one on are known to be ruled out."""
     grid = np.unique(np.ceil(np.linspace(0, 2 * items, min(2 * items, MOST_TOTALS) + 1))) / 2
     totals = grid[grid < ruled_out][-FOLLOWED:]
@@ -268,7 +268,7 @@ class Levels:
     pairs: Race | None = None
     pairs_risk: float = 0.0
 
-    def after(self, rows: Iterable[Mapping[int, Seen]]) -> Levels:
+    def after(self, rows: Iterable[Mapping[int, Drawn]]) -> Levels:
         """The levels after further items, each with the scores of the systems asked on it."""
         each, pairs = list(self.each), self.pairs
         for row in rows:

@@ -12,7 +12,7 @@ import pytest
 from support import commandline
 from support.chat_server import candidates, verdict
 
-from judgeloop.methods.stats.levels import Seen, start
+from judgeloop.methods.stats.levels import Drawn, start
 
 ITEMS, RISK = 60, 0.2
 SHARES = {"best": 0.85, "fair": 0.55, "poor": 0.25, "base": 0.5}  # of items on which each is good
@@ -84,7 +84,7 @@ def reckoned(labels):
         own, item = [row for row in labels if row["item_id"] == place], int(place[1:])
         systems = [names.index(row["system"]) for row in own]
         levels = levels.after(
-            [{n: Seen((1 + good[n, item] - good[-1, item]) / 2, cheap[n, item], cheap[n].sum()) for n in systems}]
+            [{n: Drawn((1 + good[n, item] - good[-1, item]) / 2, cheap[n, item], cheap[n].sum()) for n in systems}]
         )
     return names[levels.leader], levels.within(0.0)
 
