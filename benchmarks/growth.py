@@ -10,8 +10,8 @@ processor's. "Judgments" is a comparison by a metric that never decides, with ev
 in proportion. "Items" is a comparison of so many items that stops after the first query. The last
 columns are ratios to the smallest number: of the numbers and of the processor's seconds.
 "Verdicts" is a ledger of so many verdicts of an earlier baseline with other systems: what has been
-spent, 5,000 verdicts by their keys, and a comparison. "On a server" is the same on PostgreSQL, which takes the
-ledger by a merge; the server's memory is not counted. "Replays" are of uniform draws from a table of so many
+spent, 5,000 verdicts by their keys, and a comparison. "On a server" is the same on PostgreSQL; the server's memory
+is not counted. "Replays" are of uniform draws from a table of so many
 items: by a plain loop of NumPy, with two processes of joblib, and with two workers of a Dask cluster, of which
 only the process that asks it counts.
 """
@@ -37,7 +37,6 @@ import numpy as np
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.ledger.answers import checksum
-from judgeloop.ledger.merging import merge
 from judgeloop.ledger.records import End
 from judgeloop.ledger.sqlite import connect
 
@@ -181,11 +180,11 @@ def of_ledger(folder: Path, address: str, verdicts: int) -> Iterator[tuple[str, 
 
 
 @contextmanager
-def on_server(file: Path) -> Iterator[str]:
-    """Yield the address of a ledger on a server that has taken a file's."""
-    with running() as server:
+def on_server(verdicts: int) -> Iterator[str]:
+    """Yield the address of a ledger of so many verdicts on a server."""
+    with running("max_wal_size=2GB") as server:
         address = server.ledger()
-        apart(merge, address, [file])
+        apart(fill, address, verdicts)
         yield address
 
 
@@ -203,39 +202,82 @@ def by_verdicts(numbers: Sequence[int], *, server: bool) -> None:
     for number in numbers:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            apart(write_ledger, file := folder / "ledger.sqlite", number)
-            with on_server(file) if server else nullcontext(str(file)) as address:
+            file = folder / "ledger.sqlite"
+            if not server:
+                apart(write_ledger, file, number)
+            with on_server(number) if server else nullcontext(str(file)) as address:
                 for what, found in of_ledger(folder, address, number):
                     first = smallest.setdefault(what, found)
                     line(f"verdicts{where}: {what}", number, numbers[0], found, first)
 
 
-ATTEMPT = """INSERT INTO attempts (run, opener, key, item_id, judge, note, state, ended, reserved_p, charged_p, rehearsed,
-    outcome, model, request_id, began_at, ended_at, charge_to)
-    VALUES (?, 'opener', ?, ?, ?, ?, 'settled', ?, 1000000, 1000000, 0, 'verdict', '', '', ?, ?, '')"""
-VERDICT = "INSERT INTO verdicts (attempt, key, score, reason, crc) VALUES (?, ?, ?, 'why', ?)"
+ATTEMPT = {
+    "run": "", "opener": "opener", "key": "", "item_id": "", "judge": JUDGE.name, "note": "", "state": "settled",
+    "ended": End.VERDICT.value, "reserved_p": 1_000_000, "charged_p": 1_000_000, "rehearsed": 0, "outcome": "verdict",
+    "model": "", "request_id": "", "began_at": WHEN, "ended_at": WHEN, "charge_to": "",
+}  # fmt: skip
+VERDICT = ("attempt", "key", "score", "reason", "crc")
+INTO_ATTEMPTS, INTO_VERDICTS = (
+    f"{table} ({', '.join(columns)})" for table, columns in (("attempts", ATTEMPT), ("verdicts", VERDICT))
+)
+# What the triggers would have kept, but that a server's take as many versions of a row as a run has attempts.
+SUMS = (
+    """INSERT INTO sums SELECT substr(began_at, 1, 10), run, judge, state, count(*), sum(charged_p), 0, 0
+    FROM attempts GROUP BY 1, 2, 3, 4""",
+    """UPDATE runs SET charged_p = s.charged_p FROM (SELECT run, sum(charged_p) AS charged_p FROM sums GROUP BY run) s
+    WHERE s.run = runs.id""",
+    "UPDATE budgets SET charged_p = (SELECT sum(charged_p) FROM sums) WHERE name = ''",
+    "SELECT setval(pg_get_serial_sequence('attempts', 'id'), max(id)) FROM attempts",
+    "SELECT setval(pg_get_serial_sequence('verdicts', 'seq'), max(seq)) FROM verdicts",
+)
+Rows = list[tuple[Any, ...]]
+
+
+def of_runs(verdicts: int) -> Iterator[tuple[str, Rows, Rows]]:
+    """Yield the runs of comparisons in both orders, of a baseline with one system after another.
+
+    A run has its id, its attempts and its verdicts.
+    """
+    number = 0
+    for candidate, of_run in groupby(past_calls(verdicts), lambda call: call.candidate):
+        run, attempts, found = f"{candidate:016x}", list[Any](), list[Any]()
+        for call in of_run:
+            number += 1
+            key = f"{number:064x}"
+            attempt = ATTEMPT | {"run": run, "key": key, "item_id": f"i{call.at}", "note": note(call)}
+            attempts.append(tuple(attempt.values()))
+            found.append((number, key, call.score, "why", checksum(key, call.score, "why", None)))
+        yield run, attempts, found
 
 
 def write_ledger(path: Path, verdicts: int) -> None:
-    """Write a ledger of comparisons in both orders, of a baseline with one system after another.
-
-    Each system is a run; the triggers keep the sums.
-    """
-    number = 0
+    """Write a ledger of so many verdicts; the triggers keep the sums."""
     with closing(connect(path)) as connection:
         connection.raw("PRAGMA synchronous = OFF")
-        for candidate, of_run in groupby(past_calls(verdicts), lambda call: call.candidate):
-            run, attempts, found = f"{candidate:016x}", [], []
-            for call in of_run:
-                number += 1
-                key = f"{number:064x}"
-                attempts.append((run, key, f"i{call.at}", JUDGE.name, note(call), End.VERDICT.value, WHEN, WHEN))
-                found.append((number, key, call.score, checksum(key, call.score, "why", None)))
+        for run, attempts, found in of_runs(verdicts):
             connection.raw("BEGIN")
             connection.raw("INSERT INTO runs (id, created_at) VALUES (?, ?)", (run, WHEN))
-            connection.file.executemany(ATTEMPT, attempts)
-            connection.file.executemany(VERDICT, found)
+            for into, rows in ((INTO_ATTEMPTS, attempts), (INTO_VERDICTS, found)):
+                places = ", ".join("?" * len(rows[0]))
+                connection.file.executemany(f"INSERT INTO {into} VALUES ({places})", rows)  # noqa: S608 - of our own
             connection.raw("COMMIT")
+
+
+def fill(address: str, verdicts: int) -> None:
+    """Fill a ledger on a server with so many verdicts, without its triggers; then make the sums."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as server:
+        server.execute("SET session_replication_role = replica")
+        server.execute("SET search_path = judgeloop")
+        for run, attempts, found in of_runs(verdicts):
+            server.execute("INSERT INTO runs (id, created_at) VALUES (%s, %s)", (run, WHEN))
+            for into, rows in ((INTO_ATTEMPTS, attempts), (INTO_VERDICTS, found)):
+                with server.cursor().copy(f"COPY {into} FROM STDIN") as copy:
+                    for row in rows:
+                        copy.write_row(row)
+        for statement in (*SUMS, "ANALYZE"):
+            server.execute(statement)
 
 
 def note(call: PastCall) -> str:

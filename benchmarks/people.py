@@ -3,6 +3,8 @@
     python benchmarks/people.py DATA [--runs 600]
     python benchmarks/people.py DATA --errors [--runs 20000]
     python benchmarks/people.py DATA --limits [--runs 2000]
+    python benchmarks/people.py DATA --select [--runs 30]
+    python benchmarks/people.py DATA --select-errors [--runs 2000]
 
 DATA holds `pandalm`, `llmbar`, `realsumm` and `alpacaeval`; no judge is asked. All runs are decided by the rule bets at
 a risk of 0.1, within 200 labels. The first table has real pairs of systems, whose items are all that the decision is
@@ -11,7 +13,10 @@ order, which say nothing. The second has items of LLMBar, 400 drawn with replace
 a gap that is planted: the labels and the judge's verdict stay together. The third has items like these of LLMBar, where
 each label comes with a block of fresh cheap verdicts. With `--errors` both systems are level, or just at the margin.
 With `--limits` no judge helps: how often a system is named within a limit that was planned, and within one that is
-raised when the planned one is reached, by bets that go on.
+raised when the planned one is reached, by bets that go on. `--select` searches for the best of many: among REALSumm's
+summarisers by people, beside ROUGE-2, and among AlpacaEval's systems by GPT-4's verdicts, 400 items, beside a judge
+that says the same in a share of the items and guesses else. `--select-errors` does so among systems of which all but
+one are half a point behind the best, on 40 items: the pools in which a guarantee is hardest to keep.
 """
 
 from __future__ import annotations
@@ -28,13 +33,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from race import Run, drawn, field, least_favourable, search
+from scipy.stats import beta
 from score_tables import score_table
 
-from judgeloop.core.records import UNLIMITED, preference
+from judgeloop.core.records import TIE, UNLIMITED, preference
+from judgeloop.methods.estimators.beside import CheapVerdicts
+from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.stats.corrected import Aside
 from judgeloop.methods.stopping.bets import Bets, answers
 
-RISK, LIMIT, ITEMS = 0.1, 200, 400
+RISK, LIMIT, ITEMS, SEED = 0.1, 200, 400, 11
 MOST_PAIRS = 60
 Scores = NDArray[np.float64]
 
@@ -216,14 +225,92 @@ def show_limits(runs: int, rng: np.random.Generator) -> None:
     for planned, raised in ((LIMIT, LIMIT), (LIMIT, 2 * LIMIT), (2 * LIMIT, 2 * LIMIT)):
         (bets,) = Bets(RISK, UNLIMITED, planned).begin
         when = np.full(runs, raised)
-        for drawn, scores in enumerate(draws[:, :raised].T, start=1):
-            bets = replace(bets, limit=raised if drawn > planned else planned)
+        for at, scores in enumerate(draws[:, :raised].T, start=1):
+            bets = replace(bets, limit=raised if at > planned else planned)
             bets = bets.after(np.stack([scores, -scores], axis=-1))
-            when = np.where(bets.ruled_out.any(axis=-1), np.minimum(when, drawn), when)
+            when = np.where(bets.ruled_out.any(axis=-1), np.minimum(when, at), when)
         named = bets.ruled_out.any(axis=-1).mean()
         print(
             f"| {planned}, then {raised} | {named:.1%} ± {(named * (1 - named) / runs) ** 0.5:.1%} | {when.mean():.0f} |"
         )
+
+
+def searched(scores: Scores, cheap: Scores | None, gap: float, seed: int) -> Run:
+    """Search for the best by `scores`, shape (systems, items), the last the baseline, beside `cheap` ones."""
+    systems, items = scores.shape
+    beside = None
+    if cheap is not None:
+        beside = {
+            (system, systems - 1): CheapVerdicts(items, scores=dict(enumerate(cheap[system].tolist())))
+            for system in range(systems - 1)
+        }
+    race = Racing(systems, systems - 1, RISK, gap, cheap=beside)
+    return search(lambda item, system, _: float(scores[system, item]), race, scores.sum(axis=1), items, seed)
+
+
+def guessed(scores: Scores, agrees: float, rng: np.random.Generator) -> Scores:
+    """What a judge says that agrees in a share of the items, and guesses else; in [-1, 1]."""
+    return np.where(rng.random(scores.shape) < agrees, 2 * scores - 1, rng.choice([1.0, 0.0, -1.0], size=scores.shape))
+
+
+def explained(scores: Scores, cheap: Scores) -> float:
+    """The mean R² of the systems beside the baseline."""
+    return float(np.mean([Pair(*pair).r2 for pair in zip(scores[:-1], cheap[:-1], strict=True)]))
+
+
+def show_searches(data: Path, runs: int) -> None:
+    """Print the labels of searches by people alone, with a cheap judge, and with one that says nothing."""
+    print("| search | systems | gap | alone | R², with a judge |\n|---|---|---|---|---|")
+    tables = [score_table(data / "realsumm" / f"verdicts-{name}.csv.gz") for name in ("human-pyramid", "rouge2")]
+    pyramid, rouge = (
+        np.array(
+            [[one.scores[one.systems.index(s), one.items.index(i)] for i in tables[0].items] for s in tables[0].systems]
+        )
+        for one in tables
+    )
+    for many in (4, 10):
+        rows = []
+        for run in range(2 * runs):
+            rng = np.random.default_rng([SEED, run])
+            *others, base = rng.permutation(len(pyramid))[:many].tolist()
+            dear, cheap = (
+                preference(np.vstack([table[others], table[base]]) - table[base]).astype(float)
+                for table in (pyramid, rouge)
+            )
+            rows.append((TIE + dear / 2, [cheap, rng.permuted(cheap, axis=1)], run))
+        _show_searches("REALSumm pyramid, ROUGE-2", many, 0.0, rows)
+    _, known = field(data / "alpacaeval", "gpt4")
+    for many, gap, times in ((4, 0.0, 1), (4, 0.05, 1), (4, 0.1, 1), (10, 0.0, 0.5)):
+        rows = []
+        for run, scores in enumerate(drawn(known, many - 1, ITEMS, round(times * runs))):
+            rng = np.random.default_rng([SEED, run, 1])
+            rows.append((scores, [guessed(scores, agrees, rng) for agrees in (0.9, 0.7, 0.0)], run))
+        _show_searches("AlpacaEval, GPT-4", many, gap, rows)
+
+
+def _show_searches(name: str, many: int, gap: float, rows: list[tuple[Scores, list[Scores], int]]) -> None:
+    """Print a line of searches, each alone and beside the cheap judges that it has."""
+    alone = np.array([searched(scores, None, gap, run).calls for scores, _, run in rows], dtype=float)
+    cells = []
+    for at in range(len(rows[0][1])):
+        labels = np.array([searched(scores, cheap[at], gap, run).calls for scores, cheap, run in rows], dtype=float)
+        r2 = np.mean([explained(scores, cheap[at]) for scores, cheap, _ in rows])
+        cells.append(f"{r2:.2f}: {labels.mean():,.0f} ({_ratio(labels, alone)})")
+    print(f"| {name} | {many} | {gap:g} | {alone.mean():,.0f} | {'; '.join(cells)} |", flush=True)
+
+
+def show_search_errors(runs: int) -> None:
+    """Print how often a search names a system that is not the best, where that is the easiest."""
+    print("| systems | judge agrees | wrong | 95 % bound | labels |\n|---|---|---|---|---|")
+    for many, agrees in ((2, 0.7), (2, 0.0), (2, 1.0), (6, 0.7)):
+        rng = np.random.default_rng([SEED, many, round(10 * agrees)])
+        bad = calls = 0
+        for run in range(runs):
+            scores = rng.permuted(least_favourable(many, 40, 0.7, 0.2, 0.0), axis=1)
+            found = searched(scores, guessed(scores, agrees, rng), 0.0, run)
+            bad, calls = bad + found.bad, calls + found.calls
+        bound = float(beta.ppf(0.95, bad + 1, runs - bad))
+        print(f"| {many + 1} | {agrees:.0%} | {bad / runs:.4f} | {bound:.4f} | {calls / runs:.1f} |", flush=True)
 
 
 def _show(name: str, found: Found) -> None:
@@ -244,6 +331,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=None)
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--limits", action="store_true")
+    parser.add_argument("--select", action="store_true")
+    parser.add_argument("--select-errors", action="store_true")
     given = parser.parse_args()
     data, rng = given.data, np.random.default_rng(1)
     if given.errors:
@@ -251,6 +340,12 @@ def main() -> None:
         return
     if given.limits:
         show_limits(given.runs or 2_000, rng)
+        return
+    if given.select:
+        show_searches(data, given.runs or 30)
+        return
+    if given.select_errors:
+        show_search_errors(given.runs or 2_000)
         return
     runs = given.runs or 600
     print(

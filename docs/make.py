@@ -8,12 +8,11 @@ there.
 
 from __future__ import annotations
 
-import ast
+import contextlib
 import importlib
 import inspect
+import os
 import re
-import subprocess
-import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -28,9 +27,11 @@ import make_environment
 import make_results
 import make_schema
 import make_starter
+from click.testing import CliRunner
 
 import judgeloop
 import judgeloop.parts
+from judgeloop.cli.app import app
 from judgeloop.cli.commands import COMMANDS
 from judgeloop.cli.options import PanelArgument, PanelOption
 from judgeloop.formats.catalogue import FORMATS
@@ -126,9 +127,8 @@ def files() -> str:
     for folder in sorted({path.parent for path in package.rglob("*.py")}):
         rows = []
         for path in sorted(folder.glob("*.py")):
-            said = " ".join(
-                (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0].split()
-            )
+            docstring = path.read_text(encoding="utf-8").split('"""', 2)[1]  # with which each begins
+            said = " ".join(docstring.split("\n\n")[0].split())
             rows.append(f"| `{path.name}` | {re.split(r'(?<=[.]) (?=[A-Z])', said)[0].replace('|', chr(92) + '|')} |")
         lines += [f"## `{folder.relative_to(DOCS.parent)}`", "", "| file | |", "|---|---|", *rows, ""]
     return "\n".join(lines)
@@ -348,12 +348,12 @@ def demo() -> str:
     from rich.console import Console
     from rich.text import Text
 
-    with tempfile.TemporaryDirectory() as folder:
-        printed = subprocess.run(
-            [sys.executable, "-m", "judgeloop", "demo"],
-            cwd=folder, check=True, capture_output=True, text=True,
-            env={**_environment(), "COLUMNS": str(PICTURE)},
-        ).stdout  # fmt: skip
+    unset = dict.fromkeys(name for name in os.environ if name.startswith("JUDGELOOP_"))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        done = CliRunner().invoke(app, ["demo"], env={**unset, "COLUMNS": str(PICTURE)}, prog_name="judgeloop")
+    if done.exit_code:
+        raise RuntimeError(f"judgeloop demo ended with {done.exit_code}: {done.output}")
+    printed = done.stdout
     shown = Text(printed.partition("\n\nBy group")[0])  # the picture shows the decision
     begin = printed.index("\n\n")
     shown.stylize("bold", begin, printed.index(".\n", begin))
@@ -362,14 +362,6 @@ def demo() -> str:
     console.print(shown)
     drawn = console.export_svg(title="judgeloop demo", unique_id="demo")
     return re.sub(r"\s*@font-face \{.*?\}", "", drawn, flags=re.DOTALL)  # fonts of another server
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    root = str(DOCS.parent)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("JUDGELOOP_")}
-    return kept | {"PYTHONPATH": root}
 
 
 if __name__ == "__main__":

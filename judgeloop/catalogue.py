@@ -27,7 +27,8 @@ def _race(draft: Draft) -> Any:
     from judgeloop.methods.selectors.families import by_family
     from judgeloop.methods.selectors.race import Racing
 
-    return by_family(Racing(draft.systems, draft.baseline, draft.risk, draft.gap, draft.sampled), draft.members)
+    race = Racing(draft.systems, draft.baseline, draft.risk, draft.gap, draft.sampled, draft.cheap)
+    return by_family(race, draft.members)
 
 
 SELECTORS: tuple[SelectorRow, ...] = (

@@ -6,8 +6,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
+import signal
 import sys
 from datetime import date
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from hypothesis import settings
 from support.chat_server import ChatServer
 from support.clock import Clock
 
+from judgeloop.ledger import sqlite
 from judgeloop.settings import fields, values
 from judgeloop.settings.run_settings import RunSettings
 
@@ -22,6 +26,12 @@ from judgeloop.settings.run_settings import RunSettings
 # take the cores from other tests. Set before numpy and scikit-learn are imported.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# `asyncio.run` asks what handles Ctrl-C. Python up to 3.12 makes a text of the handler for that, and in it of all that
+# was returned, which takes as long as a short run.
+if sys.version_info < (3, 13):
+    of_numbers = vars(signal)["_int_to_enum"]
+    vars(signal)["_int_to_enum"] = lambda value, kind: of_numbers(value, kind) if isinstance(value, int) else value
 
 # No deadline: machines are shared. Derandomised: a test that passes here passes there.
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
@@ -42,6 +52,7 @@ def pytest_collection():
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(10_000)  # most of what a test makes is gone by itself
         gc.enable()
 
 
@@ -72,6 +83,18 @@ def pytest_xdist_auto_num_workers(config):
     """A process more than cores for `-n auto`: some tests wait for a server, and each process imports and collects."""
     config.option.dist = "worksteal"
     return 1 + (os.cpu_count() or 1)
+
+
+NUMBERS = count()
+
+
+@pytest.fixture
+def tmp_path(request, tmp_path_factory):
+    """A folder of its own, as pytest gives it, which reads the names of all earlier tests' folders for that."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / "each" / f"{name}{next(NUMBERS)}"
+    folder.mkdir(mode=0o700, parents=True)
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +155,14 @@ def _near(request, monkeypatch):
         from judgeloop.providers.chat import Clients
 
         monkeypatch.setattr(Clients, "one", near)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_waits_for_the_disk(request, monkeypatch):
+    """No ledger waits for its disk at each commit: only where power fails is that lost, as tests/simulation has it."""
+    if request.path.relative_to(TESTS).parts[0] != "simulation":
+        pragmas = [one.replace("EXTRA", "OFF") for one in sqlite.PRAGMAS]
+        monkeypatch.setattr(sqlite, "PRAGMAS", pragmas)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@ public names."""
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -117,8 +116,9 @@ def test_no_module_is_longer_than_a_reader_can_hold():
 
 
 def test_a_class_name_exists_once():
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in modules()]
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    texts = (path.read_text(encoding="utf-8") for path in modules())
+    names = Counter(name for text in texts for name in re.findall(r"^ *class (\w+)[(:\[]", text, re.MULTILINE))
+    assert len(names) > 100
     assert not [name for name, times in names.items() if times > 1]
 
 

@@ -150,6 +150,7 @@ class SelectArguments(ContestArguments, total=False):
     """The keywords of `select`."""
 
     baseline: str | None
+    proxy: OneJudge | None
     selector: str | None
     weak_judges: int | None
     epsilon: tuple[float, float] | str | None

@@ -17,6 +17,7 @@ import click
 
 from judgeloop.cli.output import as_flags, keyless
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError
+from judgeloop.core.work import lasting
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.forms import MARK, NOT_FINISHED, render_junit, render_latex, render_markdown, render_unfinished
 from judgeloop.report.page import Fact, Page, Section, decided
@@ -139,7 +140,8 @@ def write_outputs(paths: Iterable[Path], result: RunResult) -> None:
 
 def write_output(path: Path, result: RunResult) -> None:
     """Write the result in the format of the file's ending."""
-    write_text(path, FORMS[path.suffix](result))
+    with lasting(f"writing {path.name}"):
+        write_text(path, FORMS[path.suffix](result))
 
 
 def write_text(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from judgeloop.cli.options import CONTEXT, JSON, PanelArgument, settings_command
-from judgeloop.cli.output import as_flags
+from judgeloop.cli.output import as_flags, is_terminal
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd, to_pico, to_usd
+from judgeloop.core.work import Lasting, lasting
 from judgeloop.report.words import count, visible
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import LedgerSettings
@@ -160,7 +162,7 @@ def _show(*, json: bool, **given: Any) -> None:
     if config.unknown:
         _show_unknown(config, json=json)
         return
-    with open_reader(config.ledger) as reader:
+    with lasting("adding up charges"), open_reader(config.ledger) as reader:
         found, runs = reader.spending(), reader.runs()
     if json:
         values = {
@@ -186,7 +188,8 @@ def _show(*, json: bool, **given: Any) -> None:
 def _show_unknown(config: ShowLedgerSettings, *, json: bool) -> None:
     from judgeloop.diagnostics.settling import unknown
 
-    found = unknown(config.ledger)
+    with lasting("looking for calls of unknown cost"):
+        found = unknown(config.ledger)
     if not json:
         print("\n".join(_lines(found)))
         return
@@ -220,10 +223,12 @@ def _export(**given: Any) -> None:
         rows = reader.requests()
         first = list(islice(rows, 1))  # an error comes before the heading
         print(csv_line((*Request._fields, "night", "systems")))
-        for row in chain(first, rows):
-            note = notes.get(row.run, RunNote())
-            dollars = f"{row.usd:f}"  # without a power of ten
-            print(csv_line((*row[:-1], dollars, note.night, note.names)))
+        seen = nullcontext(Lasting(None, 0)) if is_terminal() else lasting("requests exported", reader.most_requests)
+        with seen as step:  # where the lines themselves are seen, they show how far it is
+            for row in step.over(chain(first, rows)):
+                note = notes.get(row.run, RunNote())
+                dollars = f"{row.usd:f}"  # without a power of ten
+                print(csv_line((*row[:-1], dollars, note.night, note.names)))
 
 
 def _named(run: RecordedRun) -> str:

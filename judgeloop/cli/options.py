@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import click
 
 from judgeloop.cli.output import EVERY, LOG, SETTINGS
-from judgeloop.cli.progress import explained
+from judgeloop.cli.progress import explained, seen_while_it_lasts
 from judgeloop.core.errors import JudgeloopError
 from judgeloop.settings import fields
 from judgeloop.settings.fields import OUTPUT
@@ -269,7 +269,7 @@ class SettingsCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error becomes a line of text and an exit code."""
-        with explained():
+        with explained(), seen_while_it_lasts(quiet=bool(ctx.params.get(QUIET.name))):
             return super().invoke(ctx)
 
     def _settle(self, ctx: click.Context) -> None:

@@ -114,9 +114,14 @@ def columns(stream: TextIO | None = None) -> int:
     return min(WIDEST, max(NARROWEST, width)) if width else WIDTH
 
 
+def is_terminal() -> bool:
+    """Whether standard output is seen while it is printed."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def paint(text: str, tone: str) -> str:
     """A text in the colour of an outcome, bold, or as a warning, where standard output has colours that are wanted."""
-    if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+    if not is_terminal() or os.environ.get("NO_COLOR"):
         return text
     if os.environ.get("TERM") in PLAIN_TERMINALS:
         return text

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TextIO, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TextIO, cast, final
 
 import click
 
 from judgeloop.cli.output import PLAIN_TERMINALS, Guarded, as_flags, logged, logs_json, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError, NoFileError
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.core.work import listening
+from judgeloop.core.work import listening, shown_by
 from judgeloop.report.words import visible
 
 if TYPE_CHECKING:
@@ -40,11 +41,23 @@ SPEED_OF_S = 60.0  # the speed is that of the last minute
 Clock = Callable[[], float]  # returns seconds
 
 
+class Alarm(Protocol):
+    """What will be done later, unless it is cancelled."""
+
+    def cancel(self) -> None:
+        """Do it not."""
+        ...
+
+
+Later = Callable[[float, Callable[[], None]], Alarm]  # does something after so many seconds
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A state to show.
 
-    `done` of at most `most` things are done: judgments, or `what` is counted. `spent_p` and
+    `done` of at most `most` things are done: judgments, or `what` is counted; without a `most`, `what` is done and not
+    counted. `spent_p` and
     `budget_p` are in picodollars, None if there is none to show. `leads` says who leads, with names
     of at most so many characters. `slowed_to` is the number of calls in flight to which a crowded
     server has slowed the run; None if it has not. `waited` says for what of other runs it waits, `trouble` why
@@ -135,6 +148,61 @@ def computing(
         yield
 
 
+def _alarm(seconds: float, act: Callable[[], None]) -> Alarm:
+    timer = threading.Timer(seconds, act)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+@contextmanager
+def seen_while_it_lasts(
+    stream: TextIO | None = None, now: Clock = time.monotonic, later: Later = _alarm, *, quiet: bool = False
+) -> Iterator[None]:
+    """Show on a terminal how far each step is that lasts; nothing in a log, at its end, or if `quiet`."""
+    guarded = Guarded(stream or sys.stderr, drops=True)
+    if quiet or not _has_bars(guarded):
+        yield
+        return
+    with ExitStack() as steps:  # a generator that an error holds does not end its step
+
+        def begin(what: str, of: int) -> _Lasting:
+            return steps.enter_context(closing(_Lasting(guarded, now, later, Seen(0, of, what))))
+
+        with shown_by(begin):
+            yield
+
+
+@final
+class _Lasting:
+    """Shows a step from `WARM_UP_S` after its beginning, unless a bar is there already."""
+
+    def __init__(self, stream: Guarded, now: Clock, later: Later, seen: Seen) -> None:
+        self._stream, self._now, self._began, self._seen = stream, now, now(), seen
+        self._bar: _Bar | None = None
+        self._over, self._lock = False, threading.Lock()
+        self._alarm = later(WARM_UP_S, self._draw)
+
+    def _draw(self) -> None:
+        with self._lock:  # the alarm has a thread of its own
+            if not (self._over or _Bar.drawn):
+                self._bar = _Bar(self._stream, self._now, self._began)
+                self._bar.show(self._seen)
+
+    def done(self, more: int) -> None:
+        with self._lock:
+            self._seen = replace(self._seen, done=self._seen.done + more)
+            if self._bar is not None:
+                self._bar.show(self._seen)
+
+    def close(self) -> None:
+        self._alarm.cancel()
+        with self._lock:
+            self._over, bar, self._bar = True, self._bar, None
+            if bar is not None:
+                bar.close()
+
+
 @final
 class _Computing:
     """Shows one kind of work after another."""
@@ -153,6 +221,8 @@ class _Computing:
         self._said, self._told = f"{done:,} of {of:,} {what}", self._now()
         if self._shown is not None:
             self._shown.show(Seen(done, of, what))
+        if done >= of:
+            self.close()  # what comes next may have a bar of its own
 
     def found(self, sentence: str) -> None:
         self.close()
@@ -186,12 +256,16 @@ def explained() -> Iterator[None]:
 def _shown_on(stream: TextIO | None, now: Clock, opening: str = "", pair: str | None = None) -> _Bar | _Lines:
     """A bar for a terminal, lines for a log."""
     guarded = Guarded(stream or sys.stderr, drops=True)
-    if guarded.isatty() and not logs_json() and os.environ.get("TERM") not in PLAIN_TERMINALS:
-        return _Bar(guarded, now)
+    if _has_bars(guarded):
+        return _Bar(guarded, now, now())
     named = {} if pair is None else {"pair": pair}
     if opening:
         guarded.write(f"{logged(opening, 'start', **named)}\n")
     return _Lines(guarded, now, named)
+
+
+def _has_bars(stream: Guarded) -> bool:
+    return stream.isatty() and not logs_json() and os.environ.get("TERM") not in PLAIN_TERMINALS
 
 
 @final
@@ -221,7 +295,9 @@ class Outages:
 class _Bar:
     """Redraws a bar on a single line, and clears it at the end."""
 
-    def __init__(self, stream: Guarded, now: Clock) -> None:
+    drawn: ClassVar[int] = 0  # bars that are there now
+
+    def __init__(self, stream: Guarded, now: Clock, began: float) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, ProgressColumn, Task
         from rich.text import Text
@@ -236,7 +312,7 @@ class _Bar:
                 text = bar.words(task.time_remaining, narrow=narrow)
                 return Text(text, no_wrap=True, overflow="ellipsis")
 
-        self._now, self._began = now, now()
+        self._now, self._began = now, began
         self._seen: Seen | None = None
         self._progress = Progress(
             BarColumn(SHORT_BAR if narrow else BAR),
@@ -246,9 +322,11 @@ class _Bar:
             refresh_per_second=REDRAWN_A_SECOND,
             speed_estimate_period=SPEED_OF_S,
             redirect_stdout=False,
+            get_time=now,
         )
         self._task = self._progress.add_task("", total=None)
         self._progress.start()
+        _Bar.drawn += 1
 
     def words(self, left_s: float | None, *, narrow: bool) -> str:
         """What is said of the latest state; `left_s` are the seconds left, if known."""
@@ -259,10 +337,11 @@ class _Bar:
     def show(self, seen: Seen) -> None:
         self._seen = seen
         if self._now() - self._began >= WARM_UP_S:
-            self._progress.update(self._task, completed=seen.done, total=seen.most)
+            self._progress.update(self._task, completed=seen.done, total=seen.most or None)
 
     def close(self) -> None:
         self._progress.stop()
+        _Bar.drawn -= 1
 
 
 @final
@@ -286,7 +365,7 @@ class _Lines:
 
 def words(seen: Seen, elapsed_s: float, left_s: float | None, *, narrow: bool) -> str:
     """A state as the words beside a bar, those that matter most first."""
-    count = f"{seen.done:,}/{seen.most:,} {seen.what}".rstrip()
+    count = f"{seen.done:,}/{seen.most:,} {seen.what}".rstrip() if seen.most else seen.what
     slowed = "" if seen.slowed_to is None else f"slowed to {seen.slowed_to} at a time"
     if seen.waited:
         return _joined(" · ", count, _waits(seen))

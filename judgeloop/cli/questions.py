@@ -211,7 +211,7 @@ class Asking(Generic[R]):
             page = result.page
             say(visible(as_flags(f"{BADGES[result.answer].word}, no result: {result.stop_sentence}")))
             judged = f"{result.judged:,} of {of_items(result)}{result.also_judged}"
-            say(f"judged, in the order asked: {judged}; {costs(page.text(COST))} ({page.text('calls')})")
+            say(f"judged: {judged}; {costs(page.text(COST))} ({page.text('calls')})")
             for note in result.advice:
                 say(as_flags(note.message))
         try:

@@ -24,6 +24,7 @@ from judgeloop.cli.options import (
 from judgeloop.cli.output import as_flags, columns
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Shown
+from judgeloop.core.work import lasting
 from judgeloop.report.page import Page, decided
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import visible_lines
@@ -154,15 +155,17 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     config = ShowSettings.of(**given)
     check_outputs(output, [config.ledger])
     shown = with_result(config.ledger, run)
-    kept = stored(config.ledger, shown.id)
+    with lasting("reading the result"):
+        kept = stored(config.ledger, shown.id)
     if config.not_worse is not None:
         found = result_of(kept, texts=False)
         if not isinstance(found, Comparison):
             raise InputError(f"--not-worse: the run {shown.id} is no comparison of two systems")
         print(wrapped(reading(found, config.not_worse), columns()))
         click.get_current_context().exit(found.not_worse_by(config.not_worse).exit_code)
-    del quiet  # nothing is computed that takes long
-    result = result_of(kept, shown=config.report_texts)
+    del quiet  # `options.py` heeds it
+    with lasting("reading the result"):
+        result = result_of(kept, shown=config.report_texts)
     values = result.to_json(as_flags) if json else {}
     text = kept.text if details else f"{render(result.page, width=columns(), short=True)}\n"
     if details:
@@ -229,19 +232,19 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
 
     found: list[Run] = []
     dated = ((run.recorded.note.night or run.recorded.began_at[:DAY], run) for run in past_runs(ledger))
-    for night, run in sorted(dated, key=lambda one: (one[0], one[1].recorded.began_at), reverse=True):
-        note = run.recorded.note
-        if run.decision is None or len(note.systems) != len(PAIR):
-            continue
-        fits = (
-            name == pattern or fnmatchcase(name, pattern) for name, pattern in zip(note.systems, patterns, strict=False)
-        )
-        if not all(fits):
-            continue
-        result = result_of(stored(ledger, run.id), texts=False)
-        if isinstance(result, Comparison):
-            patterns = patterns or note.systems
-            found.append(Run(night, result, note.outputs))
+    by_night = sorted(dated, key=lambda one: (one[0], one[1].recorded.began_at), reverse=True)
+    with lasting("runs read", len(by_night)) as step:
+        for night, run in step.over(by_night):
+            note = run.recorded.note
+            if run.decision is None or len(note.systems) != len(PAIR):
+                continue
+            both = zip(note.systems, patterns, strict=False)
+            if not all(name == pattern or fnmatchcase(name, pattern) for name, pattern in both):
+                continue
+            result = result_of(stored(ledger, run.id), texts=False)
+            if isinstance(result, Comparison):
+                patterns = patterns or note.systems
+                found.append(Run(night, result, note.outputs))
     if not found:
         pair = f" of {' and '.join(patterns)}" if patterns else ""
         raise InputError(f"no comparison{pair} in {ledger} has a result; `judgeloop runs` lists all runs")

@@ -11,6 +11,7 @@ from typing import Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.work import lasting
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.records import ORIGIN, RecordedRun
 from judgeloop.ledger.upkeep import day_before
@@ -87,7 +88,7 @@ def past_runs(ledger: Address, since: str = "", night: str = "") -> list[PastRun
         InputError: there is no such file.
         LedgerError: the ledger cannot be read, or a row is not as it was written.
     """
-    with open_reader(ledger) as reader:
+    with lasting("reading the list of runs"), open_reader(ledger) as reader:
         every, decisions = reader.runs(), reader.headlines()
         open_ = {run.id for run in every if run.note.exit_code is None}
         nights = {run.note.night for run in every if run.id in open_ and run.note.night}

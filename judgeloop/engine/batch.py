@@ -444,7 +444,7 @@ class Window:
         except JudgeError as error:
             if error.kind is ErrorKind.QUIT:
                 if not state.is_over():  # else people were told to leave
-                    state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))
+                    state.halt(StopReason(StopKind.INTERRUPTED, str(error)))
             else:
                 state.failed(StopKind.JUDGE_FAILED, f"the judge failed: {error}")
         return None

@@ -161,10 +161,12 @@ async def _ask_beside(oracle: Oracle, pool: Pool, choices: Sequence[Choice]) -> 
     beside = oracle.state.terms.beside
     if beside is None:
         return
-    places = {place: choice.systems for choice in choices for place in beside.needed(choice.position)}
-    queries = [replace(pool.query(place, systems), cheap=True) for place, systems in places.items()]
-    for place, answer in zip(places, await answers(oracle, queries, counted=False), strict=False):
-        beside.tell(place, answer)
+    asked = dict.fromkeys(
+        (place, choice.systems) for choice in choices for place in beside.of(choice.systems).needed(choice.position)
+    )
+    queries = [replace(pool.query(*one), cheap=True) for one in asked]
+    for (place, systems), answer in zip(asked, await answers(oracle, queries, counted=False), strict=False):
+        beside.of(systems).tell(place, answer)
 
 
 def _begins_anew(oracle: Oracle) -> bool:

@@ -435,12 +435,9 @@ class Session(Generic[T]):
         if all(one.failed for one in lacking):
             said = f"the judge failed: all attempts at {of} failed, {few}; the last: {last}"
             return StopReason(StopKind.JUDGE_FAILED, said)
-        of_systems = sum(one.of_system for one in lacking)
-        whose = "there is" if of_systems else "the judge gave"
-        return StopReason(
-            StopKind.SYSTEM_FAILED if of_systems == len(lacking) else StopKind.ABSTENTIONS,
-            f"{whose} no verdict on {of}, {few}; the last reason: {last}",
-        )
+        of_systems = all(one.of_system for one in lacking)
+        kind = StopKind.SYSTEM_FAILED if of_systems else StopKind.ABSTENTIONS
+        return StopReason(kind, f"no verdict on {of}, {few}; the last reason: {last}")
 
 
 class _Asked(NamedTuple):

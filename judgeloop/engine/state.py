@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, final
+from typing import Any, Generic, Protocol, final
 
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Estimate, StopKind, StopReason
@@ -44,16 +44,27 @@ class OneModel:
     pinned: bool = False
 
 
+class Cheap(Protocol):
+    """The answers of a cheap judge."""
+
+    def needed(self, position: int) -> Sequence[int]:
+        """The items, by position, that it is asked about before the others are asked about this one."""
+        ...
+
+    def tell(self, position: int, answer: Answer) -> None:
+        """Take an answer."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Beside:
     """How a cheap judge, the last one of a run, is asked beside the others.
 
-    Before the others are asked about an item, it is asked about those that are `needed` for it, by position; `tell`
-    takes each answer. Its calls have an order of presentation, a limit in flight and a time limit of their own.
+    `of` gives who knows its answers about these systems. Its calls have an order of presentation, a limit in flight and
+    a time limit of their own.
     """
 
-    needed: Callable[[int], Sequence[int]]
-    tell: Callable[[int, Answer], None]
+    of: Callable[[tuple[int, ...]], Cheap]
     order: Order
     concurrency: int
     timeout_s: float | None

@@ -16,6 +16,7 @@ from itertools import chain
 from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import MOST_NAMED, DataError, InputError
 from judgeloop.core.records import Item, Pool
+from judgeloop.core.work import Lasting, lasting
 from judgeloop.formats.columns import ID, PROMPT, candidates_of, found_text, remedy
 from judgeloop.formats.rows import NO_MAP, ItemRow, Located, OutputRow, Outputs, R, at, stem
 from judgeloop.formats.tables import Place
@@ -96,7 +97,7 @@ class KnownItems:
         self._learn(path, located, key)
         return key
 
-    def match(self, outputs: Outputs) -> dict[int, OutputRow]:
+    def match(self, outputs: Outputs, step: Lasting) -> dict[int, OutputRow]:
         """The rows of a file by key.
 
         A row about an unknown item adds the item; if the items are closed, the row is counted in
@@ -112,7 +113,7 @@ class KnownItems:
         found: dict[int, OutputRow] = {}
         first: dict[int, Located[OutputRow]] = {}
         taken, copies, differ = Counter[int](), list[DataError](), False
-        for located in outputs.rows:
+        for located in step.over(outputs.rows):
             keys = self._keys(outputs.path, located, by_id=by_id, alike=alike)
             if not keys:
                 name = located.row.id or located.row.prompt or ""
@@ -385,9 +386,10 @@ def _matched(
 ) -> tuple[KnownItems, list[dict[int, OutputRow]]]:
     # No judge reads the texts of runs whose scores are compared.
     known = KnownItems(closed=items is not None, texts=not any(file.scorer for file in outputs))
-    for located in items or ():
-        known.define(items_path or "", located)
-    return known, [known.match(file) for file in outputs]
+    with lasting("rows joined", len(items or ()) + sum(len(file.rows) for file in outputs)) as step:
+        for located in step.over(items or ()):
+            known.define(items_path or "", located)
+        return known, [known.match(file, step) for file in outputs]
 
 
 def _without_counterpart(names: Sequence[str], known: KnownItems, answers: Sequence[dict[int, OutputRow]]) -> list[str]:

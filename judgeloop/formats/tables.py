@@ -14,13 +14,14 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import DataError, InputError, NoFileError, did_you_mean
-from judgeloop.core.work import Work
+from judgeloop.core.work import Work, lasting
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -208,16 +209,17 @@ def rows_in(path: Path, text: str) -> Iterator[Row]:
         rows = _json_array(path, text)
     else:
         rows = _delimited(path, text)
-    lines, told = text.count("\n"), 0
-    reading = Work(f"lines of {path.name} read", lines)
-    for line, fields in rows:
-        empty = False
-        yield Row(line, fields)
-        if len(text) >= LONG and line - told >= STEP:
-            reading.done(line - told)
-            told = line
-    if told:
-        reading.done(lines - told)
+    lines, told, what = text.count("\n"), 0, f"lines of {path.name} read"
+    # A log is told of long texts alone.
+    with lasting(what, lines) if len(text) < LONG else nullcontext(Work(what, lines)) as reading:
+        for line, fields in rows:
+            empty = False
+            yield Row(line, fields)
+            if line - told >= STEP:
+                reading.done(line - told)
+                told = line
+        if told:
+            reading.done(lines - told)
     if empty:
         raise DataError(path, "the file holds no rows")
 

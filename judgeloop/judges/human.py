@@ -78,6 +78,11 @@ class _Sheet:
         """The form for a rating if the call has one output, else for a comparison."""
         return RATING if len(self.call.outputs) == 1 else COMPARISON
 
+    @property
+    def judged(self) -> bool:
+        """Whether the answer is a verdict; a skip is none."""
+        return isinstance(self.answer, records.Verdict)
+
 
 @final
 class HumanJudge(BaseJudge):
@@ -109,6 +114,7 @@ class HumanJudge(BaseJudge):
         self._pressed = False  # whether any key was
         self._wage = wage
         self._standing: SoFar | None = None
+        self._settled = self._counted = 0  # verdicts that are final, and how many of them the standing counts
         self._seconds: list[float] = []  # of each answer
         self._terminal: list[Any] | None = None  # its settings before a key was read
 
@@ -124,7 +130,7 @@ class HumanJudge(BaseJudge):
 
     def hear(self, standing: SoFar) -> None:
         """Show it above the next question."""
-        self._standing = standing
+        self._standing, self._counted = standing, self._settled
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Add the call to the pending calls and wait until its answer is final.
@@ -146,7 +152,7 @@ class HumanJudge(BaseJudge):
         try:
             await self._work()
         except Exception as error:  # noqa: BLE001 - a person has no timeout
-            why = f"the terminal cannot be read: {error}"
+            why = f"nobody can judge at this terminal: {error}"
             self._fail(0, JudgeError(ErrorKind.REJECTED, why, billed=False))
 
     async def _work(self) -> None:
@@ -184,7 +190,7 @@ class HumanJudge(BaseJudge):
         while True:
             key = (await self._pressed_key()).lower()
             if not key and not self._pressed:
-                raise EOFError("standard input ended before any key was pressed; a person has to judge at a terminal")
+                raise EOFError("standard input ended before any key was pressed")
             self._pressed = True
             key = key or QUIT
             if key in {BACK, QUIT, VIEW} or form.answer(key) is not None:
@@ -219,6 +225,7 @@ class HumanJudge(BaseJudge):
             answer = self._sheets[at].answer
             assert answer is not None
             self._sheets[at].settled.set_result(answer)
+            self._settled += self._sheets[at].judged
 
     def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
         """The terminal needs neither."""
@@ -272,8 +279,10 @@ class HumanJudge(BaseJudge):
         """How far the run is, and how long it may take, in words."""
         if self._standing is None:
             return ""
-        said = f"{self._standing.judged:,} of at most {self._standing.most:,} judged"
-        if (likely := self._standing.likely()) is not None:
+        held = sum(sheet.judged and not sheet.settled.done() for sheet in self._sheets[: self._at])
+        since = self._settled - self._counted + held
+        said = f"{self._standing.judged + since:,} of at most {self._standing.most:,} judged"
+        if (likely := self._standing.likely(since)) is not None:
             few, many = likely
             said += f", about {few:,} to {many:,} more"
             if self._seconds:
@@ -301,7 +310,7 @@ class HumanJudge(BaseJudge):
 
 
 def _left() -> JudgeError:
-    return JudgeError(ErrorKind.QUIT, "the judge has left", billed=False)
+    return JudgeError(ErrorKind.QUIT, "the person who judges has stopped", billed=False)
 
 
 def _wrapped(text: str) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
+from judgeloop.core.work import lasting
 from judgeloop.ledger.ledger import ROLL
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
 from judgeloop.ledger.records import ORIGIN
@@ -149,16 +150,21 @@ def _opened(source: Address) -> Iterator[Connection]:
         else:
             path = Path(str(source))
             copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "copy.sqlite"
-            with errors_of_reading(path), closing(_read_only(path)) as there, closing(sqlite3.connect(copy)) as here:
-                there.backup(here)
-            file = stack.enter_context(opened_to_read(copy, source))
-            file.file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-            try:
-                for table, columns in TEXTS.items():
-                    lengths = " + ".join(f"coalesce(length({column}), 0)" for column in columns)
-                    file.raw(f"SELECT sum({lengths}) FROM {table}").fetchone()
-            except sqlite3.DataError:
-                raise _too_long(source) from None
+            with lasting(f"copying {path.name}"):
+                with (
+                    errors_of_reading(path),
+                    closing(_read_only(path)) as there,
+                    closing(sqlite3.connect(copy)) as here,
+                ):
+                    there.backup(here)
+                file = stack.enter_context(opened_to_read(copy, source))
+                file.file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+                try:
+                    for table, columns in TEXTS.items():
+                        lengths = " + ".join(f"coalesce(length({column}), 0)" for column in columns)
+                        file.raw(f"SELECT sum({lengths}) FROM {table}").fetchone()
+                except sqlite3.DataError:
+                    raise _too_long(source) from None
             db = file
         if problems := inspected(db).problems:
             raise DamagedLedgerError(
@@ -269,9 +275,13 @@ class _Merge:
             (ANSWERS.format(table="verdicts", which=""), self._verdicts),
             (OUTPUTS, self._outputs),
         )
-        for statement, taking in parts:
-            for rows in chunks(self._old.stream(statement)):
-                writer.do(lambda db, taking=taking, rows=rows: taking(db, rows))  # type: ignore[misc]
+        tables = ("attempts", "disputed", "verdicts", "outputs")
+        every = sum(self._old.execute(f"SELECT count(*) FROM {table}").rows[0][0] for table in tables)
+        with lasting(f"rows of {self.found.source} taken", every) as step:
+            for statement, taking in parts:
+                for rows in chunks(self._old.stream(statement)):
+                    writer.do(lambda db, taking=taking, rows=rows: taking(db, rows))  # type: ignore[misc]
+                    step.done(len(rows))
         for row in self._old.stream(RESULTS):
             named = "SELECT digest, text FROM judged WHERE digest = ANY(:digests)"
             texts = self._old.execute(named, {"digests": json.loads(row["digests"])}).rows

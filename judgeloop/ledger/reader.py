@@ -175,6 +175,11 @@ class LedgerReader:
         always = {*KINDS} - {"night", ELSEWHERE}
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items() if groups or kind in always}
 
+    @property
+    def most_requests(self) -> int:
+        """At most so many requests are in the ledger."""
+        return int(self._rows("SELECT count(*) FROM attempts")[0][0])
+
     def requests(self) -> Iterator[Request]:
         """Yield every request in the order of the attempts."""
         last = 0

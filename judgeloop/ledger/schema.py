@@ -5,6 +5,7 @@ a reservation need not add up a day's attempts.
 """
 
 from dataclasses import fields
+from functools import cache
 
 from judgeloop.core.records import Usage
 from judgeloop.ledger.periods import PERIODS
@@ -102,15 +103,17 @@ TRIGGERS = {
 }
 
 
-def for_sqlite() -> list[str]:
+@cache
+def for_sqlite() -> tuple[str, ...]:
     """The statements that make a ledger in a file."""
     # AUTOINCREMENT: the number of a row that was deleted is never given to another.
     tables = [_strict(one.format(serial="INTEGER PRIMARY KEY AUTOINCREMENT")) for one in TABLES]
-    return tables + [
+    triggers = [
         f"CREATE TRIGGER charge_{event.split()[0].lower()} AFTER {event} ON attempts BEGIN\n"
         f"{'; '.join(statements)};\nEND".replace("strpos(", "instr(")
         for event, statements in TRIGGERS.items()
     ]
+    return (*tables, *triggers)
 
 
 def _strict(statement: str) -> str:

@@ -30,6 +30,14 @@ BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flu
 MEMORY = ":memory:"
 PAUSE_S = 0.02
 APPLICATION_ID = 0x4A4C4447  # "JLDG"
+# Not WAL: before SQLite 3.51.3, WAL can corrupt a file that several processes write.
+PRAGMAS = (
+    "journal_mode = DELETE",
+    "synchronous = EXTRA",
+    "foreign_keys = ON",
+    "trusted_schema = OFF",
+    "cell_size_check = ON",
+)
 RESTORE = "restore it from a copy, or name a new one (`ledger`); `judgeloop ledger verify` says what is wrong"
 ROWS = re.compile(r"json_to_recordset\(CAST\(:(\w+) AS json\)\)\s+AS (\w+)\(([^)]*)\)")
 
@@ -241,14 +249,7 @@ def _is_damage(error: Exception) -> bool:
 
 
 def _set_up(connection: SqliteConnection, path: Path | str) -> None:
-    # Not WAL: before SQLite 3.51.3, WAL can corrupt a file that several processes write.
-    for setting in (
-        "journal_mode = DELETE",
-        "synchronous = EXTRA",
-        "foreign_keys = ON",
-        "trusted_schema = OFF",
-        "cell_size_check = ON",
-    ):
+    for setting in PRAGMAS:
         connection.raw(f"PRAGMA {setting}")
     if version_of(connection, path) == 0:
         _create(connection, path)

@@ -3,7 +3,7 @@
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from json import loads
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
+from judgeloop.core.work import lasting
 from judgeloop.ledger.answers import checksum
 from judgeloop.ledger.ledger import DRAWN
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
@@ -91,22 +92,27 @@ def inspected(db: Connection) -> Inspection:
     """Look through an open ledger."""
     problems: list[str] = []
     counts = dict.fromkeys(COUNTED, 0)
-    try:
-        if isinstance(db, SqliteConnection):
-            problems += [f"SQLite: {said}" for (said,) in db.raw("PRAGMA integrity_check(20)") if said != "ok"]
-            problems += [f"a row of {row[0]} belongs to none" for row in db.raw("PRAGMA foreign_key_check")]
-        for table in COUNTED:
-            counts[table] = db.execute(f"SELECT count(*) FROM {table}").rows[0][0]
-        problems += _of_sums(db)
-        for table in ANSWERS:
-            lost = db.execute(WITHOUT_ATTEMPT.format(table=table)).rows
-            problems += [f"row {seq} of {table} has no attempt with its key" for (seq,) in lost]
-        for table, columns, crc_of in CHECKED:
-            for seq, crc, *values in db.stream(f"SELECT seq, {columns} FROM {table}"):
-                if crc != crc_of(*values):
-                    problems.append(f"row {seq} of {table} is not as it was written (its checksum does not match)")
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        problems.append(f"SQLite: {error}")
+    with suppress(sqlite3.DatabaseError):  # what is wrong is found below
+        counts = {table: db.execute(f"SELECT count(*) FROM {table}").rows[0][0] for table in COUNTED}
+    # The file, the sums and the checksums take about as long for a row.
+    file, sums, checksums = sum(counts.values()), counts["attempts"], sum(counts[table] for table, *_ in CHECKED)
+    with lasting("rows checked", file + sums + checksums) as step:
+        try:
+            if isinstance(db, SqliteConnection):
+                problems += [f"SQLite: {said}" for (said,) in db.raw("PRAGMA integrity_check(20)") if said != "ok"]
+                problems += [f"a row of {row[0]} belongs to none" for row in db.raw("PRAGMA foreign_key_check")]
+            step.done(file)
+            problems += _of_sums(db)
+            for table in ANSWERS:
+                lost = db.execute(WITHOUT_ATTEMPT.format(table=table)).rows
+                problems += [f"row {seq} of {table} has no attempt with its key" for (seq,) in lost]
+            step.done(sums)
+            for table, columns, crc_of in CHECKED:
+                for seq, crc, *values in step.over(db.stream(f"SELECT seq, {columns} FROM {table}")):
+                    if crc != crc_of(*values):
+                        problems.append(f"row {seq} of {table} is not as it was written (its checksum does not match)")
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            problems.append(f"SQLite: {error}")
     return Inspection(counts, tuple(problems))
 
 
@@ -189,22 +195,29 @@ def prune(address: Address, before: str, *, verdicts: bool = False) -> Pruned:
     path = None if server_of(address) is not None else Path(str(address))
     before_bytes = path.stat().st_size if path else 0
     with closing(writer_of(address)) as writer:
-        gone = writer.do(lambda db: _forget_verdicts(db, before)) if verdicts else 0
+        with lasting("deleting old verdicts"):
+            gone = writer.do(lambda db: _forget_verdicts(db, before)) if verdicts else 0
         kept = writer.do(_days_of_unknown)
         attempts, day = 0, writer.do(lambda db: _day_from(db, "", before))
-        while day is not None:
-            after = (date.fromisoformat(day) + timedelta(days=1)).isoformat()
-            if day not in kept:
-                # Without a key and an item, it is known by who pruned, and by its number.
-                values = {"day": day, "next": after, "opener": uuid.uuid4().hex}
-                _, found = writer.do(lambda db, values=values: db.execute_all([(SUM_UP, values), (FORGET, values)]))  # type: ignore[misc]
-                attempts += found.count
-            day = writer.do(lambda db, after=after: _day_from(db, after, before))  # type: ignore[misc]
+        with lasting("days summed up", _days(day, before)) as step:
+            while day is not None:
+                after = (date.fromisoformat(day) + timedelta(days=1)).isoformat()
+                if day not in kept:
+                    # Without a key and an item, it is known by who pruned, and by its number.
+                    values = {"day": day, "next": after, "opener": uuid.uuid4().hex}
+                    _, found = writer.do(lambda db, values=values: db.execute_all([(SUM_UP, values), (FORGET, values)]))  # type: ignore[misc]
+                    attempts += found.count
+                before_it, day = day, writer.do(lambda db, after=after: _day_from(db, after, before))  # type: ignore[misc]
+                step.done(_days(before_it, day or before))
     if path is None:
         return Pruned(attempts, gone, None)
-    with errors_of_reading(path), closing(connect(path)) as file:
+    with lasting("shrinking the file"), errors_of_reading(path), closing(connect(path)) as file:
         file.raw("VACUUM")
     return Pruned(attempts, gone, (before_bytes, path.stat().st_size))
+
+
+def _days(day: str | None, until: str) -> int:
+    return 0 if day is None else (date.fromisoformat(until) - date.fromisoformat(day)).days
 
 
 def _day_from(db: Connection, day: str, before: str) -> str | None:

@@ -7,6 +7,7 @@ judged items stand in the document by their digests.
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from pydantic_core import to_json
@@ -15,6 +16,7 @@ from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Item, Pool, Shown
+from judgeloop.core.work import lasting
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.records import KeptResult
 from judgeloop.questions.catalogue import QUESTIONS
@@ -29,7 +31,8 @@ def keep(run: Prepared[Any], result: RunResult) -> None:
     Raises:
         LedgerError: the ledger cannot be written.
     """
-    run.open_ledger.keep(run.run_id, kept_of(result))
+    with lasting("keeping the result"):
+        run.open_ledger.keep(run.run_id, kept_of(result))
 
 
 def stored(ledger: Address, run: str) -> KeptResult:
@@ -78,20 +81,26 @@ def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None)
     Raises:
         DamagedLedgerError: it is not as this version of judgeloop writes one, or lacks a text.
     """
-    from pydantic import TypeAdapter
-
     try:
         found = json.loads(kept.document)
         if not texts:
             found["result"]["texts"] = None
-        question = next(one for one in QUESTIONS if one.name == found["job"])
-        result: RunResult = TypeAdapter(question.load().result).validate_python(found["result"])
+        kind: Any = next(one for one in QUESTIONS if one.name == found["job"]).load().result
+        result: RunResult = _form_of(kind).validate_python(found["result"])
         if result.texts is None:
             return result
         pool = _with_texts(result.texts.pool, kept.texts.__getitem__)
     except (ValueError, KeyError, StopIteration) as error:
         raise DamagedLedgerError(f"a result in the ledger cannot be read: {error}") from None
     return replace(result, texts=Texts(pool, Shown(shown or result.texts.shown)))
+
+
+@cache
+def _form_of(kind: Any) -> Any:
+    """What reads such a result: to make it takes longer than to read one."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def figure_kept(kept: KeptResult, key: str, column: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from judgeloop.core.outcomes import Finished
 from judgeloop.core.protocols import SoFar, T
+from judgeloop.core.work import lasting
 from judgeloop.engine.session import check_draws
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.records import RecordedRun
@@ -114,7 +115,8 @@ class Question(ABC, Generic[S, T, R]):
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
         families = {"families": parts.members} if parts.members else {}
-        run_id, *of_contest = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
+        with lasting("reading what is asked"):
+            run_id, *of_contest = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
         return Prepared(config, inputs, parts, run_id, *(of_contest if isinstance(config, ContestSettings) else ()))
 
     async def run(

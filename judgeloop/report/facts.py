@@ -13,11 +13,10 @@ from judgeloop.core.records import NO_TOKENS, PAIR, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
-from judgeloop.report.records import said_ends
+from judgeloop.report.records import HUMAN, said_ends
 from judgeloop.report.result import TOO_OFTEN, RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
-HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
@@ -125,7 +124,7 @@ def _asked(result: RunResult) -> str:
     )
     own = result.setup.risk_threshold if result.setup.guarantee else 1.0
     more = "; 0.5 or more: a new set of items is needed" if in_all >= TOO_OFTEN else ""
-    return f"{times}{how} ({each}). With this one ({own:g}) the chance of {result.wrong_answer} is at most {in_all:.4g}{more}"
+    return f"{times}{how} ({each}); with this run ({own:g}) the chance of {result.wrong_answer} is at most {in_all:.4g}{more}"
 
 
 def state(outcome: Outcome) -> str:
@@ -490,8 +489,11 @@ def _calls(result: RunResult) -> str:
     controls *= result.setup.controlled or result.setup.advised
     paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
     looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
+    asked = f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger"
+    if result.setup.by_hand:
+        asked = f"{count(spend.attempts, 'question')} now, {count(spend.remembered, 'answer')} from before"
     parts = [
-        f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger",
+        asked,
         f"with {count(controls, 'control')}{paid}" if controls else "",
         f"with the proxy's calls ({show_usd(spend.proxy_p)})" if spend.proxy_p else "",
         f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",

@@ -47,6 +47,8 @@ class NoteCode(enum.StrEnum):
     NAME_MOVES = "name_moves"
 
     RESUME = "resume"
+    GO_ON = "go_on"
+    JUDGE_SKIPPED = "judge_skipped"
     FIX_AND_RESUME = "fix_and_resume"
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
@@ -132,6 +134,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NAME_MOVES: "{judge} is a name for the latest model, and {model} answered. Give that name as the judge's, so "
     "that the same model answers the next run.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
+    NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
+    NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
@@ -164,7 +168,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEVEL_NAMED: "One of two level systems is named in 4 of 5 runs of at most {limit:judgment}.",
     NoteCode.MORE_ITEMS_ANEW: "More items make a new test, with its own risk.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
-    NoteCode.RAISE_BUDGET: "With `budget={budget:.10g}` the run goes on; at their maximum cost that covers {judgments:more judgment}.",
+    NoteCode.RAISE_BUDGET: "With `budget={budget:.10g}` the run goes on: that covers {judgments:more judgment} at their maximum cost.",
     NoteCode.RAISE_NIGHT: "To go on tonight, give `judgeloop suite --budget` {usd:dollars} more (and the pair's own budget, if it has one), which covers "
     "{judgments:more judgment} at their maximum cost.",
 }

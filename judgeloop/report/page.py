@@ -69,7 +69,7 @@ BADGES = {
     Outcome.BROKEN: Badge("BROKEN", "!", "\N{LARGE PURPLE CIRCLE}"),
     Outcome.INTERRUPTED: Badge("INTERRUPTED", "-", "\N{MEDIUM WHITE CIRCLE}"),
 }
-OPENINGS = {"Choose", "No", "There"}  # words of ours that begin a headline
+OPENINGS = {"Choose", "It", "No", "There"}  # words of ours that begin a headline
 _OURS = re.compile(r"(a score of|it is|nothing is|no|there) ")  # how a sentence begins that no name begins
 _BEGINS = re.compile(rf"({'|'.join(one.word for one in BADGES.values())})[:,]")
 

@@ -18,6 +18,8 @@ from judgeloop.report.leanings import Leanings, leanings_of
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.words import sentence, visible
 
+HUMAN = "human"  # the name of a person as a judge
+
 # If more of the verdicts surely change with the order, it says more than the outputs do.
 MANY_FLIPS, SHOWN = 1 / 3, 0.05
 
@@ -91,6 +93,11 @@ class Setup(Part):
     def judge(self) -> str:
         """The name of the judge, or of several joined by " + "."""
         return " + ".join(self.judges)
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether people alone judge."""
+        return bool(self.judges) and all(name == HUMAN for name in self.judges)
 
     @property
     def one_order(self) -> bool:

@@ -40,6 +40,11 @@ CUT_SHORT = {
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
     StopKind.JUDGE_CHANGED: NoteCode.OTHER_MODEL,
 }
+BY_HAND = CUT_SHORT | {
+    StopKind.INTERRUPTED: NoteCode.GO_ON,
+    StopKind.DEADLINE: NoteCode.GO_ON,
+    StopKind.ABSTENTIONS: NoteCode.JUDGE_SKIPPED,
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -357,7 +362,8 @@ class RunResult(Part):
             if stop is StopKind.JUDGE_CHANGED:
                 return (self._asked_of_another(),)
             anew = self.setup.asked_anew and stop is not StopKind.CONTROLS
-            return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[stop]),)
+            then = BY_HAND if self.setup.by_hand else CUT_SHORT
+            return (note(NoteCode.BEGIN_ANEW if anew else then[stop]),)
         found = () if cut else self.to_decide()
         hopeless = any(one.code == NoteCode.OUT_OF_REACH for one in found)
         return found if hopeless else (*found, *self._budget_enough())

@@ -13,6 +13,7 @@ from itertools import takewhile
 from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.keys import KeyedJudge, digest
 from judgeloop.core.records import PAIR, Item
+from judgeloop.core.work import lasting
 from judgeloop.ledger.records import RecordedRun, RunNote
 
 NOTED = 16  # items of which a run notes its questions
@@ -65,11 +66,15 @@ def met_by(items: Sequence[Item], outputs: Sequence[Callable[[int], object]], ju
 
     A tie margin is part of what is asked.
     """
-    each = [(*_texts(item), sorted(digest(output(at)) for output in outputs)) for at, item in enumerate(items)]
-    order = sorted(range(len(items)), key=lambda at: each[at])
-    systems = sorted(digest([output(at) for at in order]) for output in outputs)
-    asked = [(one.provider, one.model, [pair for pair in one.parameters if pair[0] != MARGIN]) for one in judges]
-    return digest([[each[at][:2] for at in order], systems, sorted(asked)])[:LENGTH]
+    with lasting("items looked up in earlier runs", len(items)) as step:
+        each = [
+            (*_texts(item), sorted(digest(output(at)) for output in outputs))
+            for at, item in enumerate(step.over(items))
+        ]
+        order = sorted(range(len(items)), key=lambda at: each[at])
+        systems = sorted(digest([output(at) for at in order]) for output in outputs)
+        asked = [(one.provider, one.model, [pair for pair in one.parameters if pair[0] != MARGIN]) for one in judges]
+        return digest([[each[at][:2] for at in order], systems, sorted(asked)])[:LENGTH]
 
 
 def askings(runs: Iterable[RecordedRun], run: str, note: RunNote) -> list[RecordedRun]:

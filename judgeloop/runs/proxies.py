@@ -4,16 +4,19 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from judgeloop.core.errors import InputError, UnpricedError
-from judgeloop.core.money import is_price_file
+from judgeloop.core.money import is_price_file, show_usd
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS, Order, Query, Verdict
+from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS, Call, Order, Query, Verdict
 from judgeloop.engine.asks import asks_for
 from judgeloop.engine.state import Terms
+from judgeloop.judges.wage import Wage, likely_s
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.runs.begin import known_answers, terms_of
 from judgeloop.runs.inputs import Inputs
@@ -24,6 +27,7 @@ from judgeloop.settings.run_settings import RunSettings
 SUPPOSED = 0.3  # R², that of GPT-3.5 with people on PandaLM, and of ChatGPT with people on MT-Bench
 SERVED = "Give `proxy=openai/NAME`, and OPENAI_BASE_URL=http://HOST:PORT/v1 in the environment"
 SAMPLE = 20  # items whose calls are priced
+WAGE = Decimal(40)  # dollars an hour, of people whose time has no price
 MOST_EACH = 20  # cheap verdicts a label, which tell 95 % of what any number tells
 
 
@@ -87,6 +91,35 @@ def prices(config: RunSettings, inputs: Inputs) -> tuple[float, float]:
         _likely_cost_p(inputs.judges, queries, Terms("", order=order)),
         _likely_cost_p((inputs.proxy,), queries, Terms("", order=config.order)),
     )
+
+
+class Prices(NamedTuple):
+    """What a label and a cheap verdict probably cost, in picodollars.
+
+    `seconds` is what a label probably takes of a person's time, 0 if none is asked. `supposed` says whether its price
+    is.
+    """
+
+    label_p: float
+    cheap_p: float
+    seconds: float
+    supposed: bool
+
+    @property
+    def of_a_label(self) -> str:
+        """The price of a label in words."""
+        price = f"{show_usd(round(self.label_p))} each"
+        if self.supposed:
+            price += f" ({self.seconds:.0f} s of a person at ${WAGE} an hour, which no budget counts)"
+        return price
+
+
+def prices_of_a_plan(config: RunSettings, inputs: Inputs) -> Prices:
+    """As `prices`; people whose time has no price are supposed to have one."""
+    label_p, cheap_p = prices(config, inputs)
+    seconds = fmean(likely_s(Call(one.item, one.systems, one.outputs)) for one in sample(inputs)) * inputs.by_hand
+    supposed = inputs.by_hand and not label_p
+    return Prices(Wage(WAGE).cost_p(seconds) if supposed else label_p, cheap_p, seconds, supposed)
 
 
 def sample(inputs: Inputs) -> list[Query]:

@@ -166,6 +166,16 @@ JUDGES = judge_setting(
     example=("openai/gpt-4.1-mini",),
     many=True,
 )
+
+
+def only_proxy(value: object) -> object:
+    """The proxy of a question that asks a single one; of several a dry run of each says which is the better buy."""
+    several = value if isinstance(value, list | tuple) else [value]
+    if len(several) > 1:
+        raise ValueError("expected one proxy; a dry run of each says which is the better buy")
+    return several[0] if several else None
+
+
 CacheDir = Annotated[Path, place_setting("Folder for vectors and other caches.", may_set=inside, file_only=True)]
 
 

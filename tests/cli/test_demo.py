@@ -61,27 +61,23 @@ def commands(text):
     return [line.strip() for line in text.splitlines() if line.startswith("  judgeloop ")]
 
 
-def test_it_decides_says_what_it_means_and_leaves_no_files(empty, temporary, monkeypatch):
+def test_it_decides_says_what_it_means_and_leaves_no_files_whatever_is_set(empty, temporary, monkeypatch, said):
     def refused(*_, **__):
         raise AssertionError("the demo used the network")
 
-    monkeypatch.setattr(socket.socket, "connect", refused)
-    done = demo()
-    assert done.exit_code == 0, done.output
-    said = " ".join(done.output.split())
-    assert "centrality is better than lead-2 on items like these 240. judged 43 of 240 items, by metric:rouge2" in said
-    assert "after 43 of 240 judgments" in said
-    assert "they name the same system (70 for lead-2, 156 for centrality, 14 ties)" in said
-    assert not any(empty.iterdir())
-    assert not any(temporary.iterdir())
-
-
-def test_settings_of_the_folder_and_of_the_environment_change_nothing(empty, monkeypatch, said):
     (empty / "judgeloop.toml").write_text("risk = 0.5\n")
     (empty / ".env").write_text("JUDGELOOP_RISK=0.5\n")
     monkeypatch.setenv("JUDGELOOP_RISK", "0.5")
     monkeypatch.setenv("JUDGELOOP_MAX_USD", "0")
-    assert demo().output == said
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    done = demo()
+    assert (done.exit_code, done.output) == (0, said)
+    words = " ".join(said.split())
+    assert "centrality is better than lead-2 on items like these 240. judged 43 of 240 items, by metric:rouge2" in words
+    assert "after 43 of 240 judgments" in words
+    assert "they name the same system (70 for lead-2, 156 for centrality, 14 ties)" in words
+    assert {path.name for path in empty.iterdir()} == {"judgeloop.toml", ".env"}
+    assert not any(temporary.iterdir())
 
 
 @pytest.mark.processes

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.chat_server import candidates, completion, used
-from support.commandline import judged_by, judgeloop, result_of, timeless
+from support.commandline import judged_by, judgeloop, result_of, shown_and_found, timeless
 from support.text import unwrapped
 from support.tiny_models import LAYERS, save_model
 
@@ -168,11 +168,11 @@ def test_a_picked_sample_has_no_interval_and_says_so(drawing):
 
 
 def test_all_items_judged_is_certain(drawing):
-    result = result_of(*drawing)
+    shown, result = shown_and_found(*drawing)
     assert result["stop_reason"] == "all_judged"
     assert result["mean"] == pytest.approx(TRUTH, abs=1e-6)
     assert result["interval"] == pytest.approx([TRUTH, TRUTH], abs=1e-6)
-    text = judgeloop(*drawing).stdout
+    text = shown.stdout
     assert "all 60 items, so the score is exact" in text
     assert "probably" not in text
 
@@ -187,7 +187,7 @@ def test_it_ends_once_the_interval_is_narrow_enough(drawing):
 
 def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
     narrow = [*drawing, "--half-width", "0.01"]
-    done = judgeloop(*narrow, "--budget", "0.03")
+    done, result = shown_and_found(*narrow, "--budget", "0.03")
     assert done.exit_code == 3
     assert re.match(
         r"\? OPEN: mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+; not yet within "
@@ -196,7 +196,6 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
     )
     assert "Score so far" not in done.stdout
     assert re.search(r"About \d+ more judgments .*With --budget \S+ the run", unwrapped(done.stdout))
-    result = result_of(*narrow, "--budget", "0.03")
     assert result["stop_reason"] == "budget"
     assert result["run_spent_usd"] <= 0.03
     assert result["more_judgments"] > 0
@@ -296,9 +295,8 @@ def test_a_dry_run_pays_for_the_proxy_before_it_says_what_the_budget_is_enough_f
     forecast = result_of(*command, "--dry-run")
     assert forecast["budget_pays_for"] == 0
     assert "after other calls for about $" in unwrapped(judgeloop(*command, "--dry-run").stdout)
-    done = judgeloop(*command)
+    done, values = shown_and_found(*command)
     assert done.exit_code == 3
-    values = result_of(*command)
     assert (values["judged"], values["stop_reason"], values["interval"]) == (0, "budget", None)
     rest = result_of(*command, "--dry-run")
     assert 10 < forecast["calls"]["worst"] - rest["calls"]["worst"] < ITEMS
@@ -402,12 +400,11 @@ def test_money_that_ends_within_the_first_draws_of_strata_leaves_an_interval(ser
 
 
 def test_of_items_like_these_a_score_is_never_exact(drawing):
-    result = judgeloop(*drawing, "--about", "like-these")
+    result, about = shown_and_found(*drawing, "--about", "like-these")
     assert result.exit_code == 0, result.output
     first = result.stdout.splitlines()[0]
     assert re.fullmatch(r"✓ DECIDED: mine scores 0\.\d+ out of 1 on items like these 60, probably between .*\.", first)
     assert "exact" not in result.stdout
-    about = result_of(*drawing, "--about", "like-these")
     these = result_of(*drawing)
     assert (about["about"], these["about"]) == ("like-these", "items")
     assert about["mean"] == pytest.approx(these["mean"])

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from functools import partial
 
 import click
 import numpy as np
@@ -17,10 +18,12 @@ from judgeloop.cli.output import LOG, TONES, paint
 from judgeloop.cli.progress import (
     PATIENCE_S,
     SECONDS_BETWEEN_LINES,
+    WARM_UP_S,
     Outages,
     Seen,
     computing,
     counting,
+    seen_while_it_lasts,
     watching,
     words,
 )
@@ -294,3 +297,97 @@ def test_what_takes_a_moment_is_shown_and_not_told_of(capsys):
     said = capsys.readouterr().err
     assert "quick" not in said
     assert "1 of 1 slow things" in said
+
+
+class Alarms:
+    """Go off when the clock is told to go on."""
+
+    def __init__(self, clock):
+        self.clock, self.set = clock, []
+
+    def __call__(self, seconds, act):
+        one = [self.clock.now + seconds, act]
+        self.set.append(one)
+        return type("Alarm", (), {"cancel": lambda _: one in self.set and self.set.remove(one)})()
+
+    def go_on(self, seconds):
+        self.clock.now += seconds
+        for one in [one for one in self.set if one[0] <= self.clock.now]:
+            self.set.remove(one)
+            one[1]()
+
+
+class Stepped(Terminal):
+    """A terminal that shows steps, and whose time goes on."""
+
+    def __init__(self):
+        super().__init__()
+        clock = Clock()
+        self.alarms = Alarms(clock)
+        self.go_on = self.alarms.go_on
+        self.shown = partial(seen_while_it_lasts, self, clock, self.alarms)
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """A terminal on which steps are seen that last."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = Stepped()
+    yield stream
+    assert not stream.alarms.set, "an alarm is left"
+
+
+def test_a_step_is_seen_after_two_seconds_then_how_long_it_takes_and_nothing_at_its_end(steps):
+    with steps.shown(), work.lasting("rows joined", 400) as step:
+        step.done(100)
+        steps.go_on(WARM_UP_S - 0.1)
+        assert not steps.getvalue()
+        steps.go_on(0.1)
+        step.done(100)
+        steps.go_on(8)
+        step.done(100)
+        steps.go_on(4)
+    assert "300/400 rows joined · 0:14, about 0:04 left" in last_line(steps.getvalue())
+    assert steps.getvalue().endswith("\x1b[2K"), "the line is cleared"
+
+
+def test_a_quick_step_is_not_seen_and_one_without_a_number_has_its_seconds(steps):
+    with steps.shown():
+        with work.lasting("rows joined", 9) as step:
+            step.done(9)
+            steps.go_on(1.9)
+        assert not steps.getvalue()
+        with work.lasting("shrinking the file"):
+            steps.go_on(70)
+    assert "shrinking the file · 1:10" in last_line(steps.getvalue())
+    assert "left" not in steps.getvalue()
+
+
+def test_a_step_within_a_bar_has_none_of_its_own_and_an_error_ends_both(steps):
+    held = work.lasting("lines read", 9)
+
+    def fails():
+        with steps.shown():
+            held.__enter__()  # as in a generator that nobody asks again
+            steps.go_on(3)
+            with work.lasting("rows joined", 9):
+                steps.go_on(3)
+                raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert "lines read" in steps.getvalue()
+    assert "rows joined" not in steps.getvalue()
+    assert steps.getvalue().endswith("\x1b[2K")
+
+
+@pytest.mark.parametrize("silent", ["quiet", "log", "dumb"])
+def test_no_step_is_seen_in_a_log_or_if_quiet(steps, monkeypatch, silent):
+    monkeypatch.setenv("TERM", "dumb" if silent == "dumb" else "xterm")
+    stream, set_ = io.StringIO() if silent == "log" else steps, []
+    shown = seen_while_it_lasts(stream, later=lambda *one: set_.append(one), quiet=silent == "quiet")
+    with shown, work.lasting("rows joined", 9) as step:
+        step.done(9)
+    assert not set_
+    assert not stream.getvalue()

@@ -8,8 +8,9 @@ import io
 import json
 import os
 import re
+import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import chdir, closing
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -34,16 +35,26 @@ LEDGER = Path(".judgeloop/ledger.sqlite")
 SHORT = "JUDGELOOP_DETAILS=false"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The folder of `two_runs`, what they show, and how many requests they sent, once they are made."""
+    return {"folder": tmp_path_factory.mktemp("runs")}
+
+
 @pytest.fixture
-def two_runs(chat_server):
-    """A comparison that was paid for, and one by a metric."""
-    chat_server.respond = lambda request, n: verdict(goodness(request))
-    write_good_and_poor(Path(), 20, reference="good")
-    paid = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "openai/m", "--judge-price", "1,10",
-                     "--judge-base-url", chat_server.url, SHORT)  # fmt: skip
-    free = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1", SHORT)
-    assert paid.exit_code == free.exit_code == 0, paid.stderr + free.stderr
-    return seen_first(paid), seen_first(free)
+def two_runs(made, chat_server):
+    """A comparison that was paid for, and one by a metric; each test has a copy of their folder."""
+    if "shown" not in made:
+        chat_server.respond = lambda request, n: verdict(goodness(request))
+        with chdir(made["folder"]):
+            write_good_and_poor(Path(), 20, reference="good")
+            paid = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "openai/m", "--judge-price", "1,10",
+                             "--judge-base-url", chat_server.url, SHORT)  # fmt: skip
+            free = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1", SHORT)
+        assert paid.exit_code == free.exit_code == 0, paid.stderr + free.stderr
+        made |= {"shown": (seen_first(paid), seen_first(free)), "requests": len(chat_server.requests)}
+    shutil.copytree(made["folder"], ".", dirs_exist_ok=True)
+    return made["shown"]
 
 
 def seen_first(done):
@@ -259,12 +270,12 @@ def test_what_was_spent_is_shown_by_day_judge_run_and_state(two_runs):
     assert set(spent["systems"]) == {"a and b"}
 
 
-def test_every_request_is_a_line_to_compare_with_an_invoice(two_runs, chat_server):
+def test_every_request_is_a_line_to_compare_with_an_invoice(two_runs, made):
     done = judgeloop("ledger", "export")
     assert done.exit_code == 0
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     paid = [row for row in rows if row["judge"] == "openai/m"]
-    assert len(paid) == len(chat_server.requests)
+    assert len(paid) == made["requests"]
     assert {row["state"] for row in rows} == {"settled"}
     assert {(row["systems"], row["night"]) for row in paid} == {("a and b", "")}
     assert all(row["model"] and row["began_at"].endswith("+00:00") for row in paid)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.chat_server import candidates, goodness, verdict
-from support.commandline import judgeloop, timeless
+from support.commandline import judgeloop, shown_and_found, timeless
 from support.text import unwrapped
 
 from judgeloop.core.errors import InputError
@@ -105,13 +105,13 @@ def test_concurrency_changes_nothing(systems, chat_server, selector, tmp_path):
 
 def test_money_that_ends_within_a_query_leaves_whole_queries(systems, chat_server):
     strict = live(chat_server, systems, "--selector", "random", "--risk", "1e-9")
-    outcome = outcome_of(judgeloop(*strict, "--budget", "0.06", "--json"))
+    shown, outcome = shown_and_found(*strict, "--budget", "0.06")
     assert outcome["stop_reason"] == "budget"
     asked = {row["queries"] for row in outcome["standings"] if row["system"] != "base"}
     assert asked == {outcome["queries"]}
     assert outcome["judged"] == 4 * outcome["queries"] <= outcome["asked"]
     assert outcome["run_spent_usd"] <= 0.06
-    assert "near best  best" in judgeloop(*strict, "--budget", "0.06").stdout
+    assert "near best  best" in shown.stdout
     more = outcome_of(judgeloop(*strict, "--json"))
     assert more["stop_reason"] in {"all_judged", "risk_met"}, "the same command goes on"
 
@@ -129,14 +129,13 @@ def test_of_a_search_cut_short_no_answer_was_needless(systems, chat_server, budg
 def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
     command = live(chat_server, systems, "--risk", "0.02")
     exact = outcome_of(judgeloop(*command, "--json"))
-    near = judgeloop(*command, "--min-gap", "0.9")
+    near, sooner = shown_and_found(*command, "--min-gap", "0.9")
     assert near.exit_code == 0
     assert re.match(
         r"✓ DECIDED: best: no system is more than \d[\d.]* points better, of 5 systems, each compared with base, on these 40 items\. "
         r"judged .* risk 0\.02, guaranteed",
         unwrapped(near.stdout),
     )
-    sooner = outcome_of(judgeloop(*command, "--min-gap", "0.9", "--json"))
     assert sooner["judged"] <= exact["judged"]
     assert 0 < sooner["gap"] <= 0.9 == sooner["min_gap"]
     assert len(sooner["near_best"]) > 1
@@ -144,8 +143,8 @@ def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
 
 def test_a_run_cut_off_at_once_states_no_gap(systems, chat_server):
     command = live(chat_server, systems, "--risk", "0.001", "--max-judgments", "4")
-    assert "nothing yet near best best" in unwrapped(judgeloop(*command).stdout)
-    outcome = outcome_of(judgeloop(*command, "--json"))
+    shown, outcome = shown_and_found(*command)
+    assert "nothing yet near best best" in unwrapped(shown.stdout)
     assert (outcome["leader"], outcome["gap"], outcome["risk"]) == (None, None, None)
     assert set(outcome["near_best"]) == set(SHARES)
 
@@ -153,14 +152,13 @@ def test_a_run_cut_off_at_once_states_no_gap(systems, chat_server):
 @pytest.mark.parametrize("selector", ["race", "random"])
 def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_server, selector):
     command = live(chat_server, systems, "--selector", selector, "--risk", "0.02")
-    result = judgeloop(*command, "--max-judgments", "70")
+    result, outcome = shown_and_found(*command, "--max-judgments", "70")
     assert result.exit_code == 3
     first, _, *rest = result.stdout.splitlines()
     assert first.startswith("? OPEN: no winner yet among 5 systems, each compared with base, on these 40 items:")
     said = " ".join(rest)
     assert re.search(r"no system is more than \d+[\d.]* points better than best, at a risk of 0\.02", said)
     assert "near best  best" in said
-    outcome = outcome_of(judgeloop(*command, "--max-judgments", "70", "--json"))
     assert outcome["winner"] is None
     assert outcome["leader"] == "best"
     assert 0 < outcome["gap"] < 1
@@ -252,10 +250,9 @@ def replayed(systems, tmp_path, *more):
 def test_a_belief_stands_in_the_standings(systems, tmp_path):
     flags = ["--selector", "llm-selector", "--epsilon", "0.2,0.05", "--max-judgments", "160"]
     arguments = replayed(systems, tmp_path, *flags)
-    result = judgeloop(*arguments)
+    result, outcome = shown_and_found(*arguments)
     assert result.exit_code == 0, result.output
     assert re.search(r"^ +best +[0-9.]+ % .* (9\d\.\d|over 99\.9) %$", result.stdout, re.MULTILINE)
-    outcome = outcome_of(judgeloop(*arguments, "--json"))
     beliefs = {row["system"]: row["belief"] for row in outcome["standings"]}
     assert sum(beliefs.values()) == pytest.approx(1)
     assert outcome["winner"] == "best"
@@ -266,9 +263,9 @@ def test_a_belief_stands_in_the_standings(systems, tmp_path):
 def test_a_belief_that_no_longer_moves_is_reported(systems, tmp_path):
     flags = ["--selector", "llm-selector", "--epsilon", "0.01,0.98", "--max-judgments", "160"]
     arguments = replayed(systems, tmp_path, *flags)
-    result = judgeloop(*arguments)
+    result, outcome = shown_and_found(*arguments)
     assert result.exit_code == 0, result.output
-    since = outcome_of(judgeloop(*arguments, "--json"))["level_since"]
+    since = outcome["level_since"]
     assert 0 < since < ITEMS
     assert f"after {since} items all others promised the same" in unwrapped(result.stdout)
     baseline = next(line for line in result.stdout.splitlines() if "(baseline)" in line)
@@ -293,17 +290,16 @@ def test_without_a_baseline_one_is_chosen_and_named(systems, chat_server):
     del command[command.index("--baseline") : command.index("--baseline") + 2]
     foreseen = outcome_of(judgeloop(*command, "--json", "--dry-run"))["judgments"]
     assert foreseen["low"] <= foreseen["expected"] <= foreseen["worst"] == 4 * ITEMS
-    outcome = outcome_of(judgeloop(*command, "--json"))
+    shown, outcome = shown_and_found(*command)
     assert outcome["baseline"] in SHARES
     assert outcome["chosen_on"] == SCOUTED
     assert outcome["asked"] == outcome["judged"] + SCOUTED * 4, "the choice is in the total"
     assert outcome["chosen_by"] == SCOUTED * 4
     rows = {row["system"]: row for row in outcome["standings"]}
     assert max(row["queries"] for row in rows.values()) <= ITEMS - SCOUTED
-    text = judgeloop(*command).stdout
-    against = "it" if outcome["winner"] == outcome["baseline"] else outcome["baseline"]
-    among = f"5 systems, each compared with {against}, on {ITEMS - SCOUTED} of these {ITEMS} items"
-    assert among in text.splitlines()[0]
+    text = shown.stdout
+    against = "" if outcome["winner"] == outcome["baseline"] else f", each compared with {outcome['baseline']},"
+    assert f"5 systems{against} on {ITEMS - SCOUTED} of these {ITEMS} items" in text.splitlines()[0]
     assert f"Win rates against {outcome['baseline']}" in text
     assert "chosen by 12 judgments on 3 items, which are not in the decision" in unwrapped(text)
     again = outcome_of(judgeloop(*command, "--json", "--concurrency", "1"))
@@ -312,12 +308,11 @@ def test_without_a_baseline_one_is_chosen_and_named(systems, chat_server):
 
 
 def test_of_two_systems_the_first_is_the_baseline_without_a_choice(systems, chat_server):
-    command = live(chat_server, [systems[3], systems[0]], "--json")
+    command = live(chat_server, [systems[3], systems[0]])
     del command[command.index("--baseline") : command.index("--baseline") + 2]
-    outcome = outcome_of(judgeloop(*command))
+    shown, outcome = shown_and_found(*command)
     assert (outcome["winner"], outcome["baseline"], outcome["chosen_on"]) == ("best", "poor", 0)
-    command.remove("--json")
-    assert "baseline poor, the first system, as" in unwrapped(judgeloop(*command).stdout)
+    assert "baseline poor, the first system, as" in unwrapped(shown.stdout)
 
 
 @pytest.mark.parametrize("given", ["other", "other.jsonl", "{folder}/other.jsonl", "base"])
@@ -366,11 +361,11 @@ def test_only_a_race_chooses_its_baseline(systems, chat_server):
 
 def test_about_items_like_these_the_race_says_so_and_is_never_certain(systems, chat_server):
     command = live(chat_server, systems, "--about", "like-these", "--min-gap", "0.5")
-    first, *rest = judgeloop(*command).stdout.splitlines()
+    shown, outcome = shown_and_found(*command)
+    first, *rest = shown.stdout.splitlines()
     assert first.startswith("✓ DECIDED: best: no system is more than ")
     assert first.endswith(" points better, of 5 systems, each compared with base,")
     assert "verdicts on items like these" in " ".join(rest)
-    outcome = outcome_of(judgeloop(*command, "--json"))
     assert (outcome["about"], outcome["winner"]) == ("like-these", "best")
     assert 0 < outcome["gap"] <= 0.5
 
@@ -378,13 +373,12 @@ def test_about_items_like_these_the_race_says_so_and_is_never_certain(systems, c
 def test_when_the_items_are_used_up_the_leader_has_its_gap(systems, chat_server):
     command = live(chat_server, systems, "--about", "like-these", "--min-gap", "0.01")
     strict = [*command, "--risk", "0.0001"]
-    result = judgeloop(*strict)
+    result, outcome = shown_and_found(*strict)
     assert result.exit_code == 3
     assert result.stdout.startswith(
         "? OPEN: no winner yet among 5 systems, each compared with base, on items like these 40:"
     )
     assert re.search(r"no system is more than [\d.]+ points better than best, at", result.stdout)
-    outcome = outcome_of(judgeloop(*strict, "--json"))
     assert outcome["stop_reason"] == "pool_exhausted"
 
 

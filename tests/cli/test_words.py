@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from support.chat_server import goodness, used, verdict
 from support.commandline import judgeloop
+from support.outputs import write_good_and_poor
 from support.text import unwrapped
+
+from judgeloop.judges import human
 
 
 @pytest.fixture
@@ -116,3 +120,22 @@ def test_the_ledger_shows_headings_a_total_and_what_released_means(given, chat_s
 def test_a_ledger_without_an_attempt_says_that_nothing_was_spent(given):
     judgeloop(*given, "--budget", "0.0001")
     assert judgeloop("ledger", "show").output == "no charges yet\n"
+
+
+@pytest.mark.parametrize(
+    ("pressed", "code", "said"),
+    [
+        ("aq", 130, ["the person who judges has stopped", "Rerun the command to go on: what was judged stays."]),
+        ("s", 4, ["no verdict on 2 of 2 items", "Rerun the command to judge what was skipped"]),
+    ],
+)
+def test_of_a_person_nothing_is_said_as_of_a_server(monkeypatch, pressed, code, said):
+    write_good_and_poor(Path(), 12)
+    keys = [*pressed]
+    monkeypatch.setattr(human, "read_key_from_terminal", lambda: keys.pop(0) if keys[1:] else keys[0])
+    done = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human")
+    assert done.exit_code == code, done.output
+    told = unwrapped(done.stderr)
+    assert all(one in told for one in said), told
+    for word in ("the judge", "attempt", "paid", "ledger)"):
+        assert word not in told.partition("no result")[2], told

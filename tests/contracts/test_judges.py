@@ -95,8 +95,8 @@ def people(server, prompt):
     judge.begin("run", tempfile.mkdtemp())
     begin, tasks = judge._open, []
 
-    async def opened():
-        await begin()
+    async def opened(**how):
+        await begin(**how)
         judge.pages.told.add("")  # nobody waits for a window at the end
         tasks.append(asyncio.create_task(judges(judge.desk)))
 

@@ -84,8 +84,9 @@ def texts():
 
 def test_messages_and_docstrings_use_plain_words():
     every = list(texts())
+    whole = "\n".join(every)
     for word, better in AVOIDED.items():
-        assert not [text for text in every if re.search(rf"\b{word}\b", text)], better
+        assert word not in whole or not [text for text in every if re.search(rf"\b{word}\b", text)], better
 
 
 PAGE = """# A heading of many words that is not counted

@@ -144,7 +144,7 @@ def in_rounds(kind, table):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(table=TABLES, ahead=st.sampled_from([None, None, 0, 3, 50]), concurrency=st.sampled_from([1, 3, 8, 64]))
 def test_the_decision_is_that_of_rounds_whatever_is_asked_ahead_and_when_answers_come(kind, table, ahead, concurrency):
     (finished, judge), rounds = asked(kind, table, ahead, concurrency=concurrency), in_rounds(kind, table)
@@ -156,7 +156,7 @@ def test_the_decision_is_that_of_rounds_whatever_is_asked_ahead_and_when_answers
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(
     table=TABLES, ahead=st.sampled_from([None, 4, 50]), concurrency=st.sampled_from([3, 64]), money=st.integers(0, 250)
 )
@@ -170,7 +170,7 @@ def test_a_budget_ends_a_run_where_it_ends_it_without_anything_ahead(kind, table
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(table=TABLES, ahead=st.sampled_from([None, 4]), at=st.integers(1, 20), twice=st.booleans())
 def test_an_interrupted_run_goes_on_to_the_same_decision_and_a_third_command_asks_nobody(
     kind, table, ahead, at, twice, tmp_path_factory
@@ -346,11 +346,11 @@ def test_in_the_mean_few_verdicts_are_asked_for_that_are_not_needed(hazard):
             return StopReason(StopKind.RISK_MET, "chance") if rng.random() < hazard else None
 
     ahead = needed = 0
-    for seed in range(400):
+    for seed in range(100):
         session = Session(
             items=300, selector=Random(), estimator=Preferences(), rule=Geometric(), limits=Limits(1, 300),
             rng=np.random.default_rng(seed), ahead=None,
         )  # fmt: skip
         outcome = replay(session, lambda choice: Verdict(0.5), places=64)
-        ahead, needed = ahead + outcome.ahead / 400, needed + len(outcome.labels) / 400
+        ahead, needed = ahead + outcome.ahead / 100, needed + len(outcome.labels) / 100
     assert 0.2 < ahead < 1.1 * max(WASTED_OF_FEW, WASTED * (needed + ahead))

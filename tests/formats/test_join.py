@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgeloop.core import work
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
 from judgeloop.formats.columns import parse_map
@@ -312,3 +313,13 @@ def test_texts_that_differ_in_white_space_alone_are_refused_with_that_reason(tmp
         files = [read_outputs(tmp_path / f"{name}{suffix}.jsonl") for name in "ab"]
         with pytest.raises(InputError, match="differ only in white space"):
             join(files, allow_partial=False)
+
+
+def test_a_join_tells_how_many_rows_are_joined():
+    told = []
+    step = type("Step", (), {"done": lambda _, more: told.append(more), "close": lambda _: told.append("over")})()
+    with work.shown_by(lambda what, of: told.append((what, of)) or step):
+        joined([q(0), q(1)], [q(1), q(0)])
+    assert told[0][0] == "rows joined"
+    assert told[-1] == "over"
+    assert sum(told[1:-1]) == told[0][1] > 0

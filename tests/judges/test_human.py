@@ -189,7 +189,7 @@ def test_quitting_halts_the_run_and_the_same_command_resumes_without_asking_agai
     first = Person("aabq")
     halted = judged_by(first, tmp_path / "l.sqlite")
     assert halted.ending.stop.kind is StopKind.INTERRUPTED
-    assert "the judge has left" in halted.ending.stop.sentence
+    assert "the person who judges has stopped" in halted.ending.stop.sentence
     assert halted.ending.asked == 3
     assert halted.spend.attempts == 3, "what was on the screen then was not answered"
     second = Person("ttt")
@@ -243,7 +243,7 @@ def test_how_far_the_run_is_stands_above_each_question():
     person.answers(calls(2))
     first, second = person.screen.getvalue().split("── Task")[:2]
     assert "14 of at most 200 judged, about 7 to 60 more\n" in first
-    assert "14 of at most 200 judged, about 7 to 60 more, 1 to 1 min\n" in second, "minutes once there is a pace"
+    assert "15 of at most 200 judged, about 7 to 59 more, 1 to 1 min\n" in second, "minutes once there is a pace"
     person = Person("a")
     person.judge.hear(SoFar(14, 200, 0))
     person.answers(calls(1))

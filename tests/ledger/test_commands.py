@@ -12,6 +12,7 @@ from support.commandline import judgeloop
 from support.database import opened
 from support.outputs import two_files
 
+from judgeloop.core import work
 from judgeloop.core.money import to_usd
 
 ITEMS = {"a": 1.0, "b": 0.0}
@@ -85,3 +86,53 @@ def test_where_a_ledger_must_exist_none_is_made(tmp_path, request, kind):
     assert judgeloop("ledger", "create", "--ledger", nowhere).exit_code == 0
     assert judgeloop("ledger", "show", "--ledger", nowhere).exit_code == 0
     assert judgeloop(*given, **must).exit_code == judgeloop(*given).exit_code
+
+
+class Told:
+    """Notes each step: what is done, of how many, how many were told, and whether it is over."""
+
+    def __init__(self):
+        self.steps = {}
+
+    def __call__(self, what, of):
+        self.steps[what] = [of, 0, False]
+        return type("Step", (), {"done": lambda _, more: self._more(what, more), "close": lambda _: self._over(what)})()
+
+    def _more(self, what, more):
+        self.steps[what][1] += more
+
+    def _over(self, what):
+        self.steps[what][2] = True
+
+
+@pytest.mark.parametrize(
+    ("command", "counted", "others"),
+    [
+        (["ledger", "verify"], "rows checked", set()),
+        (["ledger", "export"], "requests exported", set()),
+        (["ledger", "prune", "--older-than", "2999-01-01"], "days summed up", {"deleting old verdicts"}),
+        (["ledger", "show"], "", {"adding up charges"}),
+        (["ledger", "show", "--unknown"], "", {"looking for calls of unknown cost"}),
+        (["runs"], "", {"reading the list of runs"}),
+        (["runs", "trend"], "runs read", {"reading the list of runs"}),
+    ],
+)
+def test_what_takes_long_on_a_large_ledger_tells_how_far_it_is(address, command, counted, others):
+    write(address, ITEMS, outputs=["o"])
+    told = Told()
+    with work.shown_by(told):
+        judgeloop(*command, "--ledger", address)
+    assert {*told.steps} >= others | ({counted} - {""})
+    assert all(over for *_, over in told.steps.values())
+    if counted:
+        of, done, _ = told.steps[counted]
+        assert done == of > 0
+
+
+def test_a_merge_tells_how_many_rows_are_taken(address, tmp_path):
+    write(address, ITEMS, outputs=["o"])
+    told = Told()
+    with work.shown_by(told):
+        assert judgeloop("ledger", "merge", address, "--ledger", tmp_path / "all.sqlite").exit_code == 0
+    (taken,) = (step for what, step in told.steps.items() if what.startswith("rows of"))
+    assert taken == [6, 6, True], "three attempts, two verdicts, an output"

@@ -157,6 +157,7 @@ merging.merge(sys.argv[1], sys.argv[2:])
 """
 
 
+@pytest.mark.parametrize("pair", ["server into file", "file into server"], indirect=True)
 @pytest.mark.parametrize("after", [2, 14])
 def test_a_merge_that_is_killed_is_ended_by_the_next(pair, after):
     source, target = pair

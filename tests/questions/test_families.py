@@ -238,17 +238,17 @@ def test_several_outputs_a_prompt_are_one_draw_and_what_is_left_over_is_named(tm
 
 
 def test_verdicts_that_agree_with_their_neighbours_are_warned_of(tmp_path):
-    prompts = [f"{at} p" for at in range(120)]
-    alike = Asking(prompts, lambda words: int(words[0]) // 15 % 2 == 0, tmp_path / "alike").compare(risk=0.001)
+    prompts = [f"{at} p" for at in range(60)]
+    alike = Asking(prompts, lambda words: int(words[0]) // 10 % 2 == 0, tmp_path / "alike").compare(risk=0.001)
     assert alike.data.neighbours <= 0.01
     assert "neighbours" in {one.code for one in alike.warnings}
     assert '`map="family=COLUMN"`' in " ".join(str(alike).split())
     apart = Asking(prompts, lambda words: hashlib.md5(words[0].encode()).digest()[0] % 2 == 0, tmp_path / "apart")
     assert apart.compare(risk=0.001).data.neighbours > 0.01
-    these = Asking(prompts, lambda words: int(words[0]) // 15 % 2 == 0, tmp_path / "these").compare(about="items")
+    these = Asking(prompts, lambda words: int(words[0]) // 10 % 2 == 0, tmp_path / "these").compare(about="items")
     assert these.data.neighbours is None
     score = judgeloop.estimate(
-        rows("a", prompts), judge=lambda *, output: float(int(output.split()[1]) // 15 % 2), version="1",
+        rows("a", prompts), judge=lambda *, output: float(int(output.split()[1]) // 10 % 2), version="1",
         about="like-these", ledger=tmp_path / "score.sqlite",
     )  # fmt: skip
     assert score.data.neighbours <= 0.01
@@ -276,7 +276,7 @@ def test_several_members_of_a_family_bet_on_the_mean_of_their_verdicts(tmp_path)
     assert (short.asked, short.judged) == (9, 3)
     with pytest.raises(InputError, match="leave one of them out"):
         asking.compare(family_members=3, give_up=0.1)
-    ids = {asking.compare(family_members=most).setup.run for most in (1, 2, 3, 4, 9)}
+    ids = {asking.compare(family_members=most, max_judgments=10).setup.run for most in (1, 2, 3, 4, 9)}
     assert len(ids) == 4, "more members than there are make no other run"
 
 

@@ -222,7 +222,7 @@ def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     result = selected(tmp_path, max_judgments=11, min_gap=0.01)
     assert result.options.chosen_by == 6
     assert result.page.text("judged").startswith("4 judgments on 2 of 40 items, 6 more to choose the baseline, ")
-    assert "40 items (the other 3 chose the baseline)" in result.page.headline
+    assert "on 37 of these 40 items" in result.page.headline
     assert "not counted" not in selected(tmp_path).page.text("judged")
 
 
@@ -235,7 +235,7 @@ def test_bounds_that_hold_one_by_one_say_so_where_several_may_be_the_best(tmp_pa
     assert table.note in drawn(result)[-1].note
     decided = selected(tmp_path, baseline="chatty")
     assert (
-        "Each of these bounds holds by itself. Those of the first picture hold all together" in drawn(decided)[-1].note
+        "Each of these bounds holds by itself. Those of the first picture hold all at once" in drawn(decided)[-1].note
     )
     assert "one by one" not in decided.page.tables[0].note
 

@@ -167,6 +167,7 @@ def test_repetitions_systems_and_seeds_differ_and_the_same_give_the_same():
     ran = plan("random", "stratified", "actracer", seed=1)
     rows = every_row(one, 0, ran)
     assert rows == every_row(one, 0, ran)
+    of_another, of_another_seed = every_row(one, 1, ran), every_row(one, 0, replace(ran, seed=2))
 
     def estimates(rows, name, repetition):
         return [row["estimate"] for row in rows if (row["selector"], row["repetition"]) == (name, repetition)]
@@ -174,8 +175,8 @@ def test_repetitions_systems_and_seeds_differ_and_the_same_give_the_same():
     for name in ("random", "stratified", "actracer"):
         first = estimates(rows, name, 0)
         assert first != estimates(rows, name, 1)
-        assert first != estimates(every_row(one, 1, ran), name, 0)
-        assert first != estimates(every_row(one, 0, replace(ran, seed=2)), name, 0)
+        assert first != estimates(of_another, name, 0)
+        assert first != estimates(of_another_seed, name, 0)
 
 
 def test_eight_clusters_are_as_many_as_the_budget_can_begin_with():

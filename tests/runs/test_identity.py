@@ -150,11 +150,26 @@ PROMPTS = Path(__file__).parents[2] / "prompts"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path) -> Path:
     """A working folder with outputs of four systems, other prompts, and what settings may name."""
+    fill(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Such a folder in which no test changes a file, and what was prepared there."""
+    folder = tmp_path_factory.mktemp("kept")
+    fill(folder)
+    with closing(open_ledger(folder / HOME / "ledger.sqlite")) as ledger:
+        ledger.set_budget("nightly", 1, "total", MIDNIGHT)
+    return folder, {}
+
+
+def fill(folder: Path) -> None:
     ids = [f"i{number}" for number in range(12)]
     criteria = '[[criterion]]\nname = "tone"\nquestion = "Which answer is more polite?"\n'
-    (tmp_path / "criteria.toml").write_text(criteria, encoding="utf-8")
+    (folder / "criteria.toml").write_text(criteria, encoding="utf-8")
 
     def rows(name: str, answer: str, count: int = 12) -> None:
         lines = [
@@ -168,23 +183,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             }
             for number, item in enumerate(ids[:count])
         ]
-        (tmp_path / name).write_text("\n".join(map(json.dumps, lines)))
+        (folder / name).write_text("\n".join(map(json.dumps, lines)))
 
     for name in ("a", "b", "c", "d"):
         rows(f"{name}.jsonl", f"Answer of {name}:")
     rows("short.jsonl", "Answer of b:", 11)
     other = [{"id": item, "prompt": f"Question {item}?", "reference": "yes"} for item in ids]
-    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
-    (tmp_path / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
+    (folder / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')
     for name, votes in {"labels": "ab" * 6, "others": "ba" * 6, "ratings": "01" * 6}.items():
         table = "".join(f"{item},{vote}\n" for item, vote in zip(ids, votes, strict=True))
-        (tmp_path / f"{name}.csv").write_text(f"id,{'rating' if name == 'ratings' else 'vote'}\n{table}")
-    np.savez(tmp_path / "vectors.npz", models=np.array(list("abcd")), embeddings=np.ones((4, 12, 2)))
+        (folder / f"{name}.csv").write_text(f"id,{'rating' if name == 'ratings' else 'vote'}\n{table}")
+    np.savez(folder / "vectors.npz", models=np.array(list("abcd")), embeddings=np.ones((4, 12, 2)))
     for name in ("pairwise", "rating"):
         prompt = (PROMPTS / f"{name}.v1.md").read_text()
-        (tmp_path / f"{name}.md").write_text(prompt + "\nTake your time.\n")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+        (folder / f"{name}.md").write_text(prompt + "\nTake your time.\n")
 
 
 def given(question: type[RunSettings]) -> dict[str, Any]:
@@ -244,15 +257,18 @@ def test_every_setting_of_every_command_is_declared(config: type) -> None:
 
 @pytest.mark.parametrize(("question", "field"), CASES)
 def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
-    question: type[RunSettings], field: Any, here: Path
+    question: type[RunSettings], field: Any, kept: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder, known = kept
+    monkeypatch.chdir(folder)
     own = OTHER_IN.get(question, {})
     changed = own.get(field.name) or OTHER.get(field.name) or {field.name: another(field)}
     before = {name: value for name, value in changed.items() if name != field.name}
 
-    with closing(open_ledger(HOME / "ledger.sqlite")) as ledger:
-        ledger.set_budget("nightly", 1, "total", MIDNIGHT)
-    one, other = prepared(question, before), prepared(question, changed)
+    plain = f"{question.__name__} {before}"
+    if plain not in known:
+        known[plain] = prepared(question, before)
+    one, other = known[plain], prepared(question, changed)
 
     assert (one.run_id != other.run_id) == (field.setting.role in IN_THE_ID)
     differ = verdicts_of(one.judges) != verdicts_of(other.judges)

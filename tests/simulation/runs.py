@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ TURNS = (
 )
 LATEST = {**dict.fromkeys(TURNS, 3000), **dict.fromkeys(STATEMENTS, 400), **dict.fromkeys(CALLS, 60)}
 SHARED_MEMORY = Path("/dev/shm")
+LONGEST_S = 20.0  # of the processor, for a seed, which takes a tenth to half of a second
 CHARGED = "SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) FROM attempts"
 
 
@@ -286,7 +288,7 @@ class Simulation:
             BrokenError: a promise was broken.
         """
         self.world.each_turn = self.each_turn
-        with without_threads(self.world):
+        with without_threads(self.world), that_ends():
             try:
                 self.world.run_until_complete(self.story())
             finally:
@@ -294,6 +296,22 @@ class Simulation:
         if self.world.unseen:
             raise BrokenError(f"nobody looked at an error: {self.world.unseen}")
         return self.history
+
+
+@contextmanager
+def that_ends() -> Iterator[None]:
+    """Raise `BrokenError` in a step that comes back to the loop no more: turns and seconds of the world stand still."""
+
+    def ends(*_: object) -> None:
+        raise BrokenError(f"a step has no end: {LONGEST_S:.0f} s of the processor")
+
+    before = signal.signal(signal.SIGVTALRM, ends)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_S, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def clear(terms: Terms) -> Terms:

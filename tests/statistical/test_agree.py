@@ -34,7 +34,7 @@ def equal(rng, share, number):
 @pytest.mark.parametrize("once", [False, True])
 @pytest.mark.parametrize(("share", "wrong"), [(0.8, True), (0.9, False)])
 def test_a_gate_on_equal_verdicts(once, share, wrong, rng, capsys):
-    runs = 1000
+    runs = 200
     found = answered(Asked("agreement", 0.8, 0.9), lambda: equal(rng, share, 120), runs, limit=120, once=once)
     check_risk(f"agreement of {share}, once {once}", found.count(wrong), runs, RISK, capsys)
 
@@ -42,7 +42,7 @@ def test_a_gate_on_equal_verdicts(once, share, wrong, rng, capsys):
 @pytest.mark.quick
 def test_a_gate_on_these_items(rng, capsys):
     """160 of 200 items are equal: PASS is wrong."""
-    runs, whole = 200, np.arange(200) < 160
+    runs, whole = 100, np.arange(200) < 160
 
     def draw():
         people = np.ones(100)
@@ -62,7 +62,7 @@ def kappa_of(rng, number, same=0.6):
 def test_a_gate_on_kappa_and_its_interval(rng, capsys):
     """Verdicts that are people's with a chance of 0.6, else drawn by chance, have a kappa of 0.6."""
     assert linear_kappa(*kappa_of(rng, 1_000_000)) == pytest.approx(0.6, abs=0.005)
-    runs = 300
+    runs = 100
     found = answered(Asked("kappa", 0.6, 0.6), lambda: kappa_of(rng, 100), runs, limit=100)
     check_risk("kappa above", found.count(True), runs, RISK, capsys)
     check_risk("kappa below", found.count(False), runs, RISK, capsys)
@@ -76,7 +76,7 @@ def test_a_gate_on_kappa_and_its_interval(rng, capsys):
 @pytest.mark.quick
 def test_a_gate_on_kappa_beside_items_without_a_label(rng, capsys):
     """Items like these, with four verdicts of the judge beside each label; and 300 items with a kappa of their own."""
-    runs, passed, failed, here = 300, 0, 0, 0
+    runs, passed, failed, here = 100, 0, 0, 0
     judge, people = kappa_of(rng, 300)
     kappa = linear_kappa(judge, people)
     for _ in range(runs):
@@ -95,7 +95,7 @@ def test_a_gate_on_kappa_beside_items_without_a_label(rng, capsys):
 @pytest.mark.parametrize("worse", [0.2, 0.0])
 def test_a_gate_beside_a_second_person(worse, rng, capsys):
     """Two people agree on 0.8 of the items, and the judge with each of them less often by so much."""
-    runs = 300
+    runs = 100
 
     def draw():
         truth = np.where(rng.random(80) < 0.5, 1.0, 0.0)
@@ -114,7 +114,7 @@ def test_a_gate_beside_a_second_person(worse, rng, capsys):
 
 @pytest.mark.quick
 def test_intervals_of_shares_and_means(rng, capsys):
-    runs, missed, off = 300, 0, 0
+    runs, missed, off = 100, 0, 0
     for _ in range(runs):
         low, high = share_interval_of((rng.random(60) < 0.8).astype(float), RISK)
         missed += not low <= 0.8 <= high

@@ -12,10 +12,11 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import UNLIMITED
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
+from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.levels import start
+from judgeloop.methods.stats.levels import Drawn, start
 from judgeloop.methods.stopping.best_of_many import Separated
 
 pytestmark = pytest.mark.first
@@ -45,15 +46,18 @@ def pool(systems, items, gap, rng, *, mean=0.6, ties=0.0, alike=False):
     return np.vstack([*mixed, np.full(items, 0.5)])
 
 
-def outcome_of(scores, seed, *, risk, gap=0.0, selector="race", sampled=False):
-    """One whole run."""
+def outcome_of(scores, seed, *, risk, gap=0.0, selector="race", sampled=False, cheap=None):
+    """One whole run; `cheap` has what a cheap judge says in [-1, 1], in the shape of the scores."""
     systems, items = scores.shape
     pairs = tuple((one, systems - 1) for one in range(systems - 1))
-    racing = Racing(systems, systems - 1, risk, gap, sampled)
+    beside = None
+    if cheap is not None:
+        beside = {pair: CheapVerdicts(items, scores=dict(enumerate(cheap[pair[0]].tolist()))) for pair in pairs}
+    racing = Racing(systems, systems - 1, risk, gap, sampled, beside)
     session = Session(
         items=items,
         selector=racing if selector == "race" else Random(pairs),
-        estimator=WinRates(systems, systems - 1, risk, sampled, gap),
+        estimator=WinRates(systems, systems - 1, risk, sampled, gap, beside),
         rule=Separated(risk, gap),
         limits=Limits(1, systems * items, 1.0),
         rng=np.random.default_rng(seed),
@@ -72,7 +76,7 @@ def test_a_bound_ever_fails_with_at_most_its_risk(items, mean, capsys):
             level = start(2, 1, risk, items, items).each[0]
             failed = [False, False]
             for score in rng.permutation(scores).tolist():
-                level = level.after(score)
+                level = level.after(Drawn(score))
                 failed[0] |= level.upper < scores.sum() - 1e-9
                 failed[1] |= level.reaches(scores.sum() + 0.5, risk)
             high, low = high + failed[0], low + failed[1]
@@ -92,6 +96,22 @@ def test_a_system_too_far_behind_is_named_with_at_most_the_risk(systems, alike, 
     named = sum(outcome.winner in wrong for outcome in found)
     check_risk(f"{title}, wrongly named", named, SESSIONS, risk, capsys)
     assert all(outcome.winner is not None for outcome in found)
+
+
+@pytest.mark.parametrize("agrees", [0.0, 0.7, 1.0, -0.7])
+@pytest.mark.parametrize(("systems", "selector"), [(3, "race"), (9, "race"), (4, "random")])
+def test_beside_a_cheap_judge_it_is_named_with_at_most_the_risk(systems, selector, agrees, capsys):
+    """The judge says the same, or with a sign the contrary, in a share of the items, and guesses else."""
+    rng, risk = np.random.default_rng([systems, round(10 * agrees) + 10]), 0.2
+    scores = pool(systems, 30, 0.0, rng)
+    cheap = np.where(
+        rng.random(scores.shape) < abs(agrees),
+        np.sign(agrees) * (2 * scores - 1),
+        rng.choice([1.0, 0.0, -1.0], size=scores.shape),
+    )
+    found = [outcome_of(scores, seed, risk=risk, selector=selector, cheap=cheap) for seed in range(FEWER)]
+    named = sum(scores[outcome.winner].sum() < scores[0].sum() for outcome in found)
+    check_risk(f"m {systems}, {selector}, a judge agrees in {agrees:.0%}, wrongly named", named, FEWER, risk, capsys)
 
 
 @pytest.mark.parametrize(("systems", "gap", "alike"), [(4, 0.05, False), (9, 0.05, True), (13, 0.2, False)])
@@ -118,7 +138,7 @@ def test_in_pairs_every_gap_of_every_system_holds_at_once_with_at_most_the_risk(
     for _ in range(FEWER):
         levels, ever = start(systems + 1, systems, risk, UNLIMITED, 60, gap=gap), False
         for _ in range(15):
-            rows = [dict(enumerate((rng.random(systems) < rates).astype(float))) for _ in range(4)]
+            rows = [dict(enumerate(map(Drawn, (rng.random(systems) < rates).astype(float)))) for _ in range(4)]
             levels = levels.after(rows)
             ever |= any(levels.gap_of(one) < true[one] - 1e-9 for one in range(systems))
         failed += ever
@@ -136,9 +156,9 @@ def test_the_gap_of_a_run_that_is_cut_off_holds_with_at_most_the_risk(systems, c
         while wanted := levels.wanted(0.0):
             places = levels.judged
             levels = levels.after(
-                {one: scores[one, order[place]]}
+                {one: Drawn(scores[one, order[place]])}
                 if levels.pairs is None
-                else {each: scores[each, order[place]] for each in wanted}
+                else {each: Drawn(scores[each, order[place]]) for each in wanted}
                 for one, count in (wanted.items() if levels.pairs is None else [min(wanted.items())])
                 for place in range(places[one], places[one] + count)
             )

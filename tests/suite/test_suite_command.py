@@ -449,12 +449,12 @@ def test_a_night_names_the_items_that_turned_since_the_last_night():
     Path("verdicts.csv").write_text(re.sub(r"(old,better),0.0", r"\1,1.0", table))
     output = Path("new/better.jsonl")
     output.write_text(output.read_text().replace("better ", "another "))
-    second = found("--night", "2026-01-03", *thorough)
+    shown, second = shown_and_found("--night", "2026-01-03", *thorough)
     assert [night["pairs"][0]["winner"] for night in (first, second)] == ["better", "old"]
     turned = second["pairs"][0]["turned"]
     assert 0 < len(turned) <= second["pairs"][0]["judged_in_both"]
     assert {(one["before"], one["after"], *one["changed"]) for one in turned} == {("better", "old", "better")}
-    page = unwrapped(suite("--night", "2026-01-03", *thorough).stdout)
+    page = unwrapped(shown)
     assert f"all better turned since the last night: {len(turned)} of " in page
     assert f"{turned[0]['item_id']} (better, then old; other output of better)" in page
 
@@ -489,9 +489,9 @@ def test_a_pair_that_runs_again_is_running_whatever_it_decided_before(played, mo
 
 def test_a_night_has_the_states_of_the_one_before():
     gate = ("--not-worse", "0.2")
-    first = suite(*gate, "--night", "2026-01-02")
-    assert "2026-01-02  " not in first.stdout
-    assert [one["before"] for one in found(*gate, "--night", "2026-01-02")["pairs"]] == [""] * 3
+    shown, first = shown_and_found(*gate, "--night", "2026-01-02")
+    assert "2026-01-02  " not in shown
+    assert [one["before"] for one in first["pairs"]] == [""] * 3
     Path("new/fresh.jsonl").write_text(Path("new/even.jsonl").read_text())
     changed = Path("new/worse.jsonl")
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -37,6 +38,14 @@ def result_of(*arguments: object, **variables: str) -> dict[str, Any]:
     assert done.exit_code in {0, 3}, done.output
     values: dict[str, Any] = json.loads(done.stdout)
     return values
+
+
+def shown_and_found(*arguments: object, **variables: str) -> tuple[Result, dict[str, Any]]:
+    """Run a question once; what it shows, and its result as JSON has it."""
+    file = Path("shown-and-found.json")
+    done = judgeloop(*arguments, "-o", file, **variables)
+    assert file.exists(), done.output
+    return done, json.loads(file.read_text(encoding="utf-8"))
 
 
 def timeless(values: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from judgeloop.ledger.opening import create_ledger
 
@@ -40,12 +43,11 @@ class Server:
         """Return the address of a database of it."""
         return f"postgresql://{user}@/{database}?host={self.folder}"
 
-    def sql(self, statement: str, database: str = "postgres") -> list[str]:
-        """Carry out a statement as the server's owner; return the lines that it prints."""
-        given = ["psql", "-XAtq", "-h", str(self.folder), "-U", "owner", "-d", database]
-        done = subprocess.run([*given, "-c", statement], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
+    def sql(self, statement: str, database: str = "postgres") -> list[Any]:
+        """Carry out statements as the server's owner; return the rows that the last of them finds."""
+        with psycopg.connect(self.address(database), autocommit=True) as connection:
+            done = connection.execute(statement)
+            return done.fetchall() if done.description else []
 
     def empty(self, user: str = "owner") -> str:
         """Return the address of a new database without a ledger."""

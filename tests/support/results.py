@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -99,9 +100,17 @@ def _bounds(tally: Tally, setup: Setup, options: dict[str, Any]) -> NDArray[np.f
     """The bounds of the gap, as the rule that bets finds them; None where items were picked."""
     if tally.picked or tally.propensities or not tally.judged or setup.rule == "once":
         return None
-    asked = {name: options.get(name) for name in ("min_gap", "not_worse", "near_tie")}
     items, limit = UNLIMITED if setup.sampled else tally.items, options.get("max_judgments") or 200
-    return Bets(setup.risk_threshold, items, limit, **asked).bounds_by_draw(tally, items, limit)
+    asked = (options.get(name) for name in ("min_gap", "not_worse", "near_tie"))
+    return _bounds_of(tally, setup.risk_threshold, items, limit, *asked)
+
+
+@cache
+def _bounds_of(tally: Tally, risk: float, items: float, limit: int, *asked: float | None) -> NDArray[np.float64]:
+    """Most results of the tests have one tally."""
+    min_gap, not_worse, near_tie = asked
+    rule = Bets(risk, items, limit, min_gap=min_gap, not_worse=not_worse, near_tie=near_tie)
+    return rule.bounds_by_draw(tally, items, limit)
 
 
 def undecided(kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes) -> Comparison:

@@ -44,6 +44,11 @@ class CheapVerdicts:
         """The scores of all items that were asked about, in the order of positions."""
         return np.array([self.scores[place] for place in sorted(self.scores)], dtype=np.float64)
 
+    @property
+    def total(self) -> float:
+        """The sum of the scores."""
+        return sum(self.scores.values())
+
     def beside(self, tally: Tally, labels: Sequence[Label], seen: Sequence[int | None]) -> list[Observed]:
         """What further `labels` say, which is in `seen`, each beside the cheap verdicts, draw by draw."""
         if self.blocks is None:
@@ -72,10 +77,7 @@ class CheapVerdicts:
 
     def _of_all(self, tally: Tally, labels: Sequence[Label], seen: Sequence[int | None]) -> list[Observed]:
         left, last = self.items - len(tally.preferences), tally.preferences[-1] if len(tally.preferences) else None
-        if isinstance(last, Controlled):
-            rest = last.beside[1] * (left + 1) - last.beside[0]
-        else:
-            rest = sum(self.scores.values())
+        rest = last.beside[1] * (left + 1) - last.beside[0] if isinstance(last, Controlled) else self.total
         found: list[Observed] = []
         for label, observed in zip(labels, seen, strict=True):
             cheap = self.scores[label.choice.position]

@@ -35,7 +35,7 @@ Numbers = float | Floats
 
 MOST_COINS = 400
 SHARES = np.exp(np.linspace(0.0, math.log(0.03), 16))  # of draws that are no ties, for which there are tables
-COARSE = 3  # of these shares, each third serves the grid of nulls
+COARSE = 3  # of these shares, each third serves the grid of nulls, whose tables are made as its draws come to need them
 _RATES = 0.5 * 1.25 ** -np.arange(22.0)
 MEANS = tuple((2 * np.concatenate([_RATES[::-1], 1 - _RATES[1:]]) - 1).tolist())  # of a draw that moves
 FEWER_COINS = 100  # of the tables for the grid
@@ -71,6 +71,11 @@ class Stakes:
     first: NDArray[np.int64]
     coins: NDArray[np.int64]
     scale: Floats
+
+    def on_a_draw(self, table: NDArray[np.int64], time: Floats, chance: Floats, size: Floats) -> Floats:
+        """The stake per unit of a score, where those that move the wealth have this size."""
+        stake: Floats = self.on_a_coin(table, time, chance) / (size * self.scale[table])
+        return stake
 
     def on_a_coin(self, table: NDArray[np.int64], time: Floats, chance: Floats) -> Floats:
         """The stake per unit of a coin, linear between states and between rows; shapes as given, broadcast."""
@@ -111,17 +116,30 @@ def stakes_of_a_zone(risk: float, limit: int, drawn: float, zone: float) -> Stak
 
 
 @lru_cache(maxsize=64)
-def stakes_of_means(  # noqa: PLR0917 - what a family of tables is made of
-    risk: float, limit: int, drawn: float, means: tuple[float, ...], most: int, spent: float = SPENT
-) -> Stakes:
-    """One table of at most `most` coins for each of `SHARES`, and in it for each mean of a draw that moves."""
-    shares = SHARES[:: 1 if len(means) == 1 else COARSE]
-    moves, mean = np.maximum(4.0, np.round(limit * shares)).repeat(len(means)), np.tile(means, len(shares))
-    coins = np.minimum(moves, most).astype(np.int64)
+def stakes_of_a_null(risk: float, limit: int, drawn: float) -> Stakes:
+    """One table for each of `SHARES`, for a null of 0."""
+    moves = np.maximum(4.0, np.round(limit * SHARES))
+    coins = np.minimum(moves, MOST_COINS).astype(np.int64)
+    return _tables(risk, coins, np.sqrt(moves / coins), drawn, np.zeros(len(coins)))
+
+
+@lru_cache(maxsize=128)
+def stakes_of_means(risk: float, limit: int, drawn: float, spent: float, share: int) -> Stakes:
+    """One table for each of `MEANS`, where the share of draws that move is this one of each third of `SHARES`."""
+    shares = SHARES[::COARSE]
+    moves, mean = np.maximum(4.0, np.round(limit * shares)).repeat(len(MEANS)), np.tile(MEANS, len(shares))
+    coins = np.minimum(moves, FEWER_COINS).astype(np.int64)
+    first, before = np.cumsum(coins) - coins, min(share, 1)
+    # The least probabilities lie between the last state of the table before and the first one here.
+    own = slice(share * len(MEANS) - before, (share + 1) * len(MEANS))
+    moves, mean, coins, first = moves[own], mean[own], coins[own], first[own]
     each = moves / coins
     skewed = mean / np.sqrt(1 - mean**2) / np.sqrt(each)
     of_coin = skewed / np.sqrt(1 + skewed**2)
-    return _tables(risk, coins, np.sqrt(each * (1 - mean**2) / (1 - of_coin**2)), drawn, of_coin, spent=spent)
+    scale = np.sqrt(each * (1 - mean**2) / (1 - of_coin**2))
+    found = _tables(risk, coins, scale, drawn, of_coin, spent=spent, number=int(first[0]))
+    begin = int(found.keys.searchsorted(first[before])) - before
+    return Stakes(found.keys[begin:], found.slopes[begin:], first[before:], coins[before:], scale[before:])
 
 
 @lru_cache(maxsize=64)
@@ -132,6 +150,21 @@ def boundary_at_the_end(risk: float) -> float:
     return float(2 * bars[0, -1] - FEWER_COINS) / math.sqrt(FEWER_COINS)
 
 
+def _on_the_grid(
+    family: tuple[float, int, float, float], share: NDArray[np.int64], mean: NDArray[np.int64], *given: Floats
+) -> Floats:
+    """What `Stakes.on_a_draw` makes of what is `given`, by the tables of these shares and means."""
+    least, most = int(share.min()), int(share.max())
+    if least == most:
+        return stakes_of_means(*family, least).on_a_draw(mean, *given)
+    share, mean, *each = np.broadcast_arrays(share, mean, *given)
+    stake = np.zeros(share.shape)
+    for number in range(least, most + 1):
+        if (here := share == number).any():
+            stake[here] = stakes_of_means(*family, number).on_a_draw(mean[here], *(one[here] for one in each))
+    return stake
+
+
 def _tables(  # noqa: PLR0917 - what a family of tables is made of
     risk: float,
     coins: NDArray[np.int64],
@@ -140,10 +173,12 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
     mean: Floats,
     size: float = 0.0,
     spent: float = SPENT,
+    number: int = 0,
 ) -> Stakes:
     """The tables of walks of so many coins with this `mean` under the null; a zone's if it has a `size`.
 
-    A state is a number of heads. Row k has the numbers up to k, and on to the boundary.
+    A state is a number of heads. Row k has the numbers up to k, and on to the boundary. The rows are numbered on from
+    `number`.
     """
     most = int(coins.max())
     walk = _Walk(mean, coins / drawn if drawn else None, most)
@@ -153,9 +188,9 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
     top = np.maximum(rows, np.minimum(bars[:, :-1], most + 1))
     top[:, 0] = 1
     lengths = np.where(rows < coins[:, None], top + 1, 0)
-    ends = np.cumsum(lengths).reshape(lengths.shape)
-    first = np.concatenate([[0], np.cumsum(coins)[:-1]])
-    keys, slopes = np.repeat((first[:, None] + rows).ravel() + (1 - 1e-9), lengths.ravel()), np.zeros(ends[-1, -1])
+    first = number + np.cumsum(coins) - coins
+    keys = np.full((len(coins), most, most + 2), 1 - 1e-9)  # by table, toss and heads
+    slopes = np.zeros_like(keys)
     # Outside of a band the value is 0 or 1 in every table, and the slope 0.
     counts = np.arange(most + 1) <= coins[:, None]
     begin = np.maximum(np.where(counts, lows, most).min(axis=0), 0)
@@ -169,20 +204,15 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
         ahead = after[:, low + 1 : high + 1] - after[:, band]
         now = np.where((coins == k)[:, None], 0.0, mean)
         if k:
-            now[heads >= bars[:, k, None]] = 1.0
-            now[heads <= lows[:, k, None]] = 0.0
+            np.copyto(now, 1.0, where=heads >= bars[:, k, None])
+            np.copyto(now, 0.0, where=heads <= lows[:, k, None])
         if k < most:
-            slope = np.divide(ahead, 2 * mean, out=np.zeros_like(mean), where=mean > LEAST)
-            slope[:, heads > most] = 0.0
-            number, kept = first[:, None] + k, (heads < lengths[:, k, None])
-            at = (ends - lengths)[:, k, None] + heads
-            keys[at[kept]] = (np.minimum(np.maximum.accumulate(now, axis=1), 1 - 1e-9) + number)[kept]
-            slopes[at[kept]] = slope[kept]
-            for table in np.flatnonzero(lengths[:, k]) if low else ():
-                start = ends[table, k] - lengths[table, k]
-                keys[start : start + min(low, lengths[table, k])] = number[table, 0]
+            np.divide(ahead, 2 * mean, out=slopes[:, k, band], where=(mean > LEAST) & (heads <= most))
+            keys[:, k, :low], keys[:, k, band] = 0.0, np.minimum(np.maximum.accumulate(now, axis=1), 1 - 1e-9)
         after[:, :low], after[:, band], after[:, high : most + 2] = 0.0, now, 1.0
-    return Stakes(keys, slopes, first, coins, scale)
+    keys += (first[:, None] + rows)[..., None]
+    kept = walk.heads < lengths[..., None]
+    return Stakes(keys[kept], slopes[kept], first, coins, scale)
 
 
 class _Walk:
@@ -237,7 +267,7 @@ def _one_sided(
         bar = np.where(walk.mean[:, 0] == 0, np.maximum(bar, k // 2 + 1), bar)  # a name needs a lead
         bars[:, k] = bar
         spent += np.take_along_axis(beyond, np.minimum(bar, band.stop - 1)[:, None], axis=1)[:, 0]
-        alive[:, band][walk.heads[band] >= bar[:, None]] = 0.0
+        np.copyto(alive[:, band], 0.0, where=walk.heads[band] >= bar[:, None])
         end = min(end + 1, int(bar.max()))
     return bars, np.full_like(bars, -1)
 
@@ -276,7 +306,7 @@ def _zone(
             heads, here = walk.heads[band], alive[:, band]
             over = heads >= bars[:, toss, None]
             spent += np.where(toss <= coins, (here * over).sum(axis=1), 0.0)
-            here[over | (heads <= lows[:, toss, None])] = 0.0
+            np.copyto(here, 0.0, where=over | (heads <= lows[:, toss, None]))
             begin, end = max(begin, int(begins[toss])), max(1, min(end + 1, int(ends[toss])))
         low, high = np.where(spent <= risk, low, scale), np.where(spent <= risk, scale, high)
     return boundaries(high)
@@ -346,14 +376,12 @@ class HedgedBets:
             time = np.minimum(time, 1.2 * math.log(1 / self.risk - 1) * SHARES[table] / (self.zone**2 * self.limit))
         drawn = 0.0 if math.isinf(self.items) else self.limit / self.items
         if self.zone:
-            stakes = stakes_of_a_zone(self.risk, self.limit, drawn, self.zone)
+            stake = stakes_of_a_zone(self.risk, self.limit, drawn, self.zone).on_a_draw(table, time, chance, size)
         elif self.of_grid:
-            spent = SPENT_LATE if self.late else SPENT
-            stakes = stakes_of_means(self.risk, self.limit, drawn, MEANS, FEWER_COINS, spent)
-            table = table // COARSE * len(MEANS) + np.searchsorted(_BETWEEN_MEANS, half)
+            family = (self.risk, self.limit, drawn, SPENT_LATE if self.late else SPENT)
+            stake = _on_the_grid(family, table // COARSE, np.searchsorted(_BETWEEN_MEANS, half), time, chance, size)
         else:
-            stakes = stakes_of_means(self.risk, self.limit, drawn, (0.0,), MOST_COINS)
-        stake = stakes.on_a_coin(table, time, chance) / (size * stakes.scale[table])
+            stake = stakes_of_a_null(self.risk, self.limit, drawn).on_a_draw(table, time, chance, size)
         stake = stake * (1 - half * half) / (1 - half * mean / size)  # as a draw that does not move is no coin
         if self.zone:
             # Where few draws move, a coin that keeps the null hardly ever does: each tie speaks against the null. The

@@ -4,6 +4,19 @@ A system's level is the sum of its scores over all items of the population. `Lev
 order and bounds its level. `Levels` takes the bounds of all systems and says which may be named, how far it may be
 behind, and who is to be asked (`methods/selectors/race.py` asks, `methods/stopping/best_of_many.py` stops the run).
 Among few systems `Race` tells two apart with fewer scores than a bound of each, by bets that a system is not the best.
+
+**A cheap judge beside the scores** takes off each of them what it foresees. Say that its verdicts on all N items are
+known for a system against the baseline. The control of the system's next score is k = b (c - g): c is the cheap verdict
+on the item, g the mean of those on the items that are left in the system's order, and b, in [0, 1], is a slope by the
+scores of this system alone that came before. What follows about bets without a control holds with it.
+
+*Proof.* Given the items before it, the next one is uniform on those that are left, so k is 0 on average whatever the
+judge is worth (theorem 1 of `corrected.py`). A factor 1 + c (t - x + k) / (1 - t + m), m the most that -k could be,
+is never negative, has the same mean of 1, and still increases in t: its derivative has the sign of 1 + m - x + k >= 0.
+As b reads no other system, the wealth is still fixed by the order of this system's items, however far it is read.
+In pairs the control of a difference is the difference of both controls, which reads the queries before alone; a factor
+1 + c (x - k - mean) / (1 + mean + m) still falls as the mean rises, which is all that theorem 2 needs. ∎ A slope by the
+scores of all systems would be wrong: another one may be ahead in the order, and tell of the items to come.
 """
 
 from __future__ import annotations
@@ -11,14 +24,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.memory import grown
 from judgeloop.core.records import TIE, UNLIMITED
-from judgeloop.methods.stats.betting import BETS, bound, mixed_wealth, risk_by_bets
+from judgeloop.methods.stats.betting import BETS, Controls, bound, mixed_wealth, risk_by_bets
+from judgeloop.methods.stats.corrected import Aside, Slope
 
 # How the first unit of money is spread over the bets against a high level: Beta(1, 2). The guarantee does
 # not depend on it. Beta(3, 2), as in `betting.py`, took a fifth more calls where the best wins nearly always.
@@ -45,8 +59,28 @@ NOTHING_PROVED = 1.0
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-# Of one query, shape (m,) each: the opponents, what was won on them, its mean, and whether a bet was placed.
-Bets = tuple[NDArray[np.intp], Floats, Floats, Flags]
+# Of one query, shape (m,) each: the opponents, what was won on them less the controls, its mean, whether a bet was
+# placed, and the most that controls could have taken off.
+Bets = tuple[NDArray[np.intp], Floats, Floats, Flags, Floats]
+
+
+class Drawn(NamedTuple):
+    """A score, NaN for an abstention; what a cheap judge says of the item, in [-1, 1], and of all items in sum."""
+
+    score: float
+    cheap: float = 0.0
+    total: float = 0.0
+
+
+class Taken(NamedTuple):
+    """What is taken off a score: 0 on average, and between -`least` and `most`, as was known before the draw."""
+
+    value: float = 0.0
+    most: float = 0.0
+    least: float = 0.0
+
+
+NOTHING_TAKEN = Taken()
 
 
 @final
@@ -82,14 +116,30 @@ class Level:
     judged: int = 0
     least: float = 0.0  # sum of the scores, 0 for every abstention
     most: float = 0.0  # the same sum, 1 for every abstention
-    scores: Sequence[float] = ()
+    seen: Sequence[Drawn] = ()
+    slope: Slope | None = None  # of the scores by those of a cheap judge; None without one
+    cheap: float = 0.0  # sum of what it said of the items so far
+    controls: Sequence[Taken] = ()
 
-    def after(self, score: float) -> Level:
+    def control(self, seen: Drawn) -> Taken:
+        """What is taken off the next score, if it is this one."""
+        if self.slope is None:
+            return NOTHING_TAKEN
+        mean = (seen.total - self.cheap) / (self.items - self.judged)
+        aside, slope = Aside(seen.cheap, min(1.0, max(-1.0, mean))), self.slope.value
+        most, least = aside.most(slope)
+        return Taken(float(aside.control(slope)) / 2, float(most) / 2, float(least) / 2)
+
+    def after(self, seen: Drawn) -> Level:
         """The level after one more score; NaN for an abstention."""
+        score, control = seen.score, self.control(seen)
         low, high = (0.0, 1.0) if math.isnan(score) else (score, score)
+        slope = self.slope
+        if slope is not None and not math.isnan(score):
+            slope = slope.after(2 * score - 1, seen.cheap)
         mean = (self.totals - self.most) / (self.items - self.judged)
         betted = (mean > 0) & (mean < 1)
-        gain = np.divide(mean - high, 1 - mean, out=np.zeros(len(mean)), where=betted)
+        gain = np.divide(mean - high + control.value, 1 - mean + control.least, out=np.zeros(len(mean)), where=betted)
         wealth = gain[:, None] * BETS
         wealth += 1
         wealth *= self.wealth
@@ -97,7 +147,8 @@ class Level:
         within = self.totals - most <= self.items - judged + ROUNDING
         kept = int((within & (wealth @ STAKES < 1 / self.risk)).sum())
         if not kept and len(self.totals):
-            return _below(float(self.totals[0]), self.items, self.risk, grown(self.scores, [score]))
+            begin = None if self.slope is None else Slope()
+            return _below(float(self.totals[0]), self.items, self.risk, grown(self.seen, [seen]), begin)
         # Totals between the last that is kept and the first that is ruled out are not ruled out.
         upper = self.upper if kept == len(self.totals) else self.totals[kept] - TIE
         return Level(
@@ -109,7 +160,10 @@ class Level:
             judged,
             least,
             most,
-            grown(self.scores, [score]),
+            grown(self.seen, [seen]),
+            slope,
+            self.cheap + seen.cheap,
+            self.controls if slope is None else grown(self.controls, [control]),
         )
 
     @property
@@ -127,15 +181,16 @@ class Level:
             return False
         drawn = np.arange(self.judged)
         most_won = np.log((self.items - drawn) / np.maximum(total - drawn, ROUNDING)).sum()
-        if most_won < -math.log(risk):  # as many wins in a row would not be enough
+        if self.slope is None and most_won < -math.log(risk):  # as many wins in a row would not be enough
             return False
-        return risk_by_bets(self._signed(0.0), self.items, 2 * total / self.items - 1) <= risk
+        mean = 2 * total / self.items - 1
+        return risk_by_bets(self._signed(0.0), self.items, mean, controls=self._controls(1)) <= risk
 
     def lower(self, risk: float) -> float:
         """A lower bound of the total at `risk`, at all times together."""
         if not self.judged or self.judged >= self.items:
             return self.least
-        mean = bound(self._signed(0.0), self.items, risk)
+        mean = bound(self._signed(0.0), self.items, risk, controls=self._controls(1))
         return max(self.least, self.items * (1 + mean) / 2)
 
     def highest(self, risk: float) -> float:
@@ -143,22 +198,29 @@ class Level:
         most = self.most + self.items - self.judged
         if not self.judged or self.judged >= self.items:
             return most
-        mean = -bound(-self._signed(1.0), self.items, risk, STAKES)
+        mean = -bound(-self._signed(1.0), self.items, risk, STAKES, self._controls(-1))
         return min(most, self.items * (1 + mean) / 2)
 
     def _signed(self, silent: float) -> Floats:
         """The scores in [-1, 1], with `silent` for every abstention."""
-        scores = np.fromiter(self.scores, dtype=np.float64, count=len(self.scores))
+        scores = np.fromiter((one.score for one in self.seen), dtype=np.float64, count=len(self.seen))
         return 2 * np.where(np.isnan(scores), silent, scores) - 1
 
+    def _controls(self, sign: int) -> Controls | None:
+        """What is taken off the signed scores, or off their negatives; None without a cheap judge."""
+        if self.slope is None:
+            return None
+        value, most, least = 2 * np.array(self.controls, dtype=np.float64).reshape(-1, 3).T
+        return Controls(sign * value, most if sign > 0 else least)
 
-def _below(ruled_out: float, items: int, risk: float, scores: Sequence[float] = ()) -> Level:
-    """The level after `scores` if all totals from one on are known to be ruled out."""
+
+def _below(ruled_out: float, items: int, risk: float, seen: Sequence[Drawn] = (), slope: Slope | None = None) -> Level:
+    """The level after what was `seen` if all totals from one on are known to be ruled out."""
     grid = np.unique(np.ceil(np.linspace(0, 2 * items, min(2 * items, MOST_TOTALS) + 1))) / 2
     totals = grid[grid < ruled_out][-FOLLOWED:]
-    level = Level(items, risk, totals, np.ones((len(totals), len(BETS))), ruled_out - TIE)
-    for score in scores:
-        level = level.after(score)
+    level = Level(items, risk, totals, np.ones((len(totals), len(BETS))), ruled_out - TIE, slope=slope)
+    for one in seen:
+        level = level.after(one)
     return level
 
 
@@ -206,17 +268,19 @@ class Levels:
     pairs: Race | None = None
     pairs_risk: float = 0.0
 
-    def after(self, rows: Iterable[Mapping[int, float]]) -> Levels:
+    def after(self, rows: Iterable[Mapping[int, Drawn]]) -> Levels:
         """The levels after further items, each with the scores of the systems asked on it."""
         each, pairs = list(self.each), self.pairs
         for row in rows:
-            for system, score in row.items():
-                each[system] = each[system].after(score)
             if pairs is not None:
-                scores = np.array([row.get(system, math.nan) for system in range(len(each))])
+                scores, controls = np.full(len(each), math.nan), np.zeros((len(each), 3))
                 scores[self.baseline] = TIE
+                for system, seen in row.items():
+                    scores[system], controls[system] = seen.score, each[system].control(seen)
                 asked = np.isin(range(len(each)), [*row, self.baseline])
-                pairs = raced(pairs, scores, asked)
+                pairs = raced(pairs, scores, asked, controls)
+            for system, seen in row.items():
+                each[system] = each[system].after(seen)
         return replace(self, each=tuple(each), pairs=pairs)
 
     @property
@@ -353,8 +417,10 @@ class Levels:
         return others
 
 
-def start(systems: int, baseline: int, risk: float, items: int, pool: int, *, gap: float = 0.0) -> Levels:
-    """The levels of `systems` before the first score, for a race to a `gap`.
+def start(
+    systems: int, baseline: int, risk: float, items: int, pool: int, *, gap: float = 0.0, beside: bool = False
+) -> Levels:
+    """The levels of `systems` before the first score, for a race to a `gap`, with a cheap judge `beside` the scores.
 
     The baseline ties with itself, so that its level is known. The risk is divided as in `Levels`.
     """
@@ -364,7 +430,7 @@ def start(systems: int, baseline: int, risk: float, items: int, pool: int, *, ga
     alone = risk * (1 - PAIRS_SHARE) if in_pairs else risk
     share = LOWER_SHARE if pool == items and not in_pairs else LOWER_SHARE_SHORT
     upper, lower = (alone * (1 - share), alone * share / others) if others else (alone, alone)
-    fresh, half = _below(items + TIE, items, upper), items * TIE
+    fresh, half = _below(items + TIE, items, upper, slope=Slope() if beside else None), items * TIE
     known = Level(items, upper, fresh.totals[:0], fresh.wealth[:0], half, items, half, half)
     each = tuple(known if system == baseline else fresh for system in range(systems))
     pairs = begun(items, systems, gap) if in_pairs else None
@@ -446,10 +512,10 @@ class Race:
         """The evidence in the row of one system if the gap to each rival were `gap`."""
         if not self.bets:
             return np.zeros(len(gap))
-        opponent, won, mean, betted = map(np.array, zip(*self.bets, strict=True))
+        opponent, won, mean, betted, most_off = map(np.array, zip(*self.bets, strict=True))
         left = self.items - np.arange(len(mean))[:, None]
         mean = mean - (opponent == of) * gap / 2 * (self.items / left)
-        paths = np.cumsum(np.log1p(_gains(won, mean, betted)[..., None] * BETS), axis=0)
+        paths = np.cumsum(np.log1p(_gains(won, mean, betted, most_off)[..., None] * BETS), axis=0)
         most: Floats = mixed_wealth(paths).max(axis=0)
         return most
 
@@ -462,11 +528,12 @@ def begun(items: int, systems: int, gap: float = 0.0) -> Race:
     return Race(items, gap, 0, nothing, nothing, wealth, np.zeros((rows, systems)), running)
 
 
-def raced(race: Race, scores: Floats, asked: Flags) -> Race:
+def raced(race: Race, scores: Floats, asked: Flags, controls: Floats) -> Race:
     """The race after one more query.
 
     `scores`, shape (m,), lie in [0, 1], NaN for an abstention. `asked`, shape (m,), says which
-    systems were asked about; the others stop running, unless the population has no end.
+    systems were asked about; the others stop running, unless the population has no end. `controls`, shape (m, 3), are
+    those of each system.
     """
     running = asked if race.items == UNLIMITED else race.running & asked
     silent = np.isnan(scores)
@@ -483,22 +550,27 @@ def raced(race: Race, scores: Floats, asked: Flags) -> Race:
     ahead = (opponent == rows) * (race.gap / 2 * race.items)
     mean = plain - ahead / left
     surely = betted & ((mean < -1) | ((mean == -1) & (won > -1)))
-    wealth = race.wealth + np.log1p(_gains(won, mean, betted)[..., None] * BETS)
+    off, at_most, at_least = controls.T
+    won, most_off = won - np.where(betted, off[opponent] - off, 0.0), at_most[opponent] + at_least
+    wealth = race.wealth + np.log1p(_gains(won, mean, betted, most_off)[..., None] * BETS)
     least = race.least + np.where(running, low, 0.0)
     most = race.most + np.where(running, high, 0.0)
     opponent_now, theirs = _rivals(np.where(running, least, -np.inf))
     ahead = (opponent_now == rows) * (race.gap / 2 * race.items)
     surely |= running & (theirs + ahead - most > left - 1)
     evidence = np.maximum(race.evidence, np.where(surely, np.inf, mixed_wealth(wealth)))
-    bets = (*race.bets, (opponent, won, plain, betted))
+    bets = (*race.bets, (opponent, won, plain, betted, most_off))
     drawn = race.drawn + 1
     return Race(race.items, race.gap, drawn, least, most, wealth, evidence, running, bets)
 
 
-def _gains(won: Floats, mean: Floats, betted: Flags) -> Floats:
-    """What a whole bet gains if the difference is `won` and its mean is assumed to be `mean`."""
+def _gains(won: Floats, mean: Floats, betted: Flags, most_off: Floats) -> Floats:
+    """What a whole bet gains if the difference is `won`, and its mean is assumed to be `mean`.
+
+    `most_off` is the most that could have been taken off the difference.
+    """
     loss = 1 + mean
-    gains: Floats = np.divide(won - mean, loss, out=np.zeros(mean.shape), where=betted & (loss > 0))
+    gains: Floats = np.divide(won - mean, loss + most_off, out=np.zeros(mean.shape), where=betted & (loss > 0))
     return gains
 
 

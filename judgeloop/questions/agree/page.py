@@ -26,12 +26,14 @@ def facts(result: Agreed) -> list[Fact]:
     values = {"judge": visible(result.setup.judge), "equal": _share(result.equal), "labels": f"{result.judged:,}"}
     own = [
         Fact("decision", Section.DECISION, "", decision(result), True, values),
-        Fact("equal", Section.EVIDENCE, "within a step" if result.rates else "the same verdict", _equal(result), True),
-        Fact("agreement", Section.EVIDENCE, "agreement", _agreement(result)),
+        Fact("equal", Section.EVIDENCE, "within a step" if result.rates else "same verdict", _equal(result), True),
         Fact("kappa", Section.EVIDENCE, "kappa", _kappa(result), first=True),
-        Fact("people", Section.EVIDENCE, "people", _people(result), first=True),
-        Fact("off", Section.EVIDENCE, "gap off", _off(result), first=True),
+        Fact("off", Section.EVIDENCE, "gap off", _off(result), first=not result.gates),
         Fact("corrected", Section.EVIDENCE, "by people", _by_people(result), first=True),
+        Fact("agreement", Section.EVIDENCE, "agreement", _agreement(result)),
+        Fact("kappas", Section.EVIDENCE, "other kappas", _kappas(result)),
+        Fact("people", Section.EVIDENCE, "people", _people(result)),
+        Fact("gaps", Section.EVIDENCE, "both gaps", _gaps(result)),
         Fact("longer", Section.EVIDENCE, "length", _longer(result)),
         Fact("family", Section.EVIDENCE, "own family", _family(result)),
         Fact("halve", Section.NEXT, "more labels", _halve(result), first=True),
@@ -40,7 +42,8 @@ def facts(result: Agreed) -> list[Fact]:
         Fact("labels", Section.DATA, "labels", "; ".join(result.options.read)),
         Fact("unlabelled", Section.DATA, "no label", _unlabelled(result)),
     ]
-    return [*told(*own), *[one for one in said.shared(result) if one.key != "agreement"]]
+    # The decision says which gates hold.
+    return [*told(*own), *[one for one in said.shared(result) if one.key not in {"agreement", "holds"}]]
 
 
 def decision(result: Agreed) -> str:
@@ -52,15 +55,14 @@ def decision(result: Agreed) -> str:
     within = " within a step" if result.rates else ""
     whom = f"{_whom(result)}{within}"
     sentences = [f"{judge} agrees with {whom} on {per_cent(result.equal)} of {_where(result, things)}."]
+    sentences += [_gate(one) for one in result.gates]
     if result.people_equal is not None:
         sentences.append(f"Two of your own people agree on {per_cent(result.people_equal)}.")
     if result.favours is not None:
         sentences.append(f"It favours {visible(result.favours)} by {_points(abs(result.off or 0.0))}.")
     if result.favours_length is not None:
         sentences.append(f"It favours the {result.favours_length} answer.")
-    if result.gates:
-        sentences += [_gate(one) for one in result.gates]
-    elif not result.rates and result.off_interval is not None:
+    if not result.gates and not result.rates and result.off_interval is not None:
         shown = max(map(abs, result.off_interval)) <= MARGIN
         between = " and ".join(map(visible, result.setup.systems))
         sentences.append(
@@ -96,9 +98,9 @@ def _gate(gate: GateRow) -> str:
     """How a gate stands, as a sentence."""
     if gate.name == "agreement":
         said_of = {
-            "passed": f"It is above {per_cent(gate.worst, 0)}.",
-            "failed": f"It is below {per_cent(gate.best, 0)}: {per_cent(gate.worst, 0)} is required, with a zone up to there.",
-            "open": f"Whether it is above {per_cent(gate.worst, 0)} is open.",
+            "passed": f"That is above {per_cent(gate.worst, 0)}.",
+            "failed": f"That is below {per_cent(gate.best, 0)}, the end of the zone above the {per_cent(gate.worst, 0)} that are required.",
+            "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
         }
     elif gate.name == "kappa":
         said_of = {
@@ -109,9 +111,9 @@ def _gate(gate: GateRow) -> str:
     else:
         less = _points(-gate.worst)
         said_of = {
-            "passed": f"It is not worse than a person by {less}.",
-            "failed": "It is worse than a person.",
-            "open": f"Whether it is worse than a person by {less} is open.",
+            "passed": f"The judge is not worse than a person by {less}.",
+            "failed": "The judge is worse than a person.",
+            "open": f"Whether the judge is worse than a person by {less} is open.",
         }
     return said_of[gate.state]
 
@@ -121,12 +123,9 @@ def _equal(result: Agreed) -> str:
         return ""
     same = round(result.equal * result.judged)
     low, high = result.equal_interval
-    once = "exact, for one look" if result.looked_at_once else "at every look"
-    interval = "exact, as all are labelled" if low == high else f"{100 * low:.0f} to {per_cent(high)}, {once}"
+    interval = "exact, as all are labelled" if low == high else f"{100 * low:.0f} to {per_cent(high)}"
     silent = result.counts.abstentions
-    lack = (
-        f"; {silent:,} more lack a verdict of the judge or of people, and count against every claim" if silent else ""
-    )
+    lack = f"; {silent:,} more lack a verdict, and count against every claim" if silent else ""
     return f"{same:,} of {count(result.judged, 'label')} ({interval}){lack}"
 
 
@@ -149,14 +148,20 @@ def _between(interval: tuple[float, float] | None, form: str = "share") -> str:
 def _kappa(result: Agreed) -> str:
     if result.kappa is None:
         return "not defined, as one verdict is all there is" if result.equal is not None else ""
-    found = f"{result.kappa:.2f}, linearly weighted{_between(result.kappa_interval, 'figure')}"
-    if result.kappa_interval is not None:
-        reach = max(result.kappa_interval[1] - result.kappa, result.kappa - result.kappa_interval[0])
-        if reach > SURE_OF_KAPPA:
-            found += f": {count(result.judged, 'label')} say it to ± {reach:.2f}, no better"
+    low, high = result.kappa_interval or (result.kappa, result.kappa)
+    found = f"{result.kappa:.2f}, linearly weighted"
+    if low < high:
+        found += f" ({low:.2f} to {high:.2f})"
+    reach = max(high - result.kappa, result.kappa - low)
+    if reach > SURE_OF_KAPPA:
+        found += f": with {count(result.judged, 'label')} no closer than ± {reach:.2f}"
+    return found
+
+
+def _kappas(result: Agreed) -> str:
     others = [] if result.nominal_kappa is None else [f"Cohen's {result.nominal_kappa:.2f}"]
     others += [] if result.ac1 is None else [f"AC1 {result.ac1:.2f}"]
-    return f"{found}; {', '.join(others)} (figures without an interval)" if others else found
+    return f"{', '.join(others)} (figures without an interval)" if others else ""
 
 
 def _people(result: Agreed) -> str:
@@ -172,14 +177,13 @@ def _off(result: Agreed) -> str:
     """By how much the judge's gap differs from that of people."""
     if result.off is None or result.off_interval is None:
         return ""
-    low, high = result.off_interval
+    off, (low, high), more, above = result.off, result.off_interval, "more", "above"
+    if off < 0:
+        off, low, high, more, above = -off, -high, -low, "less", "below"
     if result.rates:
-        return f"the judge's mean score less people's is {result.off:+.3f} ({low:+.3f} to {high:+.3f}, each bound wrong with at most the risk)"
-    first = visible(result.setup.systems[0])
-    return (
-        f"{first} by the judge less {first} by people: {100 * result.off:+.0f} points ({100 * low:+.0f} to "
-        f"{100 * high:+.0f}, each bound wrong with at most the risk). Of other systems that says nothing"
-    )
+        return f"the judge's mean score is {off:.3f} {above} people's ({low:+.3f} to {high:+.3f})"
+    name = visible(result.setup.systems[0])
+    return f"the judge gives {name} {_points(off)} {more} than people do ({100 * low:+.0f} to {100 * high:+.0f})"
 
 
 def _by_people(result: Agreed) -> str:
@@ -193,12 +197,22 @@ def _by_people(result: Agreed) -> str:
         name, gap, shown = visible(result.setup.systems[0]), found.gap, " is better:"
     else:
         low, high = -high, -low
-    more = found.cheap - result.judged - result.counts.abstentions
-    beside = f" and the judge's verdicts on {count(more, 'more item')}" if more > 0 else ""
-    return (
-        f"{name}{shown} {100 * gap:+.0f} points, share won less share lost, by {count(found.labels, 'label')}{beside} "
-        f"({100 * low:+.0f} to {100 * high:+.0f}, each bound wrong with at most the risk)"
-    )
+    return f"{name}{shown} {100 * gap:+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
+
+
+def _gaps(result: Agreed) -> str:
+    """What the gaps are, what they are of, and how sure their bounds are."""
+    if result.off is None or result.off_interval is None:
+        return ""
+    bounds = "each bound is wrong with at most the risk"
+    if result.rates:
+        return bounds
+    parts = ["share won less share lost", bounds, "of other systems than these they say nothing"]
+    if (found := result.corrected) is not None:
+        more = found.cheap - result.judged - result.counts.abstentions
+        beside = f" and the judge's verdicts on {count(more, 'more item')}" if more > 0 else ""
+        parts.append(f"that by people is from {count(found.labels, 'label')}{beside}")
+    return "; ".join(parts)
 
 
 def _longer(result: Agreed) -> str:
@@ -223,15 +237,20 @@ def _family(result: Agreed) -> str:
 
 def _halve(result: Agreed) -> str:
     more = result.labels_to_halve
-    return "" if more is None else f"about {count(more, 'more label')} would halve the interval"
+    states = {one.state for one in result.gates}
+    settled = "failed" in states or states == {"passed"}
+    return "" if more is None or settled else f"about {more:,} would halve the interval"
 
 
 def _means(result: Agreed) -> str:
     risk = per_cent(result.setup.risk_threshold)
-    parts = [f"each interval misses with a chance of at most {risk}"]
+    share = "exact, for one look" if result.looked_at_once else "like the others"
+    parts = [
+        f"each interval misses with a chance of at most {risk}; that of the share is {share}, the others hold at every look"
+    ]
     if result.options.chosen and not result.whole:
         parts.append(
-            "that takes the labelled items for a random sample: if somebody picked them, the share is of those alone"
+            "the labelled items are taken for a random sample: if somebody picked them, the share is of those alone"
         )
     if len(result.gates) > 1:
         total = per_cent(min(1.0, len(result.gates) * result.setup.risk_threshold))

@@ -46,8 +46,8 @@ from judgeloop.questions.agree import page
 from judgeloop.questions.agree.result import Agreed, AgreeOptions, agreed_of
 from judgeloop.questions.agree.settings import AGAIN, OF_LEDGER, QUESTION, AgreeSettings
 from judgeloop.questions.question import Question, Ran
-from judgeloop.report.facts import HUMAN
 from judgeloop.report.page import Page
+from judgeloop.report.records import HUMAN
 from judgeloop.runs.begin import conducted, data_notes, opened, setup_of, terms_of
 from judgeloop.runs.forecast import Forecast, Left, Range, forecast
 from judgeloop.runs.inputs import Inputs, answered, read_inputs

@@ -8,13 +8,11 @@ an R² that is supposed, so that the same command buys the same.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from statistics import fmean
 from typing import NamedTuple
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.records import UNLIMITED, Call
-from judgeloop.judges.wage import HOUR_S, Wage, likely_s
+from judgeloop.core.records import UNLIMITED
+from judgeloop.judges.wage import HOUR_S
 from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.selectors.blocks import LEAST_BLOCK, Blocks
 from judgeloop.methods.selectors.families import Members
@@ -22,11 +20,10 @@ from judgeloop.methods.stopping.bets import Bets
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.report.words import count, visible
 from judgeloop.runs.inputs import Inputs
-from judgeloop.runs.proxies import SUPPOSED, Known, best_block, prices, sample
+from judgeloop.runs.proxies import SUPPOSED, Known, Prices, best_block, prices_of_a_plan
 
 AHEAD, TIES = 0.2, 0.3  # the gap, and the share of ties, for which labels are reckoned
 USELESS = "it costs its price, and 1 to 3 % more labels"  # benchmarks/people.py
-WAGE = Decimal(40)  # dollars an hour, of people whose time has no price
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +40,13 @@ class Way:
 class Buying:
     """The ways to buy the verdicts of a cheap judge, of which `chosen` is the cheapest that the theorems allow.
 
-    `alone` is the number of labels without it, and `items` that of the items. `supposed` says whether a label's price
-    is, and `seconds` what it probably takes of a person's time, 0 if none is asked. `fits` is the largest block of
-    fresh items that leaves no label short, None where all items may be rated.
+    `alone` is the number of labels without it, and `items` that of the items. `fits` is the largest block of fresh
+    items that leaves no label short, None where all items may be rated.
     """
 
     items: int
     alone: float
-    label_p: float
-    cheap_p: float
-    supposed: bool
-    seconds: float
+    prices: Prices
     fits: int | None
     most: int
 
@@ -65,7 +58,7 @@ class Buying:
             left = 1.0 if self.fits is not None else max(1 - self.alone / self.items, 1 / self.items)
             drawn = self.alone / left * (1 - r2 / 2 * (1 - 1 / each))
             labels, verdicts = self._different(drawn), self._different(drawn * each)
-        return Way(each, labels, verdicts, labels * self.label_p + verdicts * self.cheap_p)
+        return Way(each, labels, verdicts, labels * self.prices.label_p + verdicts * self.prices.cheap_p)
 
     def _different(self, drawn: float) -> float:
         """How many items are among so many that are drawn for blocks: with replacement some are known already."""
@@ -74,7 +67,7 @@ class Buying:
     @property
     def ways(self) -> tuple[Way, ...]:
         """Those that there are, without the judge last."""
-        best = round(best_block(self.label_p, self.cheap_p))
+        best = round(best_block(*self.prices[:2]))
         each = best if self.fits is None else min(best, self.fits)
         return *([self.way(0)] if self.fits is None else []), *([self.way(each)] if each > 1 else []), self.way(1)
 
@@ -82,12 +75,12 @@ class Buying:
     def chosen(self) -> Way:
         """The first that costs less than labels alone do."""
         *ways, none = self.ways
-        return next((one for one in ways if one.cost_p < none.cost_p or not self.cheap_p), none)
+        return next((one for one in ways if one.cost_p < none.cost_p or not self.prices.cheap_p), none)
 
     @property
     def further(self) -> int:
         """How many more items would make the judge worth its price; 0 where they would not."""
-        wanted = self.way(max(LEAST_BLOCK, round(best_block(self.label_p, self.cheap_p))))
+        wanted = self.way(max(LEAST_BLOCK, round(best_block(*self.prices[:2]))))
         worth = self.fits is not None and self.chosen.each == 1 and wanted.cost_p < self.way(1).cost_p
         return LEAST_BLOCK * self.most - self.items if worth else 0
 
@@ -96,16 +89,12 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     """What is bought: for these items on all of them or in blocks, for items like these in blocks of fresh ones."""
     items, sampled = len(members) or len(inputs.pool), inputs.sampled
     limit = min(config.max_judgments, items)
-    label_p, cheap_p = prices(config, inputs)
-    seconds = fmean(likely_s(Call(one.item, one.systems, one.outputs)) for one in sample(inputs)) * inputs.by_hand
-    supposed = inputs.by_hand and not label_p
-    label_p = Wage(WAGE).cost_p(seconds) if supposed else label_p
     rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
     alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
     if config.by_group is not None and not sampled:  # open groups may take every item, and all cheap verdicts help them
         alone = float(items)
     fits = items // limit if sampled else None
-    return Buying(items, alone, label_p, cheap_p, supposed, seconds, fits, limit)
+    return Buying(items, alone, prices_of_a_plan(config, inputs), fits, limit)
 
 
 def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) -> CheapVerdicts | None:
@@ -154,12 +143,10 @@ def ways_of(offers: Sequence[Offer], judge: str) -> tuple[str, ...]:
 def _said_of(offer: Offer, judge: str) -> Iterator[str]:
     """The ways as lines, with what they suppose."""
     found, proxy = offer.buying, visible(offer.proxy)
-    price = f"{show_usd(round(found.label_p))} each"
-    if found.supposed:
-        price += f" ({found.seconds:.0f} s of a person at ${WAGE} an hour, which no budget counts)"
+    price, seconds = found.prices.of_a_label, found.prices.seconds
     yield f"Ways to decide by {visible(judge)} with {proxy} beside it; labels at {price}, R² supposed {SUPPOSED}:"
     for one in found.ways:
-        hours = f"{one.labels * found.seconds / HOUR_S:.1f} h" if found.seconds else ""
+        hours = f"{one.labels * seconds / HOUR_S:.1f} h" if seconds else ""
         yield (
             f"  {_name(one):<24}{f'{one.labels:,.0f} labels':>12}{f'{one.verdicts:,.0f} cheap':>14}"
             f"{show_usd(round(one.cost_p)):>10}{hours:>8}{'  <- chosen' if one == found.chosen else ''}"
@@ -175,7 +162,8 @@ def _said_of(offer: Offer, judge: str) -> Iterator[str]:
 
 def _sum_of(found: Buying, way: Way) -> str:
     """The labels, dollars and hours of a way."""
-    hours = f", {way.labels * found.seconds / HOUR_S:.1f} h" if found.seconds else ""
+    seconds = found.prices.seconds
+    hours = f", {way.labels * seconds / HOUR_S:.1f} h" if seconds else ""
     return f"about {way.labels:,.0f} labels, {show_usd(round(way.cost_p))}{hours}"
 
 

@@ -192,7 +192,7 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     if result.winner is not None:
         return f"{second} is worse than {first} {where}, perhaps by less than {points(margin)}."
     why = f"{_ahead(result)}, which is too little to tell" if result.used_up else said.ended(result)
-    return stopped(f"{second} may be worse than {first} {by}, or not at all, {where}: {why}")
+    return stopped(f"It is not shown whether {second} is worse than {first} {by}, {where}: {why}")
 
 
 def reading(result: Comparison, margin: float) -> str:
@@ -207,7 +207,7 @@ def reading(result: Comparison, margin: float) -> str:
     answer = {
         Outcome.PASSED: f"PASSED: {second} is not worse than {first} {by} {where}.",
         Outcome.FAILED: f"FAILED: {second} is worse than {first} {where}.",
-    }.get(outcome, f"OPEN: {second} may be worse than {first} {by}, or not at all, {where}.")
+    }.get(outcome, f"OPEN: it is not shown whether {second} is worse than {first} {by}, {where}.")
     bounds = f"{result.bounds_shown} points, each wrong with a chance of at most {result.setup.risk_threshold:g}"
     return f"{answer} Read off the bounds of the gap for {second}: {bounds}, whatever is read off them."
 

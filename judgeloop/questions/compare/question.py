@@ -204,7 +204,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         cheap, config = _cheap(run.parts), run.config
         if cheap is None:
             return await super().ask(run, terms, interruption, observe)
-        beside = Beside(cheap.needed, cheap.tell, config.order, config.concurrency, config.judge_timeout)
+        beside = Beside(lambda _: cheap, config.order, config.concurrency, config.judge_timeout)
         asked = conducted(run.session(), run, terms, beside=beside, interruption=interruption, observe=observe)
         return run.parts, await asked
 

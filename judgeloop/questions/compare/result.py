@@ -200,7 +200,7 @@ class Comparison(RunResult):
     def wrong_answer(self) -> str:
         """What an answer does where it is wrong; a pass and a fail have a sum of their own, which are equal."""
         if self.options.not_worse is not None:
-            return "a wrong pass (and of a wrong fail)"
+            return "a wrong pass, or a wrong fail,"
         beyond = "" if self.options.min_gap is None else f" by {points(self.options.min_gap)} or more"
         return f"naming the one that is behind{beyond}"
 

@@ -158,7 +158,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         mean, config = _mean(run.parts), run.config
         if run.inputs.proxy is None:
             return await super().ask(run, terms, interruption, observe)
-        beside = Beside(mean.needed, mean.tell, config.order, config.concurrency, config.judge_timeout)
+        beside = Beside(lambda _: mean, config.order, config.concurrency, config.judge_timeout)
         asked = conducted(run.session(), run, terms, beside=beside, interruption=interruption, observe=observe)
         return run.parts, await asked
 

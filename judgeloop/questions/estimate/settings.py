@@ -25,13 +25,6 @@ FIRST_LOOK = 20  # judgments before the interval is first computed
 BY_CONFIDENCE = "confidence"  # a proxy that is no judge
 
 
-def _only(proxy: object) -> object:
-    several = proxy if isinstance(proxy, list | tuple) else [proxy]
-    if len(several) > 1:
-        raise ValueError("expected one proxy; a dry run of each says which is the better buy")
-    return several[0] if several else None
-
-
 @dataclass(frozen=True, kw_only=True)
 class EstimateSettings(AcTracerSettings, RunSettings):
     """All settings of an estimate of one system's mean score."""
@@ -39,7 +32,7 @@ class EstimateSettings(AcTracerSettings, RunSettings):
     outputs: Annotated[Source | str, Parse(source)] = fields.items_setting(
         "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.", argument="OUTPUTS"
     ).field()
-    proxy: Annotated[str | Judge | None, Parse(_only)] = fields.judge_setting(
+    proxy: Annotated[str | Judge | None, Parse(fields.only_proxy)] = fields.judge_setting(
         "Cheap guess at every item's score, to narrow the interval: a judge, or confidence.",
         may_set=harmless_judge,
         many=True,  # as that of a comparison, which a night may have beside it

@@ -53,7 +53,7 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 def facts(result: Selection) -> list[Fact]:
     """All facts, the decision first."""
     on = f"on {result.queries:,} of {said.of_items(result)}{result.also_judged}"
-    epsilon = result.options.epsilon
+    epsilon, worth = result.options.epsilon, result.proxy_worth
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
     own = [
         Fact("decision", Section.DECISION, "", said.headline(result, _decision(result)), first=True),
@@ -76,15 +76,14 @@ def facts(result: Selection) -> list[Fact]:
             "selector",
             f"{result.setup.selector}{chosen}, seed {result.setup.seed}{_level(result)}",
         ),
+        Fact("proxy", Section.EVIDENCE, "proxy", worth.said(result.setup.judge) if worth else "", first=True),
         Fact("means", Section.RISK, "means", _means(result) if result.judged else ""),
     ]
     return [*told(*own), *said.shared(result)]
 
 
 def _decision(result: Selection) -> str:
-    chosen_on = beside(result)
-    why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
-    among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}{why}"
+    among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}"
     if result.level:
         return f"{some(map(visible, result.level))} share the highest win rate of {among}."
     if result.winner is None:
@@ -100,9 +99,9 @@ def _decision(result: Selection) -> str:
 def _against(result: Selection) -> str:
     """What the systems are compared with, which may decide who is the best; empty of two systems."""
     baseline = result.options.baseline
-    if baseline is None or not result.many:
+    if baseline in {None, result.winner} or not result.many:
         return ""
-    return f", each compared with {'it' if result.winner == baseline else visible(baseline)},"
+    return f", each compared with {visible(baseline)},"
 
 
 def _level_with(result: Selection) -> str:
@@ -381,7 +380,7 @@ def _apart(result: Selection) -> str:
     """Why a line may end above the bound beside it; empty without lines or bounds."""
     if not result.course or all(row.known for row in result.standings):
         return ""
-    return "Each of these bounds holds by itself. Those of the first picture hold all together, so they are wider."
+    return "Each of these bounds holds by itself. Those of the first picture hold all at once, and are wider."
 
 
 def _odd(result: Selection) -> Iterator[str]:

@@ -7,12 +7,15 @@ verdicts; no answer is imagined.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Draws
+from judgeloop.core.outcomes import Finished, StopKind
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Draws, Population
 from judgeloop.engine.session import Limits
+from judgeloop.engine.state import Beside, Interruption, Observe, Terms, unobserved
+from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
@@ -20,14 +23,17 @@ from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.question import Question, Ran
 from judgeloop.questions.select import page
+from judgeloop.questions.select.beside import saves, worth_of
+from judgeloop.questions.select.buying import Plan, not_asked
 from judgeloop.questions.select.result import Selection, SelectOptions, selected_of
 from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.page import Page
 from judgeloop.report.words import count
-from judgeloop.runs.begin import asked_before, data_notes, setup_of
-from judgeloop.runs.forecast import Left, Range
-from judgeloop.runs.inputs import Inputs, looks_at_all
+from judgeloop.runs.begin import asked_before, conducted, data_notes, setup_of
+from judgeloop.runs.forecast import Forecast, Left, Range
+from judgeloop.runs.inputs import Inputs, looks_at_all, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
+from judgeloop.runs.proxies import SUPPOSED, prices_of_a_plan, proxy_judge
 
 FEWEST_SYSTEMS = 2
 # Mean calls of searches at a risk of 0.1, by items, systems and gap. A row is a number of systems, a column one of
@@ -102,6 +108,22 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
                 "one"
             )
         check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
+        if config.proxy is not None:
+            _check_proxy(config, config.proxy)
+
+    def inputs(self, config: SelectSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
+        """What is read, with the proxy."""
+        inputs = read_inputs(config, environment, offline=offline)
+        if config.proxy is None:
+            return inputs
+        return replace(inputs, proxy=proxy_judge(config, config.proxy, inputs, environment, offline=offline))
+
+    def identity(self, config: SelectSettings, inputs: Inputs) -> dict[str, Any]:
+        """The proxy, and whether it is asked."""
+        plan, proxy = _plan(config, inputs), inputs.proxy
+        if plan is None or proxy is None:
+            return {}
+        return {"proxy": [proxy.identity.name, dict(proxy.identity.parameters), plan.bought]}
 
     def parts(self, config: SelectSettings, inputs: Inputs) -> Parts[Standings]:
         """Selector, win rates, rule."""
@@ -121,12 +143,39 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
             pool=pool,
             members=members,
         )
+        plan = _plan(config, inputs)
+        if plan is not None and plan.bought:
+            draft = replace(draft, cheap={pair: CheapVerdicts(items) for pair in draft.queries})
         rule: BestRule = config.rule_row.make(draft)
-        estimator = WinRates(draft.systems, draft.baseline, rule.level, draft.sampled, draft.gap)
+        estimator = WinRates(draft.systems, draft.baseline, rule.level, draft.sampled, draft.gap, draft.cheap)
         return Parts(config.selector_row.make(draft), estimator, rule, members=members)
 
+    async def ask(
+        self,
+        run: Prepared[SelectSettings],
+        terms: Terms,
+        interruption: Interruption | None = None,
+        observe: Observe[Standings] = unobserved,
+    ) -> tuple[Parts[Standings], Finished[Standings]]:
+        """Let a proxy judge beside the judges, where it is worth its price."""
+        cheap, config = _cheap(run.parts), run.config
+        if cheap is None:
+            return await super().ask(run, terms, interruption, observe)
+        beside = Beside(cheap.__getitem__, config.order, config.concurrency, config.judge_timeout)
+        asked = conducted(run.session(), run, terms, beside=beside, interruption=interruption, observe=observe)
+        return run.parts, await asked
+
+    async def forecast(self, run: Prepared[SelectSettings]) -> Forecast:
+        """With what a proxy takes, and probably saves."""
+        found, plan, proxy = await super().forecast(run), _plan(run.config, run.inputs), run.inputs.proxy
+        if plan is None or proxy is None or not run.booked:
+            return found
+        return replace(found, ways=plan.said(proxy.identity.name, ", ".join(one.identity.name for one in run.judges)))
+
     def notice(self, run: Prepared[SelectSettings]) -> str | None:
-        """That the search may well name no system."""
+        """That the search may well name no system, or a proxy is not asked."""
+        if run.inputs.proxy is not None and _cheap(run.parts) is None:
+            return not_asked(run.inputs.proxy.identity.name)
         close = may_stay_open(len(run.pool.systems), run.config.min_gap or 0.0)
         return _names_none(run) if run.sampled and close and _rule(run.parts).level is not None else None
 
@@ -143,13 +192,14 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
             for system in range(len(pool.systems))
             if system != against and (position, system, against) not in done
         ]
-        stays_open = notice or ""
+        stays_open = notice or "" if run.inputs.proxy is None else ""  # of a proxy the table tells
         if not (stays_open or over) and run.sampled and (usual or 0) > every:  # all items leave it open, too
             stays_open = _names_none(run)
         elif found.needed and not stays_open:
             stays_open = limit_too_low(run.limits.max_judgments, found.needed)
         stays_open = f"{stays_open}." if stays_open else ""
-        return Left(found.judgments, found.assumed, left, every - len(left), stays_open)
+        first = () if _cheap(ran.parts) is None or run.inputs.proxy is None else (run.inputs.proxy,)
+        return Left(found.judgments, found.assumed, left, every - len(left), stays_open, first=first)
 
     def result_of(self, ran: Ran[SelectSettings, Standings]) -> Selection:
         """Where each system stands, and how many further judgments would name the best."""
@@ -157,7 +207,7 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         config, pool = run.config, run.pool
         tally, baseline = ending.estimate.tally, _baseline(config, run.inputs)
         more = None
-        if ending.winner is None and not self.notice(run):
+        if ending.winner is None and (run.inputs.proxy is not None or not self.notice(run)):
             more = more_to_name(ending.asked, _usual(run), len(run.places) * (len(pool.systems) - 1))
         scouted = scouted_items(len(tally.wins), baseline, len(run.places))
         result = selected_of(
@@ -173,6 +223,7 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
                 ),
                 min_gap=config.min_gap,
                 epsilon=getattr(parts.selector, "epsilons", None),  # of a selector that has some
+                proxy=None if run.inputs.proxy is None else run.inputs.proxy.identity.name,
             ),
             data_notes(run, ran.finished.pool),
             items=pool.items,
@@ -180,6 +231,9 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         )
         deciding = [label for label in ending.labels if label.choice.key in ending.deciding]
         course = page.course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(run.places))
+        if (cheap := _cheap(parts)) is not None and (proxy := run.inputs.proxy) is not None:
+            worth = worth_of(deciding, cheap, proxy.identity.name, config.min_gap or 0.0)
+            result = replace(result, proxy_worth=worth)
         return replace(result, course=course, asked_before=asked_before(run, ran.runs))
 
     def page(self, result: Selection) -> Page:
@@ -201,12 +255,52 @@ def _baseline(config: SelectSettings, inputs: Inputs) -> int | None:
     return None if against is None else inputs.pool.systems.index(against)
 
 
+def _cheap(parts: Parts[Standings]) -> Mapping[tuple[int, ...], CheapVerdicts] | None:
+    return cast("WinRates", parts.estimator).cheap
+
+
+def _plan(config: SelectSettings, inputs: Inputs) -> Plan | None:
+    """What a proxy on all items takes and saves; None without one."""
+    if inputs.proxy is None:
+        return None
+    items, systems, gap = len(inputs.pool), len(inputs.pool.systems), config.min_gap or 0.0
+    every = alone = items * (systems - 1)
+    if config.selector == SELECTORS[0]:
+        alone = min(every, usual_calls(systems, items, gap, config.risk, sampled=False))
+    return Plan(prices_of_a_plan(config, inputs), min(alone, config.max_judgments), every, gap)
+
+
+def _check_proxy(config: SelectSettings, proxy: str | Judge) -> None:
+    """Refuse a proxy where the proof does not hold, or it is not built."""
+    name = proxy if isinstance(proxy, str) else proxy.identity.name
+    asked = f"`proxy={name}`"
+    if not config.rule_row.guaranteed:
+        raise InputError(
+            f"{asked} helps a search with a stated risk, whose items are drawn at random; found `selector={config.selector}` "
+            f"with `rule={config.rule}`: use `selector=race` with `rule=separated`, or leave `proxy` out"
+        )
+    if config.about == Population.ITEMS_LIKE_THESE:
+        raise InputError(
+            f"{asked} judges all of these items, and the luck of their draw would stay in what is said of items like "
+            "these; use `about=items`, or leave `proxy` out"
+        )
+    if config.baseline is None:
+        raise InputError(
+            f"{asked} judges each other system against a `baseline` before the first label; name one, such as the system "
+            "in use"
+        )
+    live = next((one for one in config.output_files if isinstance(one, str)), None)
+    if live is not None:
+        raise looks_at_all(f"proxy={name}", live, "no `proxy`")
+
+
 def _usual(run: Prepared[SelectSettings]) -> int | None:
     """How many calls such a search usually takes to its end; None if it uses up its limit."""
-    config, pool = run.config, run.pool
+    config, pool, gap = run.config, run.pool, run.config.min_gap or 0.0
     if _rule(run.parts).level is None or config.selector != SELECTORS[0]:
         return None
-    return usual_calls(len(pool.systems), len(run.places), config.min_gap or 0.0, config.risk, sampled=run.sampled)
+    usual = usual_calls(len(pool.systems), len(run.places), gap, config.risk, sampled=run.sampled)
+    return usual if _cheap(run.parts) is None else round(usual * (1 - saves(SUPPOSED, gap)))
 
 
 def _names_none(run: Prepared[SelectSettings]) -> str:

@@ -15,6 +15,7 @@ from judgeloop.core.records import TWO_SYSTEMS, Item, Population
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.methods.stopping.best_of_many import FixedBudget
+from judgeloop.questions.select.beside import ProxyWorth
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -36,6 +37,7 @@ class SelectOptions(Part):
     - `min_gap`: the gap that matters: the best may be better than the named system by less; null for
       the best itself
     - `epsilon`: the probabilities of a loss and a tie of the best system that LLM Selector used
+    - `proxy`: the cheap judge that was given beside the others; null without one
     """
 
     baseline: str | None
@@ -43,6 +45,7 @@ class SelectOptions(Part):
     chosen_by: int = 0
     min_gap: float | None = None
     epsilon: tuple[float, float] | None = None
+    proxy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ class Selection(RunResult):
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
       information; null if it went on choosing between them
+    - `proxy_worth`: what the verdicts of the proxy were worth; null without a proxy, or where it was not asked
     """
 
     job: ClassVar[str] = "select"
@@ -101,6 +105,7 @@ class Selection(RunResult):
     level: tuple[str, ...]
     win_rates_biased: bool
     level_since: int | None = None
+    proxy_worth: ProxyWorth | None = None
 
     @property
     def many(self) -> bool:
@@ -148,8 +153,12 @@ class Selection(RunResult):
         return frame_of(columns, library)
 
     def doubts(self) -> tuple[Note, ...]:
-        """A warning of a thin lead."""
-        return tuple(self._thin())
+        """Warnings of a thin lead, and of a proxy that says little."""
+        worth = self.proxy_worth
+        if worth is None or worth.silent <= self.setup.max_abstentions * worth.verdicts:
+            return tuple(self._thin())
+        silent = note(NoteCode.PROXY_SILENT, proxy=worth.proxy, silent=worth.silent, items=worth.verdicts)
+        return (*self._thin(), silent)
 
     def _thin(self) -> list[Note]:
         """A warning if the lead over a rival decides about these items, and may be chance on others.

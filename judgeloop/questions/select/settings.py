@@ -11,6 +11,7 @@ from annotated_types import Ge, Gt, Lt
 
 from judgeloop.catalogue import default_rule, rule_names, rule_row, rules_of, selector_names, selector_row, selectors_of
 from judgeloop.core.errors import InputError, did_you_mean, some
+from judgeloop.core.protocols import Judge
 from judgeloop.formats.rows import stem
 from judgeloop.formats.tables import Source
 from judgeloop.methods.rows import RuleRow, SelectorRow
@@ -18,6 +19,7 @@ from judgeloop.papers.settings import LLMSelectorSettings
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Parse, described, one_of
+from judgeloop.settings.sources import harmless_judge
 from judgeloop.systems.catalogue import sources
 
 QUESTION = "select"
@@ -52,6 +54,12 @@ class SelectSettings(LLMSelectorSettings, ContestSettings):
         metavar="NAME",
         common=True,
         example="today",
+    ).field(None)
+    proxy: Annotated[str | Judge | None, Parse(fields.only_proxy)] = fields.judge_setting(
+        "Cheap judge beside a dear one, or beside people, on every item: its verdicts save labels, and decide nothing. "
+        "With a baseline, about these items.",
+        may_set=harmless_judge,
+        many=True,  # as that of a comparison, which a night may have beside it
     ).field(None)
     selector: Annotated[str, one_of(SELECTORS)] = fields.run_setting(
         f"{described(selectors_of(QUESTION))}.", fields.SELECTION
@@ -94,6 +102,11 @@ class SelectSettings(LLMSelectorSettings, ContestSettings):
     def rule_row(self) -> RuleRow:
         """The rule's row in the catalogue."""
         return rule_row(QUESTION, self.rule)
+
+    @property
+    def every_judge(self) -> tuple[str | Judge, ...]:
+        """Every judge that is asked, with the proxy."""
+        return self.judge if self.proxy is None else (*self.judge, self.proxy)
 
     def against(self, systems: tuple[str, ...]) -> str | None:
         """The baseline's name; None if it is not given.

@@ -56,7 +56,7 @@ def by_system(outcome):
 
 
 @pytest.mark.parametrize("selector", ["race", "random"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     gap=st.sampled_from([0.0, 0.2]),
@@ -78,7 +78,7 @@ def test_calls_ahead_change_neither_the_winner_nor_the_evidence(selector, seed, 
 
 
 @pytest.mark.parametrize("systems", [3, 5, 9])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10_000), baseline=st.integers(0, 2))
 def test_every_system_is_asked_along_one_random_order(systems, seed, baseline):
     scores = field(seed, systems)
@@ -94,7 +94,7 @@ def test_every_system_is_asked_along_one_random_order(systems, seed, baseline):
 
 
 @pytest.mark.parametrize("systems", [2, 4, 8])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10_000), gap=st.sampled_from([0.0, 0.1, 0.4]))
 def test_without_abstentions_it_ends_decided(systems, seed, gap):
     scores = field(seed, systems, silent=0.0)

@@ -129,3 +129,14 @@ def test_several_draws_at_once_follow_single_ones():
     rich, several = replace(bets, wealth=np.array([19.9, 1.0])), (np.full(2, 3.0), np.zeros(2), np.full(2, 3.0))
     assert rich.after_several(*several, np.full(2, 0.2)).ruled_out.tolist() == [True, False]
     assert not rich.after_several(*several, np.ones(2)).ruled_out.any()
+
+
+def test_runs_with_different_shares_of_ties_have_each_its_own_stakes_on_a_grid():
+    null, moved = np.linspace(-0.9, 0.9, 7), np.array([20.0, 9.0, 3.0, 1.0])
+
+    def stakes(wealth, square):
+        return HedgedBets(0.1, null, 60, of_grid=True, drawn=20, wealth=wealth, square=square, fourth=square).stake()
+
+    together = stakes(np.ones((4, 7)), moved[:, None])
+    assert together.tolist() == [stakes(np.ones(7), square).tolist() for square in moved]
+    assert len(np.unique(together[:, 3])) == 4

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats import levels
 from judgeloop.methods.stats.betting import BETS
-from judgeloop.methods.stats.levels import FEW, FIRST, NOTHING_PROVED, STAKES, start
+from judgeloop.methods.stats.levels import FEW, FIRST, NOTHING_PROVED, STAKES, Drawn, start
 
 SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, math.nan]), min_size=1, max_size=14)
 
 
 def one(scores, items, risk=0.1):
     """The level of a system with these scores beside a baseline."""
-    return start(2, 1, risk, items, items).after({0: score} for score in scores).each[0]
+    return start(2, 1, risk, items, items).after({0: Drawn(score)} for score in scores).each[0]
 
 
 def ruled_out(total, scores, items, risk):
@@ -94,7 +94,7 @@ def test_a_system_judged_whole_is_named_also_if_its_upper_bound_has_failed():
     """Ten items lost and then thirty won: at a risk of 0.3, more than eight were ruled out."""
     scores = [0.0] * 10 + [1.0] * 30
     assert ruled_out(8.5, scores, 40, 0.3)
-    found = start(2, 1, 0.3, 40, 40).after({0: score} for score in scores)
+    found = start(2, 1, 0.3, 40, 40).after({0: Drawn(score)} for score in scores)
     assert found.each[0].upper == 30
     assert found.within(0)
 
@@ -117,6 +117,69 @@ def test_over_all_orders_a_bound_ever_fails_with_at_most_the_risk(scores, risk):
     assert low <= risk * len(orders)
 
 
+CHEAP = {"agrees": [1, 1, 0, -1, -1], "useless": [1, -1, 1, -1, 1], "contradicts": [-1, -1, -1, 1, 1]}
+
+
+@pytest.mark.parametrize("risk", [0.2, 0.5])
+@pytest.mark.parametrize("judge", CHEAP)
+@pytest.mark.parametrize("scores", [[1, 1, 1, 0, 0], [1, 1, 1, 1, 0], [1, 0.5, 0.5, 0, 0]])
+def test_a_bound_holds_over_all_orders_whatever_a_cheap_judge_says(scores, judge, risk):
+    cheap = CHEAP[judge]
+    orders = sorted(set(itertools.permutations(zip(map(float, scores), map(float, cheap), strict=True))))
+    high = low = 0
+    for order in orders:
+        level, failed = start(2, 1, risk, 5, 5, beside=True).each[0], [False, False]
+        for score, said in order:
+            level = level.after(Drawn(score, said, sum(cheap)))
+            failed[0] |= level.upper < sum(scores) - 1e-9
+            failed[1] |= level.reaches(sum(scores) + 0.5, risk)
+        high, low = high + failed[0], low + failed[1]
+    assert high <= risk * len(orders)
+    assert low <= risk * len(orders)
+
+
+def test_a_control_is_a_slope_times_what_the_judge_says_less_what_the_items_left_are_told_to_be():
+    level = start(2, 1, 0.1, 6, 6, beside=True).each[0]
+    first = level.control(Drawn(1.0, 1.0, 3.0))
+    assert (first.value, first.most, first.least) == pytest.approx((0.2 * 0.25, 0.2 * 0.25, 0.2 * 0.75))
+    after = level.after(Drawn(1.0, 1.0, 3.0))
+    means = after.totals[(after.totals > 0) & (after.totals < 6)] / 6
+    assert after.wealth[(after.totals > 0) & (after.totals < 6)] == pytest.approx(
+        1 + BETS * ((means - 1 + 0.05) / (1 - means + 0.15))[:, None]
+    )
+    # Of one label the slope is still that of the prior, and 2 of the 5 items left is their mean.
+    second = after.control(Drawn(0.0, -1.0, 3.0))
+    assert second.value == pytest.approx(0.2 * (-1 - 0.4) / 2)
+    silent = after.after(Drawn(math.nan, -1.0, 3.0))
+    assert (silent.slope, silent.cheap) == (after.slope, 0.0), "an abstention says nothing of the slope"
+
+
+def test_a_judge_that_says_the_same_of_all_items_changes_no_bound_but_by_what_it_might_have_said():
+    plain, beside = (start(3, 2, 0.1, 40, 40, beside=one) for one in (False, True))
+    rows = [(1.0, 0.5), (0.0, 1.0), (1.0, 0.0), (1.0, 0.5)]
+    with_it = beside.after({n: Drawn(x, 1.0, 40.0) for n, x in enumerate(row)} for row in rows)
+    without = plain.after(dict(enumerate(map(Drawn, row))) for row in rows)
+    assert all(one.control(Drawn(1.0, 1.0, 40.0)).value == 0 for one in with_it.each[:2])
+    assert with_it.gap_of(0) >= without.gap_of(0) - 1e-9
+
+
+@pytest.mark.parametrize("judge", CHEAP)
+@pytest.mark.parametrize("table", [[[1, 1, 1, 0.5, 0], [1, 0, 1, 0, 1]], [[1, 0, 1, 0, 0], [0, 0, 0, 1, 0]]])
+def test_over_all_orders_a_worse_system_is_named_with_at_most_the_risk_whatever_a_cheap_judge_says(table, judge):
+    """Three systems, the last the baseline, on five items: in pairs and by levels."""
+    cheap = np.array([CHEAP[judge], np.roll(CHEAP[judge], 2)], dtype=float)
+    totals, risk = np.array([*np.sum(table, axis=1), 2.5]), 0.5
+    wrong, orders = 0, list(itertools.permutations(range(5)))
+    for order in orders:
+        found = start(3, 2, risk, 5, 5, beside=True)
+        for at in order:
+            found = found.after([{n: Drawn(table[n][at], cheap[n, at], cheap[n].sum()) for n in (0, 1)}])
+            if found.within(0.0):
+                wrong += totals[found.leader] < totals.max()
+                break
+    assert wrong <= risk * len(orders)
+
+
 @pytest.mark.parametrize("systems", [2, 3, FEW, FEW + 1, 53])
 def test_the_risks_of_all_bounds_that_can_do_harm_add_up_to_the_risk(systems):
     found = start(systems, 0, 0.1, 50, 50)
@@ -132,7 +195,7 @@ def asked(rows, items, risk=0.1):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(levels, "FEW", 2)
         found = start(len(rows) + 1, len(rows), risk, items, items)
-    return found.after({system: score} for system, row in enumerate(rows) for score in row)
+    return found.after({system: Drawn(score)} for system, row in enumerate(rows) for score in row)
 
 
 def test_the_gap_is_how_far_another_bound_is_above_the_leader():
@@ -206,7 +269,7 @@ def test_at_first_every_system_is_asked_and_then_who_is_in_the_way():
 def test_a_system_may_be_asked_again_when_the_pursued_sinks():
     before = asked([[1.0] * 20, [0.5] * 6], 40)
     assert 1 not in before.wanted(0.0)
-    after = before.after([{0: 0.0}] * 8)
+    after = before.after([{0: Drawn(0.0)}] * 8)
     assert 1 in after.wanted(0.0)
 
 
@@ -215,7 +278,7 @@ def test_nobody_is_asked_once_all_are_judged():
 
 
 def test_of_a_sample_no_level_is_ever_known_but_the_baselines():
-    found = start(2, 1, 0.1, UNLIMITED, 30).after({0: 1.0} for _ in range(30))
+    found = start(2, 1, 0.1, UNLIMITED, 30).after({0: Drawn(1.0)} for _ in range(30))
     assert found.wanted(0.0) == {}
     assert 0.5 < found.each[0].lower(found.lower_risk) / UNLIMITED < 1
     assert found.each[0].upper == UNLIMITED
@@ -225,7 +288,7 @@ def test_of_a_sample_no_level_is_ever_known_but_the_baselines():
 def together(rows, items):
     """The levels of few systems after whole rows; the last is the baseline."""
     found = start(len(rows[0]) + 1, len(rows[0]), 0.1, items, items)
-    return found.after(dict(enumerate(row)) for row in rows)
+    return found.after(dict(enumerate(map(Drawn, row))) for row in rows)
 
 
 def test_among_few_systems_who_is_ruled_out_in_pairs_is_not_in_the_way():
@@ -249,7 +312,7 @@ def test_a_race_that_has_named_the_best_leaves_no_other_in_question(seed):
     rng, rates = np.random.default_rng(seed), [0.8, 0.6, 0.5, 0.3]
     found = start(4, 2, 0.1, 300, 300)
     for _ in range(300):
-        row = {n: float(rng.random() < rate) for n, rate in enumerate(rates) if n != 2}
+        row = {n: Drawn(float(rng.random() < rate)) for n, rate in enumerate(rates) if n != 2}
         found = found.after([row])
         if found.within(0.0):
             break

@@ -59,8 +59,8 @@ def test_what_has_no_score_counts_against_both_unless_the_outputs_are_identical(
 
 def test_no_criterion_is_named_wrongly_more_often_than_the_risk():
     rng = np.random.default_rng(5)
-    wrong = 0
-    for _ in range(80):
+    wrong, runs = 0, 40
+    for _ in range(runs):
         shared = rng.integers(2, size=(40, 1))
         scores = np.where(rng.random((40, 3)) < 0.5, shared, rng.integers(2, size=(40, 3))).astype(float)
         test = ByCriterion("abc", range(40), 0.1, sampled=True)
@@ -71,4 +71,4 @@ def test_no_criterion_is_named_wrongly_more_often_than_the_risk():
         for end in range(10, 41, 5):
             test.follow(known[:end])
         wrong += any(one.better is not None for one in test.findings().values())
-    assert wrong <= 0.1 * 80 + 2 * (80 * 0.1 * 0.9) ** 0.5
+    assert wrong <= 0.1 * runs + 2 * (runs * 0.1 * 0.9) ** 0.5

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.rules import RULES_AMONG_MANY, make_rule_among
-from support.tallies import tally_of
+from support.tallies import grown_and_plain
 
 from judgeloop.catalogue import rule_row, rules_of
 from judgeloop.methods.rows import Draft, RuleRow
@@ -56,8 +56,8 @@ def test_a_rule_is_met_along_a_sequence_where_it_is_met_look_after_look(row, sha
     for at, threshold in enumerate(THRESHOLDS):
         rule = made(row, risk=float(threshold), items=items, limit=looks)
         for number, preferences in enumerate(heard.tolist()):
-            tallies = [tally_of(preferences[:look], items) for look in range(1, looks + 1)]
-            assert along[at, number].tolist() == [rule.is_met(tally) for tally in tallies]
+            met = [rule.is_met(tally) for tally, _ in grown_and_plain(preferences, items)]
+            assert along[at, number].tolist() == met
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.recorded], ids=lambda row: row.name)

@@ -53,7 +53,7 @@ def test_it_ends_once_the_interval_is_narrow_enough():
 
 
 @pytest.mark.parametrize("even", [False, True])
-@pytest.mark.parametrize("half_width", [0.03, 0.1, 0.2])
+@pytest.mark.parametrize("half_width", [0.05, 0.1, 0.2])
 def test_side_by_side_no_more_is_asked_than_one_at_a_time(even, half_width):
     rule = Precise(0.1, ITEMS, half_width, even=even)
     one, many = run(rule), run(rule, concurrent=True)

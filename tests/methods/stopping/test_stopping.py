@@ -68,17 +68,14 @@ HISTORIES = st.lists(st.sampled_from([1, 1, 0, -1, None]), max_size=12)
 
 
 @pytest.mark.parametrize("name", RULES)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     threshold=st.sampled_from([0.01, 0.1, 0.3]),
     history=HISTORIES,
     unknown=st.integers(0, 4),
-    more_items=st.integers(4, 60),
+    items=st.sampled_from([16, 30, 72]),  # few: a rule that bets has tables for each
 )
-def test_can_be_met_tells_whether_any_of_all_possible_answers_meets_the_rule(
-    name, threshold, history, unknown, more_items
-):
-    items = len(history) + more_items
+def test_can_be_met_tells_whether_any_of_all_possible_answers_meets_the_rule(name, threshold, history, unknown, items):
     rule = make_rule(name, risk=threshold, items=items, limit=items)
     possible = any(
         rule.is_met(tally_of([*history, *more], items)) for more in itertools.product([1, 0, -1], repeat=unknown)

@@ -8,9 +8,9 @@ from judgeloop.core.records import UNLIMITED, Item, Pool
 from judgeloop.engine.session import Limits
 from judgeloop.formats.join import Joined
 from judgeloop.methods.selectors.blocks import Blocks
-from judgeloop.questions.compare import buying as module
 from judgeloop.questions.compare.buying import buying, not_bought
 from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.runs import proxies
 from judgeloop.runs.inputs import Inputs
 
 
@@ -23,7 +23,7 @@ def bought(monkeypatch, items, about, prices, limit=100):
     population = UNLIMITED if about == "like-these" else None
     judges = (Judge(),)
     inputs = Inputs(Joined(pool, {}, "", ""), judges, Limits(5, limit), population=population, proxy=Judge())
-    monkeypatch.setattr(module, "prices", lambda *_: prices)
+    monkeypatch.setattr(proxies, "prices", lambda *_: prices)
     config = CompareSettings.of(first="a", second="b", judge=("one",), proxy="two", about=about, max_judgments=limit)
     return buying(config, inputs)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from contextlib import chdir
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -39,6 +41,35 @@ def asked(tmp_path, monkeypatch):
         return commandline.judgeloop("compare", *files, "--judge", "metric:exact", *more)
 
     return ask
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """What a run with groups reports, and its folder: each was run once."""
+    made = {}
+
+    def run_of(shares):
+        if (key := str(shares)) not in made:
+            folder = tmp_path_factory.mktemp("run")
+            with chdir(folder):
+                done = commandline.judgeloop("compare", *write(folder, shares), "--judge", "metric:exact",
+                                             "--by-group", "report", "--json")  # fmt: skip
+            made[key] = json.loads(done.stdout), folder
+        return made[key]
+
+    return run_of
+
+
+@pytest.fixture
+def reported(runs, tmp_path):
+    """Begin where the groups were tested: the ledger is here, as if this test had asked."""
+
+    def report(shares):
+        values, folder = runs(shares)
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+        return values, {row["group"]: row for row in values["groups"]}
+
+    return report
 
 
 def by_name(done):
@@ -119,18 +150,18 @@ def test_groups_that_are_open_or_better_pass_the_gate(asked):
     assert done.stdout.startswith("✓ PASSED: ")
 
 
-def test_the_overall_decision_is_that_of_the_run_without_groups(asked):
+def test_the_overall_decision_is_that_of_the_run_without_groups(asked, reported):
     """Further judgments are no random sample of all items."""
     alone = json.loads(asked(BETTER, "--json").stdout)
-    values, groups = by_name(asked(BETTER, "--by-group", "report", "--json"))
+    values, groups = reported(BETTER)
     same = ("winner", "wins", "ties", "gap", "gap_interval", "risk", "judged", "asked", "stop_reason")
     assert {name: values[name] for name in same} == {name: alone[name] for name in same}
     assert values["further"] > 0
     assert sum(row["judged"] for row in groups.values()) == values["judged"] + values["further"]
 
 
-def test_what_is_spent_on_groups_is_money_of_the_run(asked):
-    values = json.loads(asked(BETTER, "--by-group", "report", "--json").stdout)
+def test_what_is_spent_on_groups_is_money_of_the_run(asked, reported):
+    values, _ = reported(BETTER)
     assert values["attempts"] == values["asked"] + values["further"]
     said = asked(BETTER, "--by-group", "report").stdout
     assert f" {values['judged']} of 120 items, {values['further']} more for groups" in said
@@ -143,40 +174,31 @@ def test_the_result_says_that_there_are_two_families_and_both_risks(asked):
     assert "has a chance of at most 10 %" in said
 
 
-def test_a_repeated_command_pays_for_no_judgment_again(asked):
-    first = json.loads(asked(CLEAR, "--by-group", "report", "--json").stdout)
+def test_a_repeated_command_pays_for_no_judgment_again(asked, reported):
+    first, _ = reported(CLEAR)
     again = json.loads(asked(CLEAR, "--by-group", "report", "--json").stdout)
     assert again["attempts"] == 0
     assert again["groups"] == first["groups"]
 
 
-def test_the_same_groups_are_found_at_any_concurrency(asked, tmp_path):
-    found = [
-        json.loads(
-            asked(CLEAR, "--by-group", "report", "--concurrency", number, "--ledger",
-                  str(tmp_path / f"{number}.sqlite"), "--json").stdout
-        )["groups"]
-        for number in ("1", "64")
-    ]  # fmt: skip
-    assert found[0] == found[1]
+def test_the_same_groups_are_found_at_any_concurrency(asked, runs):
+    alone = asked(CLEAR, "--by-group", "report", "--concurrency", "1", "--json")
+    assert json.loads(alone.stdout)["groups"] == runs(CLEAR)[0]["groups"]
 
 
-def test_other_groups_are_another_run(asked):
-    ids = [
-        json.loads(asked(shares, "--by-group", "report", "--json").stdout)["run"]
-        for shares in (CLEAR, {"code": (60, 0, 0), "maths": (0, 0, 60), "talk": (25, 10, 25)})
-    ]
-    assert ids[0] != ids[1]
+def test_other_groups_are_another_run(asked, runs):
+    other = asked({"code": (60, 0, 0), "maths": (0, 0, 60), "talk": (25, 10, 25)}, "--by-group", "report", "--json")
+    assert json.loads(other.stdout)["run"] != runs(CLEAR)[0]["run"]
 
 
-def test_a_forecast_of_a_decided_question_says_what_its_open_groups_still_take(asked):
+def test_a_forecast_of_a_decided_question_says_what_its_open_groups_still_take(asked, reported):
     asked(BETTER)
     forecast = (BETTER, "--by-group", "report", "--dry-run")
     said = " ".join(asked(*forecast).stdout.split())
     assert "already decide. The open groups still need " in said
     calls = json.loads(asked(*forecast, "--json").stdout)["calls"]
     assert calls["low"] == calls["expected"] == 0 < calls["worst"]
-    asked(BETTER, "--by-group", "report")
+    reported(BETTER)
     assert "No calls are needed" in asked(*forecast).stdout
 
 

@@ -50,6 +50,10 @@ def asked(old, new, *more, about=NOT_WORSE):
     return command(old, new, "--judge", "metric:exact", *about, *more)
 
 
+def shown_and_found(old, new, *more, about=NOT_WORSE):
+    return commandline.shown_and_found("compare", old, new, "--judge", "metric:exact", *about, *more)
+
+
 def words(done):
     """What is said, without the sign and the word for what is no gate."""
     return re.sub(r"^\S (DECIDED: |OPEN: (?=no ))?", "", " ".join(done.stdout.split()))
@@ -57,22 +61,20 @@ def words(done):
 
 @pytest.mark.parametrize("new", [-2, 0], indirect=True)
 def test_a_system_that_is_level_or_a_little_worse_passes(old, new):
-    done = asked(old, new)
+    done, values = shown_and_found(old, new, "--details")
     assert done.exit_code == 0, done.output
     assert words(done).startswith("PASSED: new is not worse than old by 20 points or more on items like these 100.")
     assert "guaranteed: at most 1 in 10 such runs passes new though it is worse by 20 points or more" in words(done)
-    assert "a system that is worse by 20 points or more ever passes" in words(asked(old, new, "--details"))
-    values = json.loads(asked(old, new, "--json").stdout)
+    assert "a system that is worse by 20 points or more ever passes" in words(done)
     assert (values["claim"], values["better"], values["winner"]) == ("not_worse", False, None)
 
 
 @pytest.mark.parametrize("new", [45], indirect=True)
 def test_a_system_that_is_better_passes_and_that_is_said_where_it_is_shown(old, new):
     narrow = ("--not-worse", "0.02")
-    done = asked(old, new, about=narrow)
+    done, values = shown_and_found(old, new, about=narrow)
     assert done.exit_code == 0, done.output
     assert words(done).startswith("PASSED: new is better than old on items like these 100, and so not worse by")
-    values = json.loads(asked(old, new, "--json", about=narrow).stdout)
     assert (values["claim"], values["better"]) == ("not_worse", True)
     kept = result_of(stored(Path(".judgeloop/ledger.sqlite"), values["run"]))
     assert (kept.winner, kept.named) == (None, "new"), "as the table of a night names it"
@@ -80,12 +82,11 @@ def test_a_system_that_is_better_passes_and_that_is_said_where_it_is_shown(old, 
 
 @pytest.mark.parametrize("new", [-45], indirect=True)
 def test_a_system_that_is_worse_fails(old, new, tmp_path):
-    done = asked(old, new, "-o", "report.xml")
+    done, values = shown_and_found(old, new, "-o", "report.xml")
     assert done.exit_code == 5, done.output
     assert words(done).startswith("FAILED: new is worse than old ")
     suite = ET.parse(tmp_path / "report.xml").getroot()
     assert suite.find(".//failure").get("message").startswith("FAILED: new is worse")
-    values = json.loads(asked(old, new, "--json").stdout)
     assert (values["claim"], values["winner"], values["exit_code"]) == ("worse", "old", 5)
     assert isinstance(values["worse_by_margin"], bool)
 
@@ -102,7 +103,7 @@ def test_without_an_answer_what_the_bounds_say_is_said(old, new, items):
     done = asked(old, new, "--max-judgments", items, "--risk", "0.0001", "--about", "items")
     assert done.exit_code == (0 if items == ITEMS else 3)
     if items < ITEMS:
-        said = "OPEN: new may be worse than old"
+        said = "OPEN: it is not shown whether new is worse than old"
         assert words(done).startswith(said)
         assert re.search(r"at most \d+ behind, at most \d+ ahead", words(done))
         assert "A higher --max-judgments, or more items, make a new test" in words(done)
@@ -147,7 +148,7 @@ def test_less_than_an_even_chance_to_pass_is_warned_of_before_the_first_call(old
         text = " ".join(getattr(asked(old, new, *more, about=weak), stream).split())
         assert text.count(warned) == 1
         assert re.search(
-            r"ties\); with all 100 it is \d+ %\. For 80 %: [\d,]+ items, of which there are 100, or a margin of about 0",
+            r"ties\); with all 100 it is \d+ %\. For 80 % it takes [\d,]+ items \(there are 100\), or a margin of about 0",
             text,
         )
     assert warned not in asked(old, new).output
@@ -193,22 +194,20 @@ def test_the_default_limit_lets_an_equal_system_pass(given, limit):
 
 @pytest.mark.parametrize("new", [0], indirect=True)
 def test_a_name_within_the_gap_says_how_far_behind_it_may_be(old, new):
-    done = asked(old, new, about=MIN_GAP)
+    done, values = shown_and_found(old, new, about=MIN_GAP)
     assert done.exit_code == 0, done.output
     assert words(done).startswith("choose ")
     assert ": at worst less than 20 points behind " in words(done)
     assert "is better" not in words(done).partition(" judged ")[0]
-    values = json.loads(asked(old, new, "--json", about=MIN_GAP).stdout)
     expected = {"claim": "better_or_within", "better": False, "min_gap": 0.2, "exit_code": 0}
     assert {name: values[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize("new", [26], indirect=True)
 def test_a_name_within_the_gap_says_what_it_would_take_to_be_better(old, new):
-    done = asked(old, new, about=MIN_GAP)
+    done, values = shown_and_found(old, new, about=MIN_GAP)
     assert words(done).startswith("choose new"), done.output
     assert "would show that new is better" in words(done)
-    values = json.loads(asked(old, new, "--json", about=MIN_GAP).stdout)
     assert values["more_judgments"] > 0
 
 
@@ -226,11 +225,10 @@ def test_a_required_winner_is_not_met_by_a_name_within_the_gap(old, new, require
 @pytest.mark.parametrize("new", [48], indirect=True)
 def test_where_it_is_shown_a_system_is_called_better_and_the_gate_passes(old, new):
     narrow = ("--min-gap", "0.01")
-    done = asked(old, new, "--require-winner", "new", about=narrow)
+    done, values = shown_and_found(old, new, "--require-winner", "new", about=narrow)
     assert done.exit_code == 0, done.output
     assert words(done).startswith("PASSED: new is better than old on items like these 100.")
     assert asked(old, new, "--require-winner", "old", about=narrow).exit_code == 5
-    values = json.loads(asked(old, new, "--json", about=narrow).stdout)
     assert (values["claim"], values["better"]) == ("better", True)
 
 
@@ -285,7 +283,7 @@ def test_items_like_these_have_no_answer_when_all_are_judged_without_one(old, ne
     like = ["--about", "like-these"]
     done = asked(old, new, *like, about=("--not-worse", "0.02"))
     assert done.exit_code == 3
-    assert "new may be worse than old by 2 points or more, or not at all, on items like these 100" in words(done)
+    assert "it is not shown whether new is worse than old by 2 points or more, on items like these 100" in words(done)
     assert "An equal system passes in 4 of 5 runs of at most" in words(done)
     assert "More items make a new test" in words(done)
     passed = asked(old, new, *like)

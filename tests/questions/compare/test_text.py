@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.core.outcomes import Control, ControlTally, Generated, Outcome, Spend, StopKind, StopReason, Tally
 from judgeloop.core.records import IDENTICAL, Choice, Groups, Label, Population, Verdict
+from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import risk_met
 from judgeloop.questions.compare.beside import CorrectedGap
 from judgeloop.questions.compare.page import facts
@@ -586,12 +588,13 @@ def test_where_every_item_is_judged_no_other_risk_is_stated_as_the_end():
 
 
 def test_two_equal_files_are_not_blamed_on_the_judge():
-    labels = tuple(Label(Choice(n, None), Verdict(0.5, IDENTICAL)) for n in range(1200))
-    result = make_result(winner=None, tally=Tally(items=1200, ties=1200), labels=labels)
+    labels = tuple(Label(Choice(n, None), Verdict(0.5, IDENTICAL)) for n in range(120))
+    result = make_result(winner=None, tally=Tally(items=120, ties=120), labels=labels)
     assert codes(result.warnings) == [NoteCode.ALL_IDENTICAL]
 
 
-def test_large_numbers_have_separators():
+def test_large_numbers_have_separators(monkeypatch):
+    monkeypatch.setattr(Bets, "bounds_by_draw", lambda *_: np.full((2, 3131), -0.04))  # no number of it is large
     tally = Tally(items=9000, wins=(1016, 1100), ties=1015, both=2000, flips=1315)
     result = make_result(
         tally=tally, labels=(), asked=3131, spend=replace(SPEND, remembered=4891),

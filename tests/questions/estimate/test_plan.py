@@ -15,9 +15,22 @@ from judgeloop.runs.forecast import Range
 ITEMS = 2000
 
 
+def labels_of(scores, *, drawn=True):
+    return [Label(Choice(i, 0.1 if drawn else None, (0,)), Verdict(float(s))) for i, s in enumerate(scores)]
+
+
 def tally_of(scores, *, drawn=True):
-    labels = [Label(Choice(i, 0.1 if drawn else None, (0,)), Verdict(float(s))) for i, s in enumerate(scores)]
-    return MeanScore(Strata.single(ITEMS)).tally(labels, ITEMS)
+    return MeanScore(Strata.single(ITEMS)).tally(labels_of(scores, drawn=drawn), ITEMS)
+
+
+def tallies_of(scores, first):
+    """The tallies of so many of the first scores and of one more at a time, as a run counts them."""
+    estimator = MeanScore(Strata.single(ITEMS))
+    tally = estimator.tally(labels_of(scores[:first]), ITEMS)
+    yield tally
+    for label in labels_of(scores)[first:]:
+        tally = estimator.extended(tally, [label])
+        yield tally
 
 
 @pytest.mark.parametrize("even", [False, True])
@@ -27,7 +40,7 @@ def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(e
     rng = np.random.default_rng(1)
     scores = (rng.permutation(ITEMS) < rate * ITEMS).astype(float)
     rule = Precise(0.1, ITEMS, half_width, even=even, limit=round(32 / half_width))  # within which it is met
-    takes = next(n for n in range(20, ITEMS + 1) if rule.is_met(tally_of(scores[:n])))
+    takes = next(n for n, tally in enumerate(tallies_of(scores, 20), 20) if rule.is_met(tally))
     so_far = tally_of(scores[:60])
     if rule.is_met(so_far):
         return
@@ -66,7 +79,7 @@ def test_the_low_case_is_that_of_a_smaller_variance_once_scores_are_known():
     for _ in range(40):
         scores = rng.random(ITEMS)
         judgments, _ = judgments_to_know(rule, tally_of(scores[:40]), ITEMS, RATINGS)
-        fewer.append(any(rule.is_met(tally_of(scores[:n])) for n in range(40, 40 + judgments.low)))
+        fewer.append(any(map(rule.is_met, tallies_of(scores[: 39 + judgments.low], 40))))
         assert 0 < judgments.low < judgments.expected
     assert np.mean(fewer) <= 0.3, "seldom are fewer enough"
 
