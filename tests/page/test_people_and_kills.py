@@ -130,6 +130,35 @@ def judged_by(run, *kinds, ends=frozenset({"decided"})):
     return run.result()
 
 
+class Skipping(Window):
+    """A person who skips every third pair, and keeps what they said of each."""
+
+    def key(self, pair):
+        return "s" if int(pair["prompt"]["text"].split()[1]) % 3 == 0 else super().key(pair)
+
+
+def test_what_was_skipped_is_not_asked_again_after_a_kill(tmp_path):
+    write_outputs(tmp_path, items=24, alike=2)
+    flags = ("--human-price", "40", "--budget", "400", "--max-judgments", "12")
+    for wanted in (4, 8):
+        with page_run(tmp_path, *flags, JUDGELOOP_MAX_ABSTENTIONS="1") as run:
+            window = Skipping(run.url, run.tokens[0], wanted)
+            window.start()
+            wait_for_answers(tmp_path, wanted)
+            run.kill()
+            window.gone = True
+            window.join(PATIENCE_S)
+    with page_run(tmp_path, *flags, JUDGELOOP_MAX_ABSTENTIONS="1") as run:
+        Skipping(run.url, run.tokens[0], 1).start()
+        assert run.ended() == 3
+        result = run.result()
+    given = answered(tmp_path)  # which holds that nothing was asked twice
+    skips = sum(one["said"] == "s" for one in given)
+    assert 0 < skips == result["abstentions"]
+    assert result["judged"] + skips == len(given) == 12
+    assert result["run_spent_usd"] <= sum(one["seconds"] for one in given) * 40 / 3600 + 1e-9, "no skip is paid twice"
+
+
 LONGER = "def longer(first, second):\n    return 'A' if len(first) > len(second) else 'B'\n"
 
 
