@@ -36,6 +36,8 @@ _NOUN = re.compile(r"^(output|response|answer|option|system|model|assistant|vers
 _WHOLE = re.compile(r"[+-]?\d+\.0+")
 NAMED = ("model_a", "model_b", "model")  # the systems of a row
 BLANK = "; leave the cell empty where there is no label"
+HALF = 0.5  # of the cells: a column of which more can be read is taken for what it seems, and the others for slips
+OF_IDS = {"id", "item_id"}
 NO_LABELS = {*NAMED, "system", "against", "propensity", "graded", "flipped", "in_decision"}
 
 
@@ -152,13 +154,29 @@ def _items_of(table: Table, rows: Sequence[Row], names: Sequence[str], pool: Poo
         return sum(_id(row.fields.get(name)) in places for row in rows)
 
     found = [
-        (met(name, places) / len(rows), name in known, -number, name, places)
+        (met(name, places) / len(rows), (name in known) + (name in OF_IDS), -number, name, places)
         for number, name in enumerate(names)
         for places in (ids, prompts)
     ]
     share, sure, _, name, places = max(found, key=lambda one: (one[0] if one[1] else one[0] * (one[0] == 1), one[1:3]))
     if share and (sure or share == 1):
+        # A running number of the rows fits as well as ids that are numbers do, and says something else. So do votes
+        # that are numbers, of which there are few.
+        for other in [one for one in found if one[:2] == (share, sure) and one[3] != name]:
+            for row in rows if len({_id(row.fields.get(other[3])) for row in rows}) > len(ORDINALS) else ():
+                here, there = (of.get(_id(row.fields.get(column))) for column, of in ((name, places), other[3:]))
+                if here != there:
+                    either = f"{name!r} and {other[3]!r} may both have the ids of the items, and differ"
+                    raise table.wrong(f"{either}; name the one that has them 'id'", row.line)
         return name, places
+    share, _, _, name, places = max(found, key=lambda one: one[0])
+    if share > HALF:
+        row = next(row for row in rows if _id(row.fields.get(name)) not in places)
+        raise table.wrong(
+            f"{name!r}: expected the id of an item, or its prompt, found {shown(row.fields.get(name))}; to leave out "
+            "what is about other items, name the column 'id'",
+            row.line,
+        )
     named = [name for name in names if name in known]
     what = f"{named[0]!r} has {shown(rows[0].fields.get(named[0]))}" if named else f"found {found_text(names)}"
     raise table.wrong(
@@ -186,15 +204,17 @@ def _votes_in(
     sure = [name for name in known if name in found]
     if sure:
         return {sure[0]: found[sure[0]]}
+    for name in [one for one in names if one in cells and one not in found]:
+        # Mostly votes in words: somebody's column, with a slip in it that would take all of it away.
+        said = [(row, row.fields[name]) for row in rows if not says_nothing(row.fields.get(name))]
+        words = sum(_vote(_plain(value), systems, ordinal=False) is not None for _, value in said)
+        if said and ((words > HALF * len(said) and not rates) or (name in known and not found)):
+            row, value = next(one for one in said if not fits(name, _plain(one[1])))
+            raise table.wrong(f"{name!r}: expected {expected}, found {shown(value)}{BLANK}", row.line)
     if found and (not rates or len(found) == 1):
         return found
     if found:
         raise table.wrong(f"several columns of numbers, {found_text(found)}: name the one of ratings 'rating'")
-    for name in (name for name in known if name in cells):
-        for row in rows:
-            value = row.fields.get(name)
-            if not says_nothing(value) and not fits(name, _plain(value)):
-                raise table.wrong(f"{name!r}: expected {expected}, found {shown(value)}{BLANK}", row.line)
     raise table.wrong(f"expected a column of labels ({expected}); found {found_text(names)}")
 
 

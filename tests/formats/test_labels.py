@@ -44,6 +44,11 @@ def test_an_item_is_found_by_its_prompt_or_by_an_id_that_a_spreadsheet_wrote_as_
     assert read([{"id": 4.0, "vote": "b"}, {"id": "5.0", "vote": "b"}])["truth"][4:] == [B, B]
 
 
+def test_a_running_number_beside_a_column_named_id_is_none():
+    rows = [{"No": at, "id": at + 1, "Sure (1-5)": at + 2, "Anna": "a"} for at in range(4)]
+    assert read(rows)["truth"] == [NONE, A, A, A, A, NONE]
+
+
 def test_several_columns_and_names_in_a_column_are_several_people():
     wide = read([{"id": at, "Anna": "a", "Ben": "b" if at else ""} for at in range(2)])
     long = read([{"id": at, "annotator": who, "vote": vote}
@@ -83,6 +88,24 @@ def test_ratings_have_a_scale():
         ),
         ([{"nr": 0, "note": "fine"}], r"expected a column of labels \(a, b or tie, or old, new\); found 'note'"),
         ([{"id": 0, "winner": "a"}, {"id": 0, "winner": "b"}], r"row 2: a second label of truth on '0'"),
+        # A running number of the rows is no id, though it fits as well.
+        (
+            [{"No": at, "Prompt no.": at + 1, "Anna": "a"} for at in range(4)],
+            r"row 1: 'no' and 'prompt_no.' may both have the ids of the items, and differ; name the one that has them 'id'",
+        ),
+        # A slip in a cell must not take a person away.
+        (
+            [{"id": at, "Anna": "a", "Ben": ("a", "b", "tei")[at]} for at in range(3)],
+            r"row 3: 'ben': expected a, b or tie, or old, new, found 'tei'; leave the cell empty",
+        ),
+        (
+            [{"Prompt no.": at, "Anna": ("tie", "Bn", "b")[at]} for at in range(3)],
+            r"row 2: 'anna': expected a, b or tie, or old, new, found 'Bn'",
+        ),
+        (
+            [{"Prompt no.": at, "Anna": "a"} for at in (0, 1, 400)],
+            r"row 3: 'prompt_no\.': expected the id of an item, or its prompt, found 400",
+        ),
         ([{"id": 0, "model_a": "x", "model_b": "y", "winner": "a"}], r"no row is about old, new; the file has x and y"),
     ],
 )
