@@ -78,10 +78,11 @@ async def test_other_runs_and_own_reservations_are_left_alone(died):
 
 @pytest.mark.anyio
 async def test_a_reservation_that_was_taken_away_is_not_sent(died):
-    """Were an owner wrongly taken for dead, it may not send what is no longer reserved."""
+    """Were an owner wrongly taken for dead, it may not send what is no longer reserved, nor by another's number."""
     ledger, other = open_ledger(died), open_ledger(died)
     (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
     await other.recover("run")
+    await other.reserve("run", [[wanted("next")]], None)
     with pytest.raises(LedgerError, match="not open"):
         await ledger.sending(ticket)
     await ledger.aclose()
