@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter
 
 from judgeloop.core.jsonable import Part
-from judgeloop.core.outcomes import Spend
+from judgeloop.core.spend import Spend
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.notes import TEXTS

@@ -6,7 +6,7 @@ seen while it lasts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar, final
 
@@ -45,23 +45,22 @@ _BEGIN: ContextVar[Begin | None] = ContextVar("begin", default=None)
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def _being(variable: ContextVar[T | None], value: T) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def listening(listener: Listener) -> AbstractContextManager[None]:
     """Tell a listener of all work within."""
-    token = _LISTENER.set(listener)
-    try:
-        yield
-    finally:
-        _LISTENER.reset(token)
+    return _being(_LISTENER, listener)
 
 
-@contextmanager
-def shown_by(begin: Begin) -> Iterator[None]:
+def shown_by(begin: Begin) -> AbstractContextManager[None]:
     """Show the steps within by `begin`."""
-    token = _BEGIN.set(begin)
-    try:
-        yield
-    finally:
-        _BEGIN.reset(token)
+    return _being(_BEGIN, begin)
 
 
 @contextmanager

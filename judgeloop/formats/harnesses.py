@@ -13,7 +13,8 @@ from typing import Any
 
 from judgeloop.core.ends import ended
 from judgeloop.core.errors import DataError
-from judgeloop.formats.columns import OUTPUT, PROMPT, candidates_of, is_messages, said, turns
+from judgeloop.formats.columns import OUTPUT, PROMPT, candidates_of
+from judgeloop.formats.messages import is_messages, said, turns
 from judgeloop.formats.source import OpenedFile, within
 from judgeloop.formats.tables import MOST_BYTES, Fields, Row, read_text
 

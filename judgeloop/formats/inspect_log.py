@@ -17,7 +17,7 @@ from typing import IO, Any
 from judgeloop.core.ends import ended
 from judgeloop.core.errors import InputError, install
 from judgeloop.formats import tables
-from judgeloop.formats.columns import said
+from judgeloop.formats.messages import said
 from judgeloop.formats.source import OpenedFile, within
 from judgeloop.formats.tables import Fields, Row
 

@@ -34,8 +34,8 @@ from typing import Any, TypeVar, cast, final
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError
 from judgeloop.core.keys import KeyIngredients
-from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Abstention, Output, Reply, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.ledger.answers import checksum, outputs_of, verdicts_of
 from judgeloop.ledger.periods import ends
 from judgeloop.ledger.records import (

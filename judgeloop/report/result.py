@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 from judgeloop.core.errors import InputError
 from judgeloop.core.jsonable import Part, Say, Sentence, plain
 from judgeloop.core.money import budget_over, to_pico, to_usd
-from judgeloop.core.outcomes import Condition, Control, Outcome, Spend, StopKind, StopReason, outcome_of
+from judgeloop.core.outcomes import Condition, Control, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.records import IDENTICAL, Population, Shown
+from judgeloop.core.spend import Spend
 from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import Checked, Control, ControlTally, Ending, Finished, Spend, StopKind
+from judgeloop.core.outcomes import Checked, Control, ControlTally, Ending, Finished, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
 from judgeloop.core.records import (
     DECISION_MARGIN,
@@ -32,6 +32,7 @@ from judgeloop.core.records import (
     Query,
     Verdict,
 )
+from judgeloop.core.spend import Spend
 from judgeloop.engine.answering import AnsweringModel, counting
 from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.loop import drive

@@ -13,9 +13,10 @@ import numpy as np
 from judgeloop.core.ends import OutputEnd
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_UNDECIDED, InputError
 from judgeloop.core.money import to_usd
-from judgeloop.core.outcomes import Generated, Spend, StopKind, StopReason
+from judgeloop.core.outcomes import Generated, StopKind, StopReason
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import ONE_SYSTEM, Pool
+from judgeloop.core.spend import Spend
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import UNFINISHED
 from judgeloop.engine.session import Limits

@@ -19,9 +19,9 @@ import numpy as np
 from judgeloop.catalogue import rules_of, selectors_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import KeyedJudge, digest, output_note
-from judgeloop.core.outcomes import Spend
 from judgeloop.core.protocols import Check, Estimator, Further, Judge, People, Selector, StoppingRule, T
 from judgeloop.core.records import Draws, Pool, Population, Shown
+from judgeloop.core.spend import Spend
 from judgeloop.engine.session import Limits, Session
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, look, runs_of

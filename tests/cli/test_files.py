@@ -7,8 +7,9 @@ from support.commandline import in_a_command
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.cli.files import render_json, write_output
-from judgeloop.core.outcomes import Control, ControlTally, Spend, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.labels import render_csv
 

@@ -9,8 +9,9 @@ import pytest
 from support.pools import make_pool
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Spend, StopKind
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Order, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.engine.accounts import FREE_AHEAD, Accounts
 from judgeloop.engine.asks import Planned, asks_for
 from judgeloop.engine.state import Interruption, RunState, Terms

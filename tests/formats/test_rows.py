@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.columns import call_text, check_map, conversation, guesses_text, map_text, parse_map, text_of
+from judgeloop.formats.columns import check_map, guesses_text, map_text, parse_map
+from judgeloop.formats.messages import call_text, conversation, text_of
 from judgeloop.formats.rows import ItemRow, OutputRow, read_items, read_outputs
 from judgeloop.formats.tables import Row, Table
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.results import make_result, undecided
 
-from judgeloop.core.outcomes import Spend, StopKind, Tally
+from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.spend import Spend
 from judgeloop.runs.forecast import Forecast, Range
 
 

@@ -26,8 +26,8 @@ from simulation.history import History
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.ledger import ledger as of_all_stores
 from judgeloop.ledger import opening, postgres, sqlite
 from judgeloop.ledger.ledger import Ledger

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import ControlTally, Ending, Estimate, Finished, Spend, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import ControlTally, Ending, Estimate, Finished, StopKind, StopReason, Tally
 from judgeloop.core.records import UNLIMITED, Choice, Item, Label, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.questions.compare.page import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of

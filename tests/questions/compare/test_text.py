@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from support.results import SPEND, make_result, undecided
 
-from judgeloop.core.outcomes import Control, ControlTally, Generated, Outcome, Spend, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import Control, ControlTally, Generated, Outcome, StopKind, StopReason, Tally
 from judgeloop.core.records import IDENTICAL, Choice, Groups, Label, Population, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import risk_met
 from judgeloop.questions.compare.beside import CorrectedGap
