@@ -178,7 +178,7 @@ def check_ledger(raw: Raw, place: str) -> None:
     strange = raw.execute(STRANGE).fetchone()
     if strange is not None or dict(raw.execute(OURS).fetchall()) != FUNCTIONS | {"trigger": "charge"}:
         what = f"{strange[0]} is no table of it, or has a trigger or a rule" if strange else "its functions are others"
-        raise NoLedgerError(f"{place} is not as judgeloop makes a ledger: {what}; somebody has changed the database")
+        raise NoLedgerError(f"{place} is not as this judgeloop makes a ledger: {what}; the database was changed")
 
 
 @contextmanager

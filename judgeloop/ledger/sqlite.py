@@ -352,7 +352,8 @@ def check_schema(connection: SqliteConnection, path: object) -> None:
     if strange or missing:
         what = f"it has a strange {strange[0]}" if strange else f"it lacks {missing[0]!r}"
         raise NoLedgerError(
-            f"{path} is not as judgeloop makes a ledger: {what}; somebody has changed the file. Name another (`ledger`)"
+            f"{path} is not as this judgeloop makes a ledger: {what}. The file was changed, or made by a version between "
+            "two releases. Put back a copy, or use that version; another file (`ledger`) asks for all verdicts anew"
         )
 
 

@@ -233,4 +233,4 @@ def test_a_ledger_without_its_triggers_is_refused(files: list[str]) -> None:
     with closing(sqlite3.connect(".judgeloop/ledger.sqlite")) as connection:
         connection.executescript("DROP TRIGGER charge_delete; DELETE FROM verdicts; DELETE FROM attempts")
     result = judgeloop("compare", *files, *METRIC)
-    assert (result.exit_code, "not as judgeloop makes a ledger" in result.stderr) == (2, True)
+    assert (result.exit_code, "not as this judgeloop makes a ledger" in result.stderr) == (2, True)

@@ -256,7 +256,7 @@ def test_another_version_is_refused(postgres):
 def test_a_database_that_somebody_changed_is_refused(postgres, change):
     address = postgres.ledger()
     postgres.sql(f"SET search_path = judgeloop; {change}", name_of(address))
-    with pytest.raises(NoLedgerError, match="not as judgeloop makes a ledger"):
+    with pytest.raises(NoLedgerError, match="not as this judgeloop makes a ledger"):
         open_ledger(address)
 
 
