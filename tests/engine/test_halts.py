@@ -136,7 +136,6 @@ def test_an_interruption_or_a_deadline_drains_what_is_in_flight_and_keeps_it(how
     assert finished.spend.charged_p >= 2 * finished.ending.asked, "first calls alone are kept too"
 
 
-@pytest.mark.timeout(30)
 def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(tmp_path):
     interruption = Interruption()
 
@@ -170,7 +169,6 @@ def test_a_budget_that_failed_calls_used_up_says_why_they_failed():
     assert finished.ending.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
 
 
-@pytest.mark.timeout(30)
 def test_an_interruption_ends_the_wait_for_another_attempt():
     interruption = Interruption()
 

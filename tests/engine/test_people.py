@@ -82,7 +82,6 @@ def judged(team, tmp_path, *, ahead=4, interruption=None, budget_p=None, shared=
     return run(team, terms=terms, ledger=tmp_path / "l.sqlite", interruption=interruption, ahead=ahead, **session)
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize("answers", [0, 1, 5])
 def test_an_interruption_waits_for_nobody_and_charges_no_call_in_hand(answers, tmp_path):
     interruption = Interruption()
@@ -95,7 +94,6 @@ def test_an_interruption_waits_for_nobody_and_charges_no_call_in_hand(answers, t
     assert team.why is StopKind.INTERRUPTED
 
 
-@pytest.mark.timeout(30)
 def test_what_is_in_hand_at_a_decision_is_let_go_and_changes_nothing(tmp_path):
     team = Team(200)
     whole = judged(team, tmp_path, limits=Limits(5, 40))

@@ -285,7 +285,6 @@ def test_a_pager_shows_a_question_and_the_next_key_answers_it(monkeypatch, tmp_p
     assert "PAGER" in without.screen.getvalue()
 
 
-@pytest.mark.timeout(60)
 def test_a_person_who_presses_nothing_is_let_go(tmp_path):
     person, pressed = Person("a"), threading.Event()
 

@@ -209,7 +209,6 @@ async def test_an_error_says_why_a_commit_failed(tmp_path, monkeypatch):
 
 
 @pytest.mark.anyio
-@pytest.mark.timeout(30)
 async def test_a_reader_waits_while_another_process_writes(tmp_path):
     path = tmp_path / "ledger.sqlite"
     ledger = open_ledger(path)
