@@ -142,6 +142,8 @@ def _opened(source: Address) -> Iterator[Connection]:
         db: Connection
         if server_of(source) is not None:
             db = stack.enter_context(connected(source))
+            # It waits while other sources are looked through and taken, and holds no lock.
+            db.execute("SET idle_in_transaction_session_timeout = 0")
             db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             for table, columns in TEXTS.items():
                 which = " OR ".join(f"octet_length({column}) > {LONGEST}" for column in columns)

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from support.booked import COST_P, WORST_P, key_of, known, name_of, spent, write
@@ -14,7 +15,7 @@ from support.database import opened
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import InputError, NoLedgerError
-from judgeloop.ledger import merging
+from judgeloop.ledger import merging, postgres_server
 from judgeloop.ledger.merging import merge
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.upkeep import prune, verify
@@ -144,7 +145,7 @@ def test_a_server_is_no_source_of_itself_under_another_role(postgres):
 
 CHILD = """
 import sys
-from judgeloop.ledger import merging
+from judgeloop.ledger import merging, postgres_server
 merging.ROWS = 7
 
 def told(rows, chunks=merging.chunks):
@@ -177,6 +178,29 @@ def test_a_merge_that_is_killed_is_ended_by_the_next(pair, after):
         charged = {run.id.partition("@")[0]: run.charged_p for run in reader.runs() if "@" in run.id}
     assert charged == {"night": 62 * COST_P + 2 * WORST_P}
     assert verify(target).rows["attempts"] == 65
+
+
+@pytest.mark.parametrize("pair", ["server into file"], indirect=True)
+def test_a_server_is_still_read_when_another_source_took_long(pair, tmp_path, monkeypatch):
+    source, target = pair
+    write(source, {"a": 1.0})
+    write(other := tmp_path / "other.sqlite", {"b": 0.0})
+
+    def slowly(db, look=merging.inspected):
+        time.sleep(0.5)
+        return look(db)
+
+    monkeypatch.setattr(
+        postgres_server,
+        "SETTINGS",
+        (
+            "SET idle_in_transaction_session_timeout = '100ms'",
+            *(one for one in postgres_server.SETTINGS if "idle" not in one),
+        ),
+    )
+    monkeypatch.setattr(merging, "inspected", slowly)
+    assert [found.verdicts for found in merge(target, [source, other])] == [1, 1]
+    assert known(target, "ab") == {"a": 1.0, "b": 0.0}
 
 
 @pytest.mark.parametrize("where", ["judged.text", "verdicts.probabilities", "attempts.request_id", "runs.note"])
