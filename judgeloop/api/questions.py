@@ -312,7 +312,7 @@ agree_async, agree_dry_run = _AGREE.awaited(agree), _AGREE.dry_run(agree)
 def spent_usd(ledger: File | None = None) -> float:
     """What all runs of a ledger were charged, those of `generate` and `doctor` too, in dollars.
 
-    `ledger` is a file or a server's address; None is `.judgeloop/ledger.sqlite` in the working folder.
+    `ledger` is a file or a server's address; None is the default of the command line.
 
     Raises:
         InputError: there is no such file.

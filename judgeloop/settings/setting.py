@@ -240,14 +240,14 @@ class FoundFile:
         try:
             return field.setting.may_set(field, value, self)
         except ValueError as reason:
-            self.refuse(where, str(reason), field.variable, "" if field.setting.file_only else f" (--{field.key})")
+            self.refuse(where, str(reason), field.variable, "" if field.setting.file_only else f"--{field.key}")
 
     def located(self, path: str) -> str:
         """A path of this file, from the working folder."""
         return path if self.folder == self.working else os.path.relpath((self.folder / path).resolve(), self.working)
 
     def refuse(self, where: str, reason: str, name: str, flag: str = "") -> NoReturn:
-        """Refuse what stands at `where`; the caller may set the variable `name`, or give the `flag`.
+        """Refuse what stands at `where`; the caller may set the variable `name`, or give the `flag`, if there is one.
 
         Raises:
             DataError: always.
@@ -257,10 +257,11 @@ class FoundFile:
         )
         place = "in" if self.folder == self.working else "above"
         why = "is data" if self.named else f"was found {place} the working folder"
+        typed = f"on the command line ({flag}), or " if flag else ""
         raise DataError(
             self.path,
-            f"{where}: {reason}, because this file {why}; set it "
-            f"on the command line{flag}, or as {name} in the environment{trusted}",
+            f"{where}: {reason}, because this file {why}; take it out, and set it {typed}as {name} in the "
+            f"environment{trusted}",
         )
 
 

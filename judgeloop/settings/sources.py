@@ -312,7 +312,7 @@ def _of_systems(path: Path, tables: Any, found: FoundFile | None) -> list[str]:
         DataError: the file was merely found, or a table does not hold plain values.
     """
     if tables and found is not None:
-        found.refuse(f"[{SYSTEMS}]", OF_CALLERS, variable(SYSTEM))
+        found.refuse(f"[{SYSTEMS}]", OF_CALLERS, variable(SYSTEM), f"--{SYSTEM}")
     entries = []
     for name, table in tables.items() if isinstance(tables, dict) else [("NAME", None)]:
         values = table if isinstance(table, dict) else {"": None}

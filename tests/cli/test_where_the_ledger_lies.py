@@ -10,6 +10,7 @@ from support.commandline import judgeloop
 PAIRS = [
     ("judgeloop.toml", '[shared]\nledger = "other.sqlite"\n'),
     ("judgeloop.toml", '[compare]\nledger = ".judgeloop/ledger.sqlite"\n'),
+    ("judgeloop.toml", '[compare]\nledger = ":memory:"\n'),
     (".env", "JUDGELOOP_LEDGER=other.sqlite\n"),
 ]
 
@@ -43,7 +44,20 @@ def test_a_found_file_that_names_a_ledger_is_refused_and_nothing_is_made(reposit
         assert "on the command line (--ledger), or as JUDGELOOP_LEDGER in the environment" in told
     assert not (repository / "other.sqlite").exists()
     done = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--config", "none")
-    assert "only the caller" not in done.stderr or file == ".env"
+    assert "only the caller" not in done.stderr
+
+
+def test_a_setting_above_the_tables_is_refused_and_no_ledger_is_made(repository):
+    (repository / "judgeloop.toml").write_text('ledger = "other.sqlite"\n')
+    done = judgeloop("budget", "set", "5")
+    assert done.exit_code == 2, done.output
+    assert not list(repository.glob("**/*.sqlite"))
+
+
+def test_a_refusal_names_a_flag_only_where_there_is_one(repository):
+    (repository / "judgeloop.toml").write_text("[shared]\nledger-must-exist = false\n")
+    told = " ".join(compare(repository).stderr.split())
+    assert "take it out, and set it as JUDGELOOP_LEDGER_MUST_EXIST in the environment, or trust the file" in told
 
 
 def test_a_repository_has_one_ledger_whatever_the_working_folder(repository, monkeypatch):
