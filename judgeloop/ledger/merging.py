@@ -2,8 +2,9 @@
 
 A source is looked through first (`upkeep.inspected`), and is not changed: a file is read from a copy, a server in
 one snapshot. An attempt is known in all ledgers by the object that booked it and its number there, also in copies of
-one ledger that went on apart. Its money stays its own: a run of a source gets the name RUN@ORIGIN, which no budget
-here counts, unless the caller says that it is his. What is open in a source is left there, and so are its budgets.
+one ledger that went on apart. One that was settled there, and is open or of unknown cost here, is settled here, too.
+Its money stays its own: a run of a source gets the name RUN@ORIGIN, which no budget here counts, unless the caller
+says that it is his. What is open in a source is left there, and so are its budgets.
 
 Verdicts that differ under one key are reported, and none is used until the caller prefers one: whoever merges first
 does not decide. Rows are taken in chunks, each a transaction, so that others book in between. A merge that was
@@ -24,7 +25,7 @@ from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
 from judgeloop.core.work import lasting
 from judgeloop.ledger.ledger import ROLL
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
-from judgeloop.ledger.records import ORIGIN
+from judgeloop.ledger.records import ORIGIN, End
 from judgeloop.ledger.schema import TABLES, TOKENS
 from judgeloop.ledger.sqlite import errors_of_reading
 from judgeloop.ledger.upkeep import TAKEN, inspected, opened_to_read
@@ -50,6 +51,10 @@ ADD_ATTEMPT = f"""INSERT INTO attempts (run, opener, charge_to, {", ".join(COLUM
     VALUES (:run, :opener, :charge_to, {", ".join(f":{name}" for name in COLUMNS)})"""
 # Where the attempts of a chunk are here: taken before, or booked here, as in a copy of the source.
 HERE = "SELECT id, opener FROM attempts WHERE key = ANY(:keys) AND opener = ANY(:openers)"
+# What an attempt came to that this ledger saw no reply to: it is a copy that was made meanwhile, or merged before that.
+CAME_TO = ("state", "ended", "charged_p", "outcome", *TOKENS, "model", "request_id", "answered", "ended_at")
+UNSETTLED = "SELECT id FROM attempts WHERE key = ANY(:keys) AND (ended IS NULL OR state = 'abandoned')"
+SETTLE_HERE = f"UPDATE attempts SET {', '.join(f'{name} = :{name}' for name in CAME_TO)} WHERE id = :id"
 ADD_RUN = """INSERT INTO runs (id, created_at, finished, note) VALUES (:run, :created_at, :finished, :note)
     ON CONFLICT (id) DO NOTHING"""
 ANSWERS = """SELECT v.key, v.score, v.reason, v.probabilities, v.crc, v.attempt, a.id, a.opener, a.run, a.item_id,
@@ -307,7 +312,8 @@ class _Merge:
     def _attempts(self, db: Connection, rows: list[Any]) -> None:
         if self._own:
             db.execute(ROLL)  # what began in a new period is counted there
-        here, new = self._here(db, rows), list[Statement]()
+        here, new, known = self._here(db, rows), list[Statement](), list[Statement]()
+        unsettled = {number for (number,) in db.execute(UNSETTLED, {"keys": sorted({row["key"] for row in rows})}).rows}
         names = {row["run"]: self._run(row["run"]) for row in rows}
         self._add_runs(db, names)
         for row in rows:
@@ -316,7 +322,9 @@ class _Merge:
                 ours = ORIGIN not in names[row["run"]]
                 values = {name: row[name] for name in COLUMNS} | {"charge_to": "" if ours else None}
                 new.append((ADD_ATTEMPT, values | {"run": names[row["run"]], "opener": origin.mark}))
-        db.execute_all(new)
+            elif here[origin] in unsettled and (row["state"] == "settled" or row["ended"] == End.RECONCILED):
+                known.append((SETTLE_HERE, {name: row[name] for name in CAME_TO} | {"id": here[origin]}))
+        db.execute_all(new + known)
         self.found.attempts += len(new)
         self.found.spent_p += sum(values["charged_p"] for _, values in new)
 

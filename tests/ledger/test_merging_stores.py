@@ -15,9 +15,11 @@ from support.database import opened
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import InputError, NoLedgerError
-from judgeloop.ledger import merging, postgres_server
+from judgeloop.core.records import Reply, Verdict
+from judgeloop.ledger import merging, postgres_server, upkeep
 from judgeloop.ledger.merging import merge
 from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.ledger.records import Reservation, Settlement
 from judgeloop.ledger.upkeep import prune, verify
 
 KINDS = ("file", "server")
@@ -131,6 +133,56 @@ def test_a_copy_is_merged_into_the_other_and_back(siblings):
     assert [verify(path).problems for path in (one, other)] == [(), ()]
 
 
+@pytest.mark.parametrize("sent", [False, True])
+@pytest.mark.parametrize("recovered", ["before the merge", "after it"])
+def test_a_copy_that_was_made_while_a_call_was_in_flight_learns_how_it_ended(tmp_path, sent, recovered):
+    path, copy = tmp_path / "original.sqlite", tmp_path / "copy.sqlite"
+
+    async def booked():
+        ledger = open_ledger(path)
+        ((ticket,),) = await ledger.reserve("night", [[Reservation(key_of("a"), WORST_P, "a", "judge", {})]], None)
+        if sent:
+            await ledger.sending(ticket)
+        shutil.copy(path, copy)
+        if not sent:
+            await ledger.sending(ticket)
+        await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=COST_P, model="model"))
+        await ledger.aclose()
+
+    async def recover():
+        ledger = open_ledger(copy)
+        await ledger.recover("night")
+        await ledger.aclose()
+
+    asyncio.run(booked())
+    steps = [lambda: asyncio.run(recover()), lambda: merge(copy, [path])]
+    for step in steps if recovered == "before the merge" else reversed(steps):
+        step()
+    verdict = verdict_of(copy, "a")
+    assert (verdict.score, verdict.model) == (1.0, "model")
+    told, found = spent(copy), verify(copy)
+    assert told["state"] + told.get("elsewhere", 0) == COST_P
+    assert (found.rows["attempts"], found.problems) == (1, ())
+
+
+def test_what_was_settled_after_a_merge_is_settled_by_the_next(pair):
+    source, target = pair
+    write(source, {"a": 1.0}, unknown=2)
+    assert merge(target, [source])[0].spent_p == COST_P + 2 * WORST_P
+    ledger = open_ledger(source)
+    one, other = ledger.unknown()
+    billed, free = (
+        Settlement(one.number, COST_P, "request", "invoice"),
+        Settlement(other.number, 0, None, "never billed"),
+    )
+    ledger.settle_unknown([billed, free])
+    ledger.close()
+    for _ in range(2):
+        assert merge(target, [source])[0].attempts == 0
+        assert spent(target)["elsewhere"] == 2 * COST_P
+    assert verify(target).problems == ()
+
+
 def test_a_ledger_is_no_source_of_itself(siblings):
     _, one, _ = siblings
     with pytest.raises(InputError, match="is the ledger itself"):
@@ -145,7 +197,7 @@ def test_a_server_is_no_source_of_itself_under_another_role(postgres):
 
 CHILD = """
 import sys
-from judgeloop.ledger import merging, postgres_server
+from judgeloop.ledger import merging, postgres_server, upkeep
 merging.ROWS = 7
 
 def told(rows, chunks=merging.chunks):
@@ -186,7 +238,7 @@ def test_a_server_is_still_read_when_another_source_took_long(pair, tmp_path, mo
     write(source, {"a": 1.0})
     write(other := tmp_path / "other.sqlite", {"b": 0.0})
 
-    def slowly(db, look=merging.inspected):
+    def slowly(db, look=upkeep.inspected):
         time.sleep(0.5)
         return look(db)
 
