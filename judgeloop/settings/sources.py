@@ -33,6 +33,7 @@ ENV_FILE = ".env"
 SHARED = "shared"
 SYSTEM, SYSTEMS = "system", "systems"  # the setting of live systems, and their tables
 PAIRS = "pairs"  # the tables of a suite
+LEDGER = "ledger"  # the setting of where the ledger lies
 RESULT_FILE = "output"  # the setting that names what is written
 KEYS = "_API_KEY"  # how the names of variables with API keys end
 OF_TESTS = f"{PREFIX}TEST_"  # variables of judgeloop's own tests
@@ -341,7 +342,8 @@ def _of_env_file(commands: Commands, command: tuple[str, ...], read: Read) -> It
     for one, value in _of_variables(commands, command, said, ENV_FILE):
         if one.variable in os.environ:
             continue
-        if read.named is None:
+        # Another ledger than the one that is meant is refused, not passed over: the run would pay into a new file.
+        if read.named is None or one.name == LEDGER:
             yield one, file.value(one.variable, one, value)
         else:
             read.files[ENV_FILE].append(f"{one.key} (not taken: --config names the settings file)")

@@ -47,6 +47,15 @@ def test_a_found_file_that_names_a_ledger_is_refused_and_nothing_is_made(reposit
     assert "only the caller" not in done.stderr
 
 
+def test_an_env_file_that_names_a_ledger_is_refused_beside_a_file_of_the_caller_too(repository):
+    (repository / ".env").write_text("JUDGELOOP_LEDGER=other.sqlite\n")
+    (repository / "mine.toml").write_text("[compare]\nrisk = 0.2\n")
+    done = judgeloop("budget", "set", "5", "--config", "mine.toml")
+    assert (done.exit_code, list(repository.glob("**/*.sqlite"))) == (2, []), done.output
+    done = judgeloop("budget", "set", "5", "--config", "mine.toml", JUDGELOOP_LEDGER="own.sqlite")
+    assert (done.exit_code, list(repository.glob("**/*.sqlite"))) == (0, [repository / "own.sqlite"]), done.output
+
+
 def test_a_setting_above_the_tables_is_refused_and_no_ledger_is_made(repository):
     (repository / "judgeloop.toml").write_text('ledger = "other.sqlite"\n')
     done = judgeloop("budget", "set", "5")
