@@ -1,6 +1,7 @@
 """The guaranteed rule keeps its promise: by simulation, with fixed seeds, on populations where an answer is wrong.
 
-`benchmarks/one_test.py --errors` makes 20,000 runs of each of these, and of more.
+`benchmarks/risks.py` makes 20,000 runs of each of these, and of more; those beside a cheap judge are those of
+`benchmarks/people.py --errors`.
 """
 
 from __future__ import annotations

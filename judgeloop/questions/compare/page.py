@@ -3,9 +3,12 @@
 Takes a `Comparison`. `report/svg.py` draws its pictures.
 """
 
+from typing import NamedTuple
+
 from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome, StopKind, Tally
+from judgeloop.core.records import Population
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, points, show_risk
@@ -195,13 +198,24 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     return stopped(f"It is not shown whether {second} is worse than {first} {by}, {where}: {why}")
 
 
-def reading(result: Comparison, margin: float) -> str:
+class Reading(NamedTuple):
+    """How a run stands to a question that is read off its bounds."""
+
+    outcome: Outcome
+    sentence: str
+
+
+def reading(
+    result: Comparison, margin: float, risk: float | None = None, about: Population | str | None = None
+) -> Reading:
     """What the bounds of a run say of "not worse by `margin`", whatever the run was asked.
 
     Raises:
-        InputError: the bounds of this run answer no question but its own.
+        InputError: as `Comparison.not_worse_by`.
     """
-    outcome = result.not_worse_by(margin)
+    outcome = result.not_worse_by(margin, risk, about)
+    if outcome is Outcome.BROKEN:
+        return Reading(outcome, f"BROKEN: nothing is read off the run {result.setup.run}: {result.unsound}.")
     first, second = map(visible, result.setup.systems)
     by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items)
     answer = {
@@ -209,7 +223,8 @@ def reading(result: Comparison, margin: float) -> str:
         Outcome.FAILED: f"FAILED: {second} is worse than {first} {where}.",
     }.get(outcome, f"OPEN: it is not shown whether {second} is worse than {first} {by}, {where}.")
     bounds = f"{result.bounds_shown} points, each wrong with a chance of at most {result.setup.risk_threshold:g}"
-    return f"{answer} Read off the bounds of the gap for {second}: {bounds}, whatever is read off them."
+    read = f"Read off the bounds of the gap for {second}: {bounds}, whatever is read off them."
+    return Reading(outcome, f"{answer} {read}")
 
 
 def _votes(result: Comparison) -> str:
