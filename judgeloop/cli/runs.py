@@ -67,7 +67,7 @@ class ShowSettings(LedgerSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Configuration):
+class ReadSettings(Configuration):
     """What is asked of a run that is done. It is typed: files and variables say what is asked of new runs."""
 
     not_worse: Annotated[float | None, Gt(0), Lt(1)] = fields.report_setting(
@@ -129,7 +129,7 @@ def runs() -> click.Command:
                 _show,
                 ShowSettings,
                 switches=(JSON, QUIET, DETAILS, RESULT_FILES),
-                arguments=(run, *map(PanelOption, declared(Asked).values())),
+                arguments=(run, *map(PanelOption, declared(ReadSettings).values())),
             ),
             settings_command("runs trend", _trend, LedgerSettings, switches=(picture,), arguments=(pair,)),
         ],
@@ -171,13 +171,13 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     from judgeloop.questions.kept import result_of, stored
     from judgeloop.report.turned import turned_since
 
-    asked = Asked.of(**{name: given.pop(name) for name in declared(Asked)})
+    asked = ReadSettings.of(**{name: given.pop(name) for name in declared(ReadSettings)})
     config = ShowSettings.of(**given)
     check_outputs(output, [config.ledger])
     shown = with_result(config.ledger, run)
     with lasting("reading the result"):
         kept = stored(config.ledger, shown.id)
-    if asked != Asked():
+    if asked != ReadSettings():
         _check_reading(asked, details=details, output=output)
         found = result_of(kept, texts=False)
         if not isinstance(found, Comparison):
@@ -204,7 +204,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     write_outputs(output, result)
 
 
-def _check_reading(asked: Asked, **beside: object) -> None:
+def _check_reading(asked: ReadSettings, **beside: object) -> None:
     """Refuse what says nothing beside a reading, of which nothing is stored.
 
     Raises:

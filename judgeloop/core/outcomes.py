@@ -394,7 +394,6 @@ class StopKind(enum.StrEnum):
     DRY_RUN = "dry_run"
 
 
-USUAL_FLIPS = 0.5  # of the verdicts of a gate; a judge with more contradicts itself more often than not
 # The ends of a comparison that answer its question without naming a winner.
 ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
 # The ends after which no verdict is to be relied on.

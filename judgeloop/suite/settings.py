@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
-from judgeloop.core.outcomes import USUAL_FLIPS
+from judgeloop.core.records import USUAL_FLIPS
 from judgeloop.formats.own_files import outside
 from judgeloop.questions.catalogue import QUESTIONS, QuestionRow
 from judgeloop.settings import fields

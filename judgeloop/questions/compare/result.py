@@ -18,7 +18,6 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import (
     ANSWERS,
     BREAKS,
-    USUAL_FLIPS,
     Condition,
     Controlled,
     Ending,
@@ -29,7 +28,7 @@ from judgeloop.core.outcomes import (
     Tally,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, Groups, Item, Pool, Population, Verdict
+from judgeloop.core.records import IDENTICAL, Groups, Item, Pool, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
@@ -40,7 +39,7 @@ from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points, with_seen
 from judgeloop.questions.compare.beside import CorrectedGap
-from judgeloop.report.facts import GROUP, ended, of_the_run
+from judgeloop.report.facts import GROUP, ended, of_the_run, unsound
 from judgeloop.report.groups import GroupRow, counted, criterion_rows, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
@@ -231,42 +230,25 @@ class Comparison(RunResult):
             return -margin
         return margin if self.worse_by_margin else 0.0
 
-    def not_worse_by(self, margin: float, risk: float | None = None, about: Population | str | None = None) -> Outcome:
+    def not_worse_by(self, margin: float) -> Outcome:
         """What the bounds say of "the second system is not worse by `margin` or more": whatever was asked of the run.
 
+        `Outcome.BROKEN` if no gate could rely on the verdicts.
+
         Raises:
-            InputError: the bounds of this run answer no question but its own, or none at this risk or about this.
+            InputError: the bounds of this run answer no question but its own.
         """
-        bounds, run = self.of_second[1], self.setup.run
-        if self.setup.rule == BETS and self.unsound:
+        bounds, bets = self.of_second[1], self.setup.rule == BETS
+        if bets and unsound(self, self.options.max_flips):
             return Outcome.BROKEN
-        if self.setup.rule != BETS or bounds is None:
+        if not bets or bounds is None:
             raise InputError(
-                f"the run {run} was decided by rule={self.setup.rule}, and has no bounds off which another "
+                f"the run {self.setup.run} was decided by rule={self.setup.rule}, and has no bounds off which another "
                 f"question is read; `compare` with `not_worse={margin:g}` asks it"
-            )
-        if risk is not None and risk < self.setup.risk_threshold:
-            raise InputError(
-                f"`risk={risk:g}`: each bound of the run {run} is wrong with a chance of at most "
-                f"{self.setup.risk_threshold:g}; a smaller risk takes a run of its own, which is a second test"
-            )
-        if about not in {None, self.about}:
-            raise InputError(
-                f"`about={about}`: the bounds of the run {run} are about {self.about}, and say nothing of another "
-                "population, which takes a run of its own"
             )
         if bounds[0] >= -margin:
             return Outcome.PASSED
         return Outcome.FAILED if bounds[1] <= 0 and self.leader == self.setup.systems[0] else Outcome.UNDECIDED
-
-    @property
-    def unsound(self) -> str:
-        """Why no gate could rely on the verdicts, whatever they say; empty if it could."""
-        if self.answer is Outcome.BROKEN:
-            return self.stop_sentence
-        usual = None if self.setup.by_hand else USUAL_FLIPS
-        conditions = of_the_run(self, usual if self.options.max_flips is None else self.options.max_flips)
-        return next((one.sentence for one in conditions if one.outcome is Outcome.BROKEN), "")
 
     @property
     def gap_interval(self) -> tuple[float, float] | None:

@@ -19,9 +19,8 @@ from judgeloop.catalogue import (
     selector_row,
     selectors_of,
 )
-from judgeloop.core.outcomes import USUAL_FLIPS
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import UNLIMITED, Draws, Groups, Population
+from judgeloop.core.records import UNLIMITED, USUAL_FLIPS, Draws, Groups, Population
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.methods.rows import RuleRow, SelectorRow
