@@ -14,8 +14,10 @@ is asked.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -142,14 +144,11 @@ def past(runs: int, rng: np.random.Generator) -> Iterator[Row]:
 
 
 def graded(runs: int, rng: np.random.Generator) -> Iterator[Row]:
-    """Skewed scores of mean 0, alone and as the mean of a family whose verdicts are much alike: the first is better."""
+    """Skewed scores of mean 0: the first is better."""
     kinds = {
         "+1 in 10 %, else -1/9": np.where(rng.random((runs, LIMIT)) < 0.1, 1.0, -1 / 9),
         "-1 in 10 %, else +1/9": np.where(rng.random((runs, LIMIT)) < 0.1, -1.0, 1 / 9),
     }
-    for size in (2, 10):
-        common, own = rng.choice([1, -1], (runs, LIMIT, 1)), rng.choice([1, -1], (runs, LIMIT, size))
-        kinds[f"families of {size}"] = np.where(rng.random((runs, LIMIT, size)) < 0.7, common, own).mean(axis=2)
     for said, values in kinds.items():
         following = HedgedBets(RISK, 0.0, LIMIT)
         for score in values.T:
@@ -157,20 +156,38 @@ def graded(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         yield Row("better, graded scores", LIKE, said, RISK, int(following.ruled_out.sum()), runs)
 
 
-def crossed(scores: NDArray[np.float64], items: int | None, mean: float, risk: float) -> NDArray[np.bool_]:
+def families(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Level families, each one draw with the mean of its verdicts: the first system is better."""
+    for size, alike in product((2, 5, 10), (0.1, 0.5, 0.9)):
+        following = HedgedBets(RISK, 0.0, LIMIT)
+        for _ in range(LIMIT):
+            common, own = rng.choice([1, 0, -1], (runs, 1)), rng.choice([1, 0, -1], (runs, size))
+            verdicts = np.where(rng.random((runs, size)) < math.sqrt(alike), common, own)
+            following = following.after(verdicts.mean(axis=1))
+        said = f"families of {size}, 33 % ties, correlation {alike:g}"
+        yield Row("better, families of 2, 5 and 10", LIKE, said, RISK, int(following.ruled_out.sum()), runs)
+
+
+def crossed(
+    scores: NDArray[np.float64], items: int | None, mean: float, risk: float, asked: HedgedBets | None = None
+) -> NDArray[np.bool_]:
     """Return in which runs the bets against the null just at or above this `mean` ever say that it is higher.
 
-    Bets as those of the grid: with a reserve in a mixture of constant ones.
+    Bets as those of the grid: with a reserve in a mixture of constant ones, or below a null that was `asked`.
     """
-    null = float(GRID[np.searchsorted(GRID, mean - 1e-9)])
+    null, reserve = float(GRID[np.searchsorted(GRID, mean - 1e-9)]), 0.0 if asked else RESERVE
     following = HedgedBets(risk * (1 - RESERVE) * 0.999, null, LIMIT, items or np.inf, of_grid=True)
     mixed, out = np.ones((len(scores), len(BETS))), np.zeros(len(scores), dtype=bool)
     for score in scores[:, :LIMIT].T.astype(float):
-        mean = np.minimum(following.remaining, 1.0)
+        mean, stake = np.minimum(following.remaining, 1.0), following.stake()
+        if asked is not None:
+            own = asked.stake()
+            stake = np.where(asked.ruled_out | asked.hopeless, stake, own)
+            asked = asked.after(score, stake=own)
         gain = np.divide(score - mean, 1 + mean, out=np.zeros(len(scores)), where=mean > -1 + SURE)
-        following = following.after(score)
+        following = following.after(score, stake=stake)
         mixed *= 1 + gain[:, None] * BETS
-        wealth = (1 - RESERVE) * following.wealth + RESERVE * (mixed @ STAKES)
+        wealth = (1 - reserve) * following.wealth + reserve * (mixed @ STAKES)
         out |= following.ruled_out | (wealth >= 1 / risk)
         mixed[out] = 1.0
     return out
@@ -184,6 +201,18 @@ def read_off(runs: int, rng: np.random.Generator) -> Iterator[Row]:
             wrong = [int(crossed(sign * preferences, items, sign * (won - lost), RISK).sum()) for sign in (1, -1)]
             said = f"{won:.0%} won, {lost:.0%} lost" + (f", {items} items" if items else "")
             yield Row("a bound of the gap", THESE if items else LIKE, said, RISK, max(wrong), runs)
+
+
+def beside(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """A bound that lies below the null that was asked is ever wrong, so what is read off it beside the answer."""
+    questions = {"a winner": {}, "`--min-gap 0.1`": {"min_gap": GAP}, "`--not-worse 0.1`": {"not_worse": GAP}}
+    for (question, asked), gap, items in product(questions.items(), (-0.15, -0.4), (None, 200)):
+        rule = Bets(RISK, items or UNLIMITED, LIMIT, **asked)
+        preferences = drawn(rng, runs, ((0.7 + gap) / 2, (0.7 - gap) / 2), items)
+        own = replace(rule.begin[-1], null=float(np.min(rule.begin[-1].null)))
+        wrong = int(crossed(preferences, items, gap, RISK, own).sum())
+        said = f"{question} is asked, a gap of {gap:g}, 30 % ties" + (f", {items} items" if items else "")
+        yield Row("a bound of the gap, below what was asked", THESE if items else LIKE, said, RISK, wrong, runs)
 
 
 def scores(runs: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -274,7 +303,7 @@ def once(runs: int, rng: np.random.Generator) -> Iterator[Row]:
 CLAIMS: dict[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
     "bets": bets, "gaps": about_gaps, "near": near, "past": past, "graded": graded, "bounds": read_off,
     "scores": scores, "groups": groups, "controls": controls, "once": once, "intervals": intervals,
-    "allocated": allocated,
+    "allocated": allocated, "families": families, "beside": beside,
 }  # fmt: skip
 
 

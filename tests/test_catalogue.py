@@ -25,6 +25,7 @@ from judgeloop.methods.rows import Draft
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.estimate.settings import EstimateSettings
 from judgeloop.questions.select.settings import SelectSettings
+from judgeloop.replay.settings import ReplayCompareSettings
 from judgeloop.settings.setting import declared
 
 ITEMS = 24
@@ -110,6 +111,8 @@ def test_names_of_rules_that_are_gone_are_refused_with_what_stands_in_their_plac
     for gone, instead in REPLACED.items():
         with pytest.raises(InputError, match=f"{gone} is now {instead}"):
             CompareSettings.of(first="a", second="b", judge="human", rule=gone)
+        with pytest.raises(InputError, match=f"{gone} is now {instead}"):
+            ReplayCompareSettings.of(outputs=".", items="i", verdicts="v", output="o", rules=("bets", gone))
     assert [rows[0].name for rows in (selectors_of("select"), rules_of("select"))] == ["race", "separated"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
-from annotated_types import Gt, Lt
+from annotated_types import Gt, Le, Lt
 
 from judgeloop.cli.options import (
     CONTEXT,
@@ -19,16 +19,18 @@ from judgeloop.cli.options import (
     RESULT_FILES,
     DefaultGroup,
     PanelArgument,
+    PanelOption,
     settings_command,
 )
 from judgeloop.cli.output import as_flags, columns
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Shown
+from judgeloop.core.records import Population, Shown
 from judgeloop.core.work import lasting
 from judgeloop.report.page import Page, decided
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import visible_lines
 from judgeloop.settings import fields
+from judgeloop.settings.checking import Configuration
 from judgeloop.settings.run_settings import LedgerSettings
 from judgeloop.settings.setting import declared, one_of
 from judgeloop.settings.sources import inside
@@ -62,11 +64,24 @@ class ShowSettings(LedgerSettings):
     """The settings of `runs show`; without `report_texts`, that of the run holds."""
 
     report_texts: Annotated[str | None, one_of(tuple(Shown))] = fields.REPORT_TEXTS.field(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings(Configuration):
+    """What is asked of a run that is done. It is typed: files and variables say what is asked of new runs."""
+
     not_worse: Annotated[float | None, Gt(0), Lt(1)] = fields.report_setting(
         "Say whether the second system of a comparison is not worse by this gap, read off its bounds: at the run's "
-        "risk, and at no cost. Exit code 0: it is not; 5: it is worse; 3: neither is shown.",
+        "risk, and at no cost. Exit code 0: it is not; 5: it is worse; 3: neither is shown; 4: the verdicts are not "
+        "to be relied on.",
         fields.OUTPUT,
         example=0.1,
+    ).field(None)
+    risk: Annotated[float | None, Gt(0), Le(1)] = fields.report_setting(
+        "The risk that --not-worse may have: at least the run's.", fields.OUTPUT
+    ).field(None)
+    about: Annotated[str | None, one_of(tuple(Population))] = fields.report_setting(
+        "What --not-worse has to be about: what the run is about.", fields.OUTPUT
     ).field(None)
 
 
@@ -110,7 +125,11 @@ def runs() -> click.Command:
         commands=[
             settings_command("runs list", _list, RunsSettings, switches=(JSON,)),
             settings_command(
-                "runs show", _show, ShowSettings, switches=(JSON, QUIET, DETAILS, RESULT_FILES), arguments=(run,)
+                "runs show",
+                _show,
+                ShowSettings,
+                switches=(JSON, QUIET, DETAILS, RESULT_FILES),
+                arguments=(run, *map(PanelOption, declared(ReadSettings).values())),
             ),
             settings_command("runs trend", _trend, LedgerSettings, switches=(picture,), arguments=(pair,)),
         ],
@@ -152,17 +171,22 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     from judgeloop.questions.kept import result_of, stored
     from judgeloop.report.turned import turned_since
 
+    asked = ReadSettings.of(**{name: given.pop(name) for name in declared(ReadSettings)})
     config = ShowSettings.of(**given)
     check_outputs(output, [config.ledger])
     shown = with_result(config.ledger, run)
     with lasting("reading the result"):
         kept = stored(config.ledger, shown.id)
-    if config.not_worse is not None:
+    if asked != ReadSettings():
+        _check_reading(asked, details=details, output=output)
         found = result_of(kept, texts=False)
         if not isinstance(found, Comparison):
             raise InputError(f"--not-worse: the run {shown.id} is no comparison of two systems")
-        print(wrapped(reading(found, config.not_worse), columns()))
-        click.get_current_context().exit(found.not_worse_by(config.not_worse).exit_code)
+        answer = reading(found, asked.not_worse or 0.0, asked.risk, asked.about)
+        code = answer.outcome.exit_code
+        values = {"run": found.setup.run, "not_worse": asked.not_worse, **answer._asdict(), "exit_code": code}
+        print(json_text(values) if json else f"{wrapped(answer.sentence, columns())}\n", end="")
+        click.get_current_context().exit(code)
     del quiet  # `options.py` heeds it
     with lasting("reading the result"):
         result = result_of(kept, shown=config.report_texts)
@@ -178,6 +202,19 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
         text += f"\n{render(page, width=columns())}\n"
     print(json_text(values) if json else visible_lines(text), end="")
     write_outputs(output, result)
+
+
+def _check_reading(asked: ReadSettings, **beside: object) -> None:
+    """Refuse what says nothing beside a reading, of which nothing is stored.
+
+    Raises:
+        InputError: names the flag.
+    """
+    if asked.not_worse is None:
+        raise InputError(f"--{'about' if asked.risk is None else 'risk'} is about what --not-worse reads off a run")
+    for name, given in beside.items():
+        if given:
+            raise InputError(f"--{name} has no effect with --not-worse {asked.not_worse:g}, of which nothing is stored")
 
 
 def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any) -> None:

@@ -428,6 +428,7 @@ def folded(prompt: str) -> str:
 
 # The number of items that stands for a population without end, from which the pool was drawn.
 UNLIMITED = 10**12
+USUAL_FLIPS = 0.5  # of the verdicts of a gate; a judge with more contradicts itself more often than not
 
 
 @dataclass(frozen=True, slots=True)

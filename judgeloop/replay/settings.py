@@ -149,7 +149,7 @@ class ReplayCompareSettings(ReplaySettings):
     iterative: Annotated[bool, run_setting("Run until a rule is met, not to fixed numbers of items.", PROTOCOL)] = False
     rules: Annotated[
         tuple[str, ...],
-        some_of(REPLAYED_RULES),
+        some_of(REPLAYED_RULES, catalogue.REPLACED),
         MinLen(1),
         _among("Stopping rules of iterative runs", REPLAYED_RULES, PROTOCOL, metavar="NAME,..."),
     ] = REPLAYED_RULES

@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
-from judgeloop.core.records import NO_TOKENS, PAIR, Population, Usage
+from judgeloop.core.records import NO_TOKENS, PAIR, USUAL_FLIPS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
@@ -278,6 +278,18 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
     yield Condition(
         COST, Outcome.UNDECIDED if used_up else Outcome.PASSED, found, requires="the budget must cover the run"
     )
+
+
+def unsound(result: RunResult, max_flips: float | None) -> str:
+    """Why no gate could rely on the verdicts, whatever they say; empty if it could.
+
+    `max_flips` is as in `of_the_run`; None for that of a gate, unless people judge, who know of no order.
+    """
+    if result.answer is Outcome.BROKEN:
+        return result.stop_sentence
+    usual = None if result.setup.by_hand else USUAL_FLIPS
+    conditions = of_the_run(result, usual if max_flips is None else max_flips)
+    return next((one.sentence for one in conditions if one.outcome is Outcome.BROKEN), "")
 
 
 def _flips(result: RunResult, most: float) -> Condition:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
+from judgeloop.core.records import USUAL_FLIPS
 from judgeloop.formats.own_files import outside
 from judgeloop.questions.catalogue import QUESTIONS, QuestionRow
-from judgeloop.questions.compare.settings import USUAL_FLIPS
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import MoneySettings
 from judgeloop.settings.setting import DOLLARS_FORM, Declared, FoundFile, Gate, Parse, alternatives, declared, key

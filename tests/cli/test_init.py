@@ -184,6 +184,9 @@ REFUSED = [
     "[compare]\nbudget = 'much'\n",
     "[estimate]\nhalf-width = 0.5\n",
     "[select]\nrule = 'sequential'\n",
+    "[compare]\nrule = 'sequential'\n",
+    "[replay]\nrules = ['within-gap']\n",
+    "[pairs.one]\nrule = 'not-worse'\nsystems = ['a', 'b']\n",
 ]
 
 

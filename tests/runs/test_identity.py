@@ -275,6 +275,17 @@ def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
     assert differ == (field.setting.role is Role.KEY and field.name not in OF_OTHERS)
 
 
+@pytest.mark.parametrize("question", [CompareSettings, EstimateSettings, AgreeSettings])
+def test_other_stakes_make_another_run(
+    question: type[RunSettings], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With other stakes the same verdicts may end a run elsewhere, so that none is resumed with them."""
+    monkeypatch.chdir(here)
+    before = run_of(question, {})
+    monkeypatch.setattr(f"{question.__module__.rpartition('.')[0]}.question.VERSION", -1)
+    assert run_of(question, {}) != before
+
+
 def test_leaving_items_out_changes_the_id_by_the_items_alone(here: Path) -> None:
     whole = run_of(CompareSettings, {})
     shorter = run_of(CompareSettings, {"second": "short.jsonl", "allow_partial": True})

@@ -1,6 +1,7 @@
 """The guaranteed rule keeps its promise: by simulation, with fixed seeds, on populations where an answer is wrong.
 
-`benchmarks/one_test.py --errors` makes 20,000 runs of each of these, and of more.
+`benchmarks/risks.py` makes 20,000 runs of each of these, and of more; those beside a cheap judge are those of
+`benchmarks/people.py --errors`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,13 @@ ASKED = {
 
 @pytest.mark.parametrize(
     ("items", "ties"),
-    [pytest.param(UNLIMITED, 0.3, marks=pytest.mark.quick), (UNLIMITED, 0.0), (UNLIMITED, 0.9), (20, 0.2), (200, 0.5)],
+    [
+        pytest.param(UNLIMITED, 0.3, marks=pytest.mark.quick),
+        (UNLIMITED, 0.0),
+        (UNLIMITED, 0.9),
+        pytest.param(20, 0.2, marks=pytest.mark.quick),
+        (200, 0.5),
+    ],
 )
 @pytest.mark.parametrize("name", ASKED)
 def test_a_wrong_answer_is_given_with_at_most_the_risk(name, items, ties, capsys):
@@ -64,6 +71,7 @@ def test_a_wrong_answer_is_given_with_at_most_the_risk(name, items, ties, capsys
         check_risk(f"{name}, {items} items, ties {ties:.0%}, side {side}", (which == side).sum(), RUNS, RISK, capsys)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("high", "low", "chance"), [(1.0, -1 / 9, 0.1), (1 / 9, -1.0, 0.9), (0.2, -0.2, 0.5)])
 def test_graded_scores_of_mean_zero_are_ruled_out_with_at_most_the_risk(high, low, chance, capsys):
     rng = np.random.default_rng(round(100 * chance))
@@ -76,6 +84,7 @@ def test_graded_scores_of_mean_zero_are_ruled_out_with_at_most_the_risk(high, lo
         check_risk(f"graded {high:.2f}/{low:.2f}, side {side}", wrong, RUNS, RISK, capsys)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("gap", [0.0, -0.1])
 def test_ties_that_depend_on_the_past_harm_no_answer(gap, capsys):
     """The mean given the past is the gap; the share of ties is 85 % after a win, and 5 % after a loss."""
@@ -92,6 +101,7 @@ def test_ties_that_depend_on_the_past_harm_no_answer(gap, capsys):
     check_risk(f"ties by the past, gap {gap}", wrong.sum(), RUNS, RISK, capsys)
 
 
+@pytest.mark.quick
 def test_families_that_count_once_keep_the_risk(capsys):
     """A draw is a family of four whose verdicts are much alike; its mean is the score."""
     rng = np.random.default_rng(9)
@@ -104,6 +114,7 @@ def test_families_that_count_once_keep_the_risk(capsys):
     check_risk("families, either side", bets.ruled_out.any(axis=1).sum(), RUNS, 2 * RISK, capsys)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("gap", "ties"), [(0.0, 0.3), (0.2, 0.5), (-0.15, 0.0)])
 def test_each_bound_is_ever_wrong_with_at_most_the_risk_whatever_is_read_off_it(gap, ties, capsys):
     """A lower bound above the gap needs the least null at or above the gap to be ruled out, with its own stakes."""

@@ -41,6 +41,7 @@ from judgeloop.ledger.opening import open_reader
 from judgeloop.methods.estimators.agreement import Paired, Pairing, merged
 from judgeloop.methods.selectors.families import by_family, members_of
 from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.methods.stopping.agreement import Agreeing, Asked
 from judgeloop.questions.agree import page
 from judgeloop.questions.agree.result import Agreed, AgreeOptions, agreed_of
@@ -148,11 +149,11 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         return AgreeInputs(**every, people=tuple(people), truth=truth, unlabelled=unlabelled)
 
     def identity(self, config: AgreeSettings, inputs: Inputs) -> dict[str, Any]:
-        """What people said, and who is asked; if the judge is asked anew, the day."""
+        """What people said, and who is asked; the stakes of the bets; if the judge is asked anew, the day."""
         given = cast("AgreeInputs", inputs)
         asked = given.truth and [given.truth.identity.name, dict(given.truth.identity.parameters)]
         said = [[one.person, [None if math.isnan(x) else x for x in one.scores]] for one in given.people]
-        return {"truth": [asked, said], **({"again": _mark()} if config.again else {})}
+        return {"truth": [asked, said], "stakes": VERSION, **({"again": _mark()} if config.again else {})}
 
     def parts(self, config: AgreeSettings, inputs: Inputs) -> Parts[Paired]:
         """Random draws of all items, verdicts side by side, and the rule."""

@@ -3,9 +3,12 @@
 Takes a `Comparison`. `report/svg.py` draws its pictures.
 """
 
+from typing import NamedTuple
+
 from judgeloop.catalogue import rule_row
-from judgeloop.core.errors import some
+from judgeloop.core.errors import InputError, some
 from judgeloop.core.outcomes import Outcome, StopKind, Tally
+from judgeloop.core.records import Population
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, points, show_risk
@@ -195,13 +198,35 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     return stopped(f"It is not shown whether {second} is worse than {first} {by}, {where}: {why}")
 
 
-def reading(result: Comparison, margin: float) -> str:
+class ReadOff(NamedTuple):
+    """How a run stands to a question that is read off its bounds."""
+
+    outcome: Outcome
+    sentence: str
+
+
+def reading(
+    result: Comparison, margin: float, risk: float | None = None, about: Population | str | None = None
+) -> ReadOff:
     """What the bounds of a run say of "not worse by `margin`", whatever the run was asked.
 
     Raises:
-        InputError: the bounds of this run answer no question but its own.
+        InputError: as `Comparison.not_worse_by`, or the bounds have a larger `risk`, or are not `about` this.
     """
-    outcome = result.not_worse_by(margin)
+    outcome, run = result.not_worse_by(margin), result.setup.run
+    if risk is not None and risk < result.setup.risk_threshold:
+        raise InputError(
+            f"`risk={risk:g}`: each bound of the run {run} is wrong with a chance of at most "
+            f"{result.setup.risk_threshold:g}; a smaller risk takes a run of its own, which is a second test"
+        )
+    if about not in {None, result.about}:
+        raise InputError(
+            f"`about={about}`: the bounds of the run {run} are about {result.about}; another population takes a run of "
+            "its own"
+        )
+    if outcome is Outcome.BROKEN:
+        why = said.unsound(result, result.options.max_flips)
+        return ReadOff(outcome, f"BROKEN: nothing is read off the run {run}: {why}.")
     first, second = map(visible, result.setup.systems)
     by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items)
     answer = {
@@ -209,7 +234,8 @@ def reading(result: Comparison, margin: float) -> str:
         Outcome.FAILED: f"FAILED: {second} is worse than {first} {where}.",
     }.get(outcome, f"OPEN: it is not shown whether {second} is worse than {first} {by}, {where}.")
     bounds = f"{result.bounds_shown} points, each wrong with a chance of at most {result.setup.risk_threshold:g}"
-    return f"{answer} Read off the bounds of the gap for {second}: {bounds}, whatever is read off them."
+    read = f"Read off the bounds of the gap for {second}: {bounds}, whatever is read off them."
+    return ReadOff(outcome, f"{answer} {read}")
 
 
 def _votes(result: Comparison) -> str:

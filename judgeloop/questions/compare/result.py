@@ -39,7 +39,7 @@ from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points, with_seen
 from judgeloop.questions.compare.beside import CorrectedGap
-from judgeloop.report.facts import GROUP, ended, of_the_run
+from judgeloop.report.facts import GROUP, ended, of_the_run, unsound
 from judgeloop.report.groups import GroupRow, counted, criterion_rows, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
@@ -233,11 +233,15 @@ class Comparison(RunResult):
     def not_worse_by(self, margin: float) -> Outcome:
         """What the bounds say of "the second system is not worse by `margin` or more": whatever was asked of the run.
 
+        `Outcome.BROKEN` if no gate could rely on the verdicts.
+
         Raises:
             InputError: the bounds of this run answer no question but its own.
         """
-        bounds = self.of_second[1]
-        if self.setup.rule != BETS or bounds is None:
+        bounds, bets = self.of_second[1], self.setup.rule == BETS
+        if bets and unsound(self, self.options.max_flips):
+            return Outcome.BROKEN
+        if not bets or bounds is None:
             raise InputError(
                 f"the run {self.setup.run} was decided by rule={self.setup.rule}, and has no bounds off which another "
                 f"question is read; `compare` with `not_worse={margin:g}` asks it"

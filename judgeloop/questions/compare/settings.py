@@ -20,7 +20,7 @@ from judgeloop.catalogue import (
     selectors_of,
 )
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import UNLIMITED, Draws, Groups, Population
+from judgeloop.core.records import UNLIMITED, USUAL_FLIPS, Draws, Groups, Population
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.methods.rows import RuleRow, SelectorRow
@@ -35,7 +35,6 @@ from judgeloop.systems.catalogue import source
 QUESTION = "compare"
 ASKED = "min_gap", "not_worse"  # the settings that ask about a gap
 SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
-USUAL_FLIPS = 0.5  # of the verdicts of a gate; a judge with more contradicts itself more often than not
 USUAL_LIMIT = 200  # judgments
 ANY_SHARE = 1.0  # of verdicts may change with the order
 SHARE_OR_NONE: Form = {

@@ -83,6 +83,52 @@ def test_a_run_without_such_bounds_is_refused_by_name(outputs):
     refused(chosen["run"], "no comparison of two systems")
 
 
+def test_a_smaller_risk_and_another_population_are_refused_and_what_the_run_has_is_read(outputs):
+    run = compared(outputs, 50, skipped=10)["run"]
+    show = ("runs", "show", run, "--not-worse", "0.3")
+    for more, word in (
+        (("--risk", "0.05"), "at most 0.1; a smaller risk takes a run of its own"),
+        (("--about", "items"), "are about like-these"),
+        (("--details",), "--details has no effect"),
+        (("-o", "reading.html"), "--output has no effect"),
+    ):
+        done = command(*show, *more)
+        assert (done.exit_code, word in " ".join(done.stderr.split())) == (2, True), done.output
+    assert command(*show, "--risk", "0.1", "--about", "like-these").exit_code == 0
+    assert command("runs", "show", run, "--risk", "0.1").exit_code == 2, "it is about a reading"
+
+
+def test_a_reading_is_json_where_that_is_asked_for(outputs):
+    run = compared(outputs, 5)["run"]
+    done = command("runs", "show", run, "--not-worse", "0.3", "--json")
+    found = json.loads(done.stdout)
+    assert (found["run"], found["not_worse"], found["outcome"]) == (run, 0.3, "failed")
+    assert found["exit_code"] == done.exit_code == 5
+
+
+def test_what_new_runs_are_asked_reads_nothing_off_old_ones(outputs, tmp_path, monkeypatch):
+    run = compared(outputs, 5)["run"]
+    (tmp_path / "judgeloop.toml").write_text("[shared]\nnot-worse = 0.3\nrisk = 0.05\n", encoding="utf-8")
+    monkeypatch.setenv("JUDGELOOP_NOT_WORSE", "0.3")
+    done = command("runs", "show", run, "--json")
+    assert (done.exit_code, json.loads(done.stdout)["claim"]) == (0, "better")
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        pytest.param(lambda first, second: "no verdict", id="abstains"),
+        pytest.param(lambda first, second: "A", id="contradicts itself"),
+    ],
+)
+def test_verdicts_that_no_gate_could_rely_on_pass_nothing(judge, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, second = ([{"id": str(n), "prompt": f"q{n}", "output": f"{name} {n}"} for n in range(60)] for name in "ab")
+    found = judgeloop.compare(first, second, judge=judge, version="1", names=("a", "b"), ledger="l.sqlite")
+    done = command("runs", "show", found.setup.run, "--not-worse", "0.99", "--ledger", "l.sqlite")
+    assert (done.exit_code, done.stdout.startswith("BROKEN")) == (4, True), done.output
+
+
 def test_recorded_scores_answer_their_own_question_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, score in (("a", 1), ("b", 0)):
