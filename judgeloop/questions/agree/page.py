@@ -198,14 +198,18 @@ def _by_people(result: Agreed) -> str:
     if low > 0:
         name, gap, shown = visible(result.setup.systems[0]), found.gap, " is better:"
     else:
-        low, high = -high, -low
+        low, high = 0.0 - high, 0.0 - low
     return f"{name}{shown} {100 * gap:+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
 
 
 def _widened(result: Agreed) -> str:
-    """That the judge's verdicts on the other items make the bounds of the gap by people wider, and what to do."""
+    """That the judge's verdicts on the other items do not make the gap by people known better, and what to do."""
     found = result.corrected
-    if found is None or found.widened is None or found.widened < LEAST_SHOWN:
+    if found is None or found.widened is None:
+        return ""
+    if result.setup.sampled and found.cheap < 2 * found.labels:
+        return "none here: for items like these it takes as many items without a label as with one; `about=items` takes none"
+    if found.widened < LEAST_SHOWN:
         return ""
     r2 = "not defined" if found.r2 is None else f"{found.r2:.2f}"
     mend = "leave out `judge_all`" if result.options.judge_all else "take another judge"

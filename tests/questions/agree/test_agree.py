@@ -315,6 +315,9 @@ def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_an
     good = agree(often, labels(places=some), judge_all=True)
     assert good.corrected.widened < 0
     assert not good.page.text("widened")
+    many = agree(often, labels(places=range(ITEMS - 5)), judge_all=True)
+    assert many.corrected.widened == pytest.approx(0)
+    assert "as many items without a label" in many.page.text("widened")
 
 
 @pytest.fixture
