@@ -22,12 +22,12 @@ from judgeloop.formats.harnesses import ANNOTATION, BATTLES, JUDGMENT
 from judgeloop.formats.tables import Fields, Row, Source, Table, read_rows, says_nothing, shown
 from judgeloop.formats.verdicts import COLUMNS, ORDINALS, WHOLE, plain_text, verdict_rows, vote_of
 
-# The column of who voted, and those of how sure somebody was, or how long it took.
+# The column of who voted, and those of numbers that say how sure somebody was, or how long it took.
 _WHO = re.compile(
     r"((annotator|person|people|rater|coder|labell?er|reviewer|evaluator|assessor|worker|user)(_?(id|name))?"
     r"|((labell?|annotat|rat|review|evaluat|assess)ed_)?by|who|initials)\W*"
 )
-_HOW = re.compile(r"(^|_)(confiden|certain|sure|unsure|difficult|effort|seconds|minutes|duration)")
+_HOW = re.compile(r"(^|_)(confiden|(un)?certain|(un)?sure|difficult|effort|seconds|minutes|duration)")
 OF_VOTES = (*COLUMNS["score"], "better", "best", "choice", "preferred", "judgment", "judgement", "answer")
 OF_RATINGS = ("score", "rating", "grade", "stars", "label", "vote", "mark")
 SCORE = "score"  # the only column whose numbers are scores of the first system
@@ -119,7 +119,7 @@ def names_all(given: Sequence[Row], ids: Collection[str]) -> bool:
     names = set(rows[0].fields) if rows else set()
     if not {"item_id", "score"} <= names or not ("model" in names or {"model_a", "model_b"} <= names):
         return False
-    if ids and "model" not in names and not any(id_text(row.fields["item_id"]) in ids for row in rows):
+    if ids and "model" not in names and not any(id_text(row.fields.get("item_id")) in ids for row in rows):
         return False
     of = [tuple(str(row.fields.get(name)) for name in ("item_id", *NAMED)) for row in rows]
     return len({*of}) == len(of) or not any(_WHO.fullmatch(normal(name)) for name in names)
@@ -215,8 +215,9 @@ def _votes_in(
     cells = {
         name: {plain_text(row.fields.get(name)) for row in rows if not says_nothing(row.fields.get(name))}
         for name in names
-        if name not in NO_LABELS and not _HOW.search(name)
+        if name not in NO_LABELS
     }
+    cells = {name: texts for name, texts in cells.items() if not (texts <= ORDINALS.keys() and _HOW.search(name))}
     known, expected = (OF_RATINGS, "numbers") if rates else (OF_VOTES, f"a, b or tie, or {some(systems)}")
 
     def fits(name: str, text: str) -> bool:
@@ -240,7 +241,7 @@ def _votes_in(
         other = next(name for name in found if name not in counts)
         raise table.wrong(
             f"{counts[0]!r} has numbers alone, beside votes in words in {other!r}: write a, b or tie there if it has "
-            f"votes, too; else leave it out, or name the column of votes 'vote'"
+            "votes, too; else leave it out, or name the column of votes 'vote'"
         )
     if found and (not rates or len(found) == 1):
         return found

@@ -173,7 +173,7 @@ class ReplayJudge(BaseJudge):
         if unknown:
             raise InputError(
                 f"replay:{self._table.name} has no verdicts on {some(unknown)}; it has "
-                f"{some(sorted(self._table.systems))}"
+                f"{some(sorted(self._table.systems))}; `names` says what the systems are called there"
             )
         rated = [systems[0] for systems in questions if len(systems) == 1]
         if rated and self._table.paired:

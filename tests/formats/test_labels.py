@@ -78,6 +78,10 @@ def test_how_sure_somebody_was_is_no_vote(header, votes):
     assert read(rows)["truth"] == [A, B, A, *[NONE] * 3]
 
 
+def test_votes_in_words_are_votes_below_a_header_that_asks_how_sure_somebody_is():
+    assert read([{"id": 0, "Which one is better for sure?": "b"}])["truth"][0] == B
+
+
 def test_a_row_that_names_its_systems_says_which_is_a_and_rows_on_others_are_left_out():
     rows = [
         {"id": 0, "model_a": "new", "model_b": "old", "winner": "model_a"},
