@@ -217,7 +217,8 @@ def _votes_in(
         for name in names
         if name not in NO_LABELS
     }
-    cells = {name: texts for name, texts in cells.items() if not (texts <= ORDINALS.keys() and _HOW.search(name))}
+    aside = {name for name, texts in cells.items() if _HOW.search(name) and None not in map(_number, texts)}
+    cells = {name: texts for name, texts in cells.items() if name not in aside}
     known, expected = (OF_RATINGS, "numbers") if rates else (OF_VOTES, f"a, b or tie, or {some(systems)}")
 
     def fits(name: str, text: str) -> bool:

@@ -95,6 +95,8 @@ def test_a_row_that_names_its_systems_says_which_is_a_and_rows_on_others_are_lef
 def test_ratings_have_a_scale():
     rows = [{"id": at, "Rating": at + 1} for at in range(5)]
     assert read(rows, ONE, scale=(1.0, 5.0))["truth"] == [0, 0.25, 0.5, 0.75, 1, NONE]
+    unsure = [{"id": at, "Anna": at + 1, "confidence": 5 - at} for at in range(5)]
+    assert read(unsure, ONE, scale=(1.0, 5.0))["truth"] == [0, 0.25, 0.5, 0.75, 1, NONE]
     with pytest.raises(DataError, match=r"row 2: 'rating': expected a rating from 0 to 1, found 2; `scale=1,5`"):
         read(rows, ONE)
 
