@@ -3,6 +3,7 @@
     python benchmarks/trust.py [--runs 2000]
     python benchmarks/trust.py --errors [--runs 20000]
     python benchmarks/trust.py --corrected DATA [--runs 300]
+    python benchmarks/trust.py --slopes [--runs 100]
 
 For zones of equal verdicts, labels and shares of PASS and FAIL at shares below, at and between the ends of the zone.
 Those of the table are exact, those of the bets are simulated, with the standard error of their labels. Then how often
@@ -10,7 +11,8 @@ intervals of kappa miss, and their mean width, by labels: of these alone, beside
 and of 1,000 items that the judge has all judged. With `--errors` each gate is where it is wrong whenever it answers:
 how often it does. With `--corrected` the intervals of the gap by people, from labels on some items and a
 judge's verdicts on all, on recorded verdicts: their width and how often they miss, beside those of people alone
-(Student), of the regression, and of ppi_py.
+(Student), of the regression, and of ppi_py. With `--slopes` how much wider a judge makes that interval than 60 labels
+of 240 items alone do: with the slope that is used, and with one that is 0 until the labels show an R² of 0.1.
 """
 
 import argparse
@@ -21,7 +23,9 @@ import numpy as np
 from people import Pair, of_tables, pandalm
 from scipy.stats import norm, t
 
-from judgeloop.methods.stats.corrected import corrected_by_pool
+from judgeloop.methods.stats.betting import Controls
+from judgeloop.methods.stats.confidence_sequence import lower_bounds
+from judgeloop.methods.stats.corrected import PRIOR, PRIOR_SLOPE, controls, corrected_by_pool, of_blocks
 from judgeloop.methods.stats.exact_gate import gate_of
 from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.methods.stats.with_people import kappa_interval, kappa_scores, linear_kappa
@@ -188,15 +192,52 @@ def corrections(data: Path, runs: int) -> None:
             print(f"| {name} | {labels} | {' | '.join(cells)} |", flush=True)
 
 
+def slopes(runs: int) -> None:
+    """Print the width beside that of labels alone, with its standard error, by gap, ties and what the judge knows."""
+    labels, items, least = 60, 240, 0.1
+    print("| gap, ties | judge says what people say, and guesses else | R² | the slope | 0 until R² is shown |")
+    print("|---|---|---|---|---|")
+    for gap, ties in ((0.2, 0.3), (0.2, 0.0), (0.5, 0.0)):
+        for knows in (0.0, 0.2, 0.4, 0.6):
+            ratios, r2 = [], []
+            for run in range(runs):
+                rng = np.random.default_rng(run)
+                shares = (1 - ties - gap) / 2, ties, (1 - ties + gap) / 2
+                dear, guesses = rng.choice([-1.0, 0.0, 1.0], p=shares, size=(2, items))
+                cheap, drawn = np.where(rng.random(items) < knows, dear, guesses), rng.permutation(items)[:labels]
+                own, said = dear[drawn], cheap[drawn]
+                plain = controls(own.tolist(), of_blocks(cheap, drawn.tolist(), 0))
+                seen = np.arange(labels)
+                xx, cc, xc = (
+                    (np.cumsum(one * other) - one * other)
+                    - (np.cumsum(one) - one) * (np.cumsum(other) - other) / np.maximum(seen, 1)
+                    for one, other in ((own, own), (said, said), (own, said))
+                )
+                shown = (xc + PRIOR * PRIOR_SLOPE) ** 2 >= least * (xx + PRIOR) * (cc + PRIOR)
+                both = np.array([own, -own])
+                widths = [
+                    2 - (lower_bounds(both, RISK, 2 * labels, controls=one)[:, -1] + 1).sum()
+                    for one in (None, plain, Controls(plain.values * shown, plain.most * shown))
+                ]
+                ratios.append([widths[1] / widths[0], widths[2] / widths[0]])
+                r2.append(np.corrcoef(own, said)[0, 1] ** 2)
+            means, errors_ = np.mean(ratios, axis=0), np.std(ratios, axis=0) / runs**0.5
+            cells = " | ".join(f"{mean:.3f} ± {error:.3f}" for mean, error in zip(means, errors_, strict=True))
+            print(f"| {gap:g}, {ties:g} | {knows:g} | {np.mean(r2):.2f} | {cells} |", flush=True)
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=None)
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--corrected", type=Path, metavar="DATA")
+    parser.add_argument("--slopes", action="store_true")
     given = parser.parse_args()
     if given.errors:
         errors(given.runs or 20_000)
+    elif given.slopes:
+        slopes(given.runs or 100)
     elif given.corrected:
         corrections(given.corrected, given.runs or 300)
     else:

@@ -3,7 +3,8 @@
 A row is about an item: by its id, or by its prompt. A column holds votes if all its cells are votes in words, numbers
 or names of the systems; several such columns are several people, and so are the names in a column `annotator`. Headers
 are compared as everywhere, and those that nobody knows are found by what stands below them. What cannot be told is an
-error. A table that names the systems of a row (`model_a`, `model_b`) says which is A; else A is the first system.
+error. A table that names the systems of a row (`model_a`, `model_b`) says which is A; else A is the first system. The
+same tables are verdicts to replay (`judges/recorded.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from judgeloop.core.errors import some
@@ -19,21 +20,17 @@ from judgeloop.core.records import TIE, Pool, as_score, preference
 from judgeloop.formats.columns import GUESSES, ID, KNOWN, PROMPT, found_text, normal
 from judgeloop.formats.harnesses import ANNOTATION, BATTLES, JUDGMENT
 from judgeloop.formats.tables import Fields, Row, Source, Table, read_rows, says_nothing, shown
-from judgeloop.formats.verdicts import COLUMNS, VOTES, verdict_rows
+from judgeloop.formats.verdicts import COLUMNS, ORDINALS, WHOLE, plain_text, verdict_rows, vote_of
 
-PEOPLE = ("annotator", "person", "rater", "labeler", "labeller", "reviewer", "evaluator", "worker", "user")
+# The column of who voted, and those of numbers that say how sure somebody was, or how long it took.
+_WHO = re.compile(
+    r"((annotator|person|people|rater|coder|labell?er|reviewer|evaluator|assessor|worker|user)(_?(id|name))?"
+    r"|((labell?|annotat|rat|review|evaluat|assess)ed_)?by|who|initials)\W*"
+)
+_HOW = re.compile(r"(^|_)(confiden|(un)?certain|(un)?sure|difficult|effort|seconds|minutes|duration)")
 OF_VOTES = (*COLUMNS["score"], "better", "best", "choice", "preferred", "judgment", "judgement", "answer")
 OF_RATINGS = ("score", "rating", "grade", "stars", "label", "vote", "mark")
 SCORE = "score"  # the only column whose numbers are scores of the first system
-WORDS = {
-    **VOTES,
-    **dict.fromkeys(("first", "1st"), 1.0),
-    **dict.fromkeys(("second", "2nd"), 0.0),
-    **dict.fromkeys(("same", "even", "no_difference", "no_preference", "undecided", "about_the_same"), TIE),
-}
-ORDINALS = {"1": 1.0, "2": 0.0, "0": TIE}  # where a 2 shows that numbers name the first and the second
-_NOUN = re.compile(r"^(output|response|answer|option|system|model|assistant|version|text)_|_(is_)?(better|wins|won)$")
-_WHOLE = re.compile(r"[+-]?\d+\.0+")
 NAMED = ("model_a", "model_b", "model")  # the systems of a row
 BLANK = "; leave the cell empty where there is no label"
 HALF = 0.5  # of the cells: a column of which more can be read is taken for what it seems, and the others for slips
@@ -74,14 +71,14 @@ def read_labels(source: Source, pool: Pool, scale: tuple[float, float] | None = 
     names = list(dict.fromkeys(name for row in ours for name in row.fields))
     by, items = _items_of(table, ours, names, pool)
     names = [name for name in names if name != by]
-    person = next((name for name in names if name in PEOPLE), "")
+    person = next((name for name in names if _WHO.fullmatch(name)), "")
     columns = _votes_in(
         table, ours, [name for name in names if name != person], pool.systems, rates=len(pool.systems) == 1
     )
     found: dict[str, dict[int, float]] = {}
     beyond = 0
     for row in ours:
-        at = items.get(_id(row.fields.get(by)))
+        at = items.get(id_text(row.fields.get(by)))
         for name in columns:
             value = row.fields.get(name)
             if says_nothing(value):
@@ -95,10 +92,12 @@ def read_labels(source: Source, pool: Pool, scale: tuple[float, float] | None = 
             own = found.setdefault(who, {})
             if at in own:
                 twice = f"a second label of {who or 'one person'} on {pool.items[at].id!r}"
-                raise table.wrong(f"{twice}; a column named `annotator` tells people apart", row.line)
+                raise table.wrong(
+                    f"{twice}; {_apart(ours, by, [one for one in names if one not in columns])}", row.line
+                )
             own[at] = _score(table, row, name, value, pool.systems, columns[name], scale)
     if not found:
-        example = next((_id(row.fields.get(by)) for row in ours if not says_nothing(row.fields.get(by))), "")
+        example = next((id_text(row.fields.get(by)) for row in ours if not says_nothing(row.fields.get(by))), "")
         raise table.wrong(
             f"no label is about an item of the outputs: {by!r} has {shown(example)}, and the items are such as "
             f"{shown(pool.items[0].id)}"
@@ -108,6 +107,31 @@ def read_labels(source: Source, pool: Pool, scale: tuple[float, float] | None = 
         said += f"; A is {pool.systems[0]}, B {pool.systems[1]}"
     said += f"; {beyond:,} on other items, left out" if beyond else ""
     return [Labels(who, tuple(own.get(at, math.nan) for at in range(len(pool))), said) for who, own in found.items()]
+
+
+def names_all(given: Sequence[Row], ids: Collection[str]) -> bool:
+    """Whether a table names the item, the systems and the score of each row, and no two people on one item.
+
+    It is then one of recorded verdicts (`verdicts.py`), if what it has on pairs is about some of these `ids`, and not
+    about running numbers beside the prompts.
+    """
+    rows = list(verdict_rows(given))
+    names = set(rows[0].fields) if rows else set()
+    if not {"item_id", "score"} <= names or not ("model" in names or {"model_a", "model_b"} <= names):
+        return False
+    if ids and "model" not in names and not any(id_text(row.fields.get("item_id")) in ids for row in rows):
+        return False
+    of = [tuple(str(row.fields.get(name)) for name in ("item_id", *NAMED)) for row in rows]
+    return len({*of}) == len(of) or not any(_WHO.fullmatch(normal(name)) for name in names)
+
+
+def _apart(rows: Sequence[Row], by: str, names: Sequence[str]) -> str:
+    """How people are told apart in a table of which no known column says who voted."""
+    for name in names:
+        said = [(id_text(row.fields.get(by)), str(row.fields.get(name))) for row in rows]
+        if len(set(said)) == len(said) > len({who for _, who in said}):
+            return f"if {name!r} says who voted, name it 'annotator'"
+    return "a column named `annotator` tells people apart"
 
 
 def _plain_rows(rows: list[Row]) -> Iterable[Row]:
@@ -136,22 +160,22 @@ def _about(fields: Fields, systems: Sequence[str]) -> bool:
     return None in named or {str(one) for one in named} == set(systems)
 
 
-def _id(value: object) -> str:
+def id_text(value: object) -> str:
     """An item's id or prompt as text; spreadsheets write 7 as 7.0."""
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     text = " ".join(text.split())
-    return text.partition(".")[0] if _WHOLE.fullmatch(text) else text
+    return text.partition(".")[0] if WHOLE.fullmatch(text) else text
 
 
 def _items_of(table: Table, rows: Sequence[Row], names: Sequence[str], pool: Pool) -> tuple[str, dict[str, int]]:
     """The column that says which item a row is about, and the position of each of its values."""
-    ids = {_id(item.id): at for at, item in enumerate(pool.items)}
-    twice = Counter(_id(item.prompt) for item in pool.items)
-    prompts = {_id(item.prompt): at for at, item in enumerate(pool.items) if twice[_id(item.prompt)] == 1}
+    ids = {id_text(item.id): at for at, item in enumerate(pool.items)}
+    twice = Counter(id_text(item.prompt) for item in pool.items)
+    prompts = {id_text(item.prompt): at for at, item in enumerate(pool.items) if twice[id_text(item.prompt)] == 1}
     known = [*COLUMNS["item_id"], *KNOWN[PROMPT], *map(normal, GUESSES[PROMPT]), *KNOWN[ID], *GUESSES[ID]]
 
     def met(name: str, places: Mapping[str, int]) -> int:
-        return sum(_id(row.fields.get(name)) in places for row in rows)
+        return sum(id_text(row.fields.get(name)) in places for row in rows)
 
     found = [
         (met(name, places) / len(rows), (name in known) + (name in OF_IDS), -number, name, places)
@@ -163,15 +187,15 @@ def _items_of(table: Table, rows: Sequence[Row], names: Sequence[str], pool: Poo
         # A running number of the rows fits as well as ids that are numbers do, and says something else. So do votes
         # that are numbers, of which there are few.
         for other in [one for one in found if one[:2] == (share, sure) and one[3] != name]:
-            for row in rows if len({_id(row.fields.get(other[3])) for row in rows}) > len(ORDINALS) else ():
-                here, there = (of.get(_id(row.fields.get(column))) for column, of in ((name, places), other[3:]))
+            for row in rows if len({id_text(row.fields.get(other[3])) for row in rows}) > len(ORDINALS) else ():
+                here, there = (of.get(id_text(row.fields.get(column))) for column, of in ((name, places), other[3:]))
                 if here != there:
                     either = f"{name!r} and {other[3]!r} may both have the ids of the items, and differ"
                     raise table.wrong(f"{either}; name the one that has them 'id'", row.line)
         return name, places
     share, _, _, name, places = max(found, key=lambda one: one[0])
     if share > HALF:
-        row = next(row for row in rows if _id(row.fields.get(name)) not in places)
+        row = next(row for row in rows if id_text(row.fields.get(name)) not in places)
         raise table.wrong(
             f"{name!r}: expected the id of an item, or its prompt, found {shown(row.fields.get(name))}; to leave out "
             "what is about other items, name the column 'id'",
@@ -189,16 +213,18 @@ def _votes_in(
 ) -> dict[str, bool]:
     """The columns of labels, and of each whether its numbers name the first and the second system."""
     cells = {
-        name: {_plain(row.fields.get(name)) for row in rows if not says_nothing(row.fields.get(name))}
+        name: {plain_text(row.fields.get(name)) for row in rows if not says_nothing(row.fields.get(name))}
         for name in names
         if name not in NO_LABELS
     }
+    aside = {name for name, texts in cells.items() if _HOW.search(name) and None not in map(_number, texts)}
+    cells = {name: texts for name, texts in cells.items() if name not in aside}
     known, expected = (OF_RATINGS, "numbers") if rates else (OF_VOTES, f"a, b or tie, or {some(systems)}")
 
     def fits(name: str, text: str) -> bool:
         if rates:
             return _number(text) is not None
-        return _vote(text, systems, ordinal=True) is not None or (name == SCORE and _share(text) is not None)
+        return vote_of(text, systems, ordinal=True) is not None or (name == SCORE and _share(text) is not None)
 
     found = {name: "2" in texts for name, texts in cells.items() if texts and all(fits(name, text) for text in texts)}
     sure = [name for name in known if name in found]
@@ -207,33 +233,22 @@ def _votes_in(
     for name in [one for one in names if one in cells and one not in found]:
         # Mostly votes in words: somebody's column, with a slip in it that would take all of it away.
         said = [(row, row.fields[name]) for row in rows if not says_nothing(row.fields.get(name))]
-        words = sum(_vote(_plain(value), systems, ordinal=False) is not None for _, value in said)
+        words = sum(vote_of(plain_text(value), systems) is not None for _, value in said)
         if said and ((words > HALF * len(said) and not rates) or (name in known and not found)):
-            row, value = next(one for one in said if not fits(name, _plain(one[1])))
+            row, value = next(one for one in said if not fits(name, plain_text(one[1])))
             raise table.wrong(f"{name!r}: expected {expected}, found {shown(value)}{BLANK}", row.line)
+    counts = [name for name in found if not rates and cells[name] <= ORDINALS.keys()]
+    if counts and len(counts) < len(found):  # of something else, or the votes of somebody who writes no words
+        other = next(name for name in found if name not in counts)
+        raise table.wrong(
+            f"{counts[0]!r} has numbers alone, beside votes in words in {other!r}: write a, b or tie there if it has "
+            "votes, too; else leave it out, or name the column of votes 'vote'"
+        )
     if found and (not rates or len(found) == 1):
         return found
     if found:
         raise table.wrong(f"several columns of numbers, {found_text(found)}: name the one of ratings 'rating'")
     raise table.wrong(f"expected a column of labels ({expected}); found {found_text(names)}")
-
-
-def _plain(value: object) -> str:
-    """A cell as it is compared: folded, and whole numbers without decimals."""
-    text = normal(str(value)).strip("._!")
-    return text.partition(".")[0] if _WHOLE.fullmatch(text) else text
-
-
-def _vote(text: str, systems: Sequence[str], *, ordinal: bool) -> float | None:
-    """The score of the first system; None if it is no vote in words."""
-    named = {normal(system): 1.0 - place for place, system in enumerate(systems)}
-    if text in named:
-        return named[text]
-    bare = _NOUN.sub("", _NOUN.sub("", text))
-    for one in (text, bare):
-        if one in named or one in WORDS:
-            return named.get(one, WORDS.get(one))
-    return ORDINALS.get(bare) if ordinal or bare != text else None
 
 
 def _share(text: str) -> float | None:
@@ -264,7 +279,7 @@ def _score(  # noqa: PLR0917 - a cell with all that says how to read it
     scale: tuple[float, float] | None,
 ) -> float:
     """A cell as a score in [0, 1], of the first of two systems or of the only one."""
-    text = _plain(value)
+    text = plain_text(value)
     if len(systems) == 1:
         low, high = scale or (0.0, 1.0)
         found = _number(text)
@@ -275,7 +290,7 @@ def _score(  # noqa: PLR0917 - a cell with all that says how to read it
             )
         return (found - low) / (high - low)
     number = _share(text) if name == SCORE and not ordinal else None
-    found = number if number is not None else _vote(text, systems, ordinal=ordinal)
+    found = number if number is not None else vote_of(text, systems, ordinal=ordinal)
     if found is None:
         raise table.wrong(
             f"{name!r}: {shown(value)} may be a score or the number of a system; write a, b or tie", row.line

@@ -262,14 +262,14 @@ def parse_row(path: Path, row: Row, model: type[M]) -> M:
         return model.model_validate(row.fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
+        field, said = ".".join(str(part) for part in first["loc"]), first["msg"].removeprefix("Value error, ")
         if first["type"] == "missing":
             names = ", ".join(map(repr, list(row.fields)[:8])) or "none"
             problem = f"the field {field!r} is missing; found {names}"
         elif field:
-            problem = f"the field {field!r} is wrong: {first['msg']}, found {shown(first['input'])}"
+            problem = f"the field {field!r} is wrong: {said}, found {shown(first['input'])}"
         else:
-            problem = first["msg"].removeprefix("Value error, ")
+            problem = said
         raise DataError(path, problem, line=row.line) from None
 
 

@@ -2,7 +2,8 @@
 
 The columns are `item_id, model, score` or `item_id, model_a, model_b, score`, with an optional
 `cost_usd`; capital letters, spaces and hyphens do not matter, as in files of outputs. An empty score is an abstention.
-The score of a pair may be a vote in words, also in a column `winner`, as in tables of FastChat and Chatbot Arena.
+The score of a pair may be a vote in words, also in a column `winner`, as in tables of FastChat and Chatbot Arena; votes
+of people in other tables are read by `labels.py`, in the same words.
 Three logs of other tools are read as such tables: AlpacaEval's `annotations.json`, MT-Bench's judgments (FastChat), of
 pairs or of single answers, and Arena-Hard's judgments. The replay judge (`judges/recorded.py`) interprets the scores.
 """
@@ -13,19 +14,19 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import to_pico
 from judgeloop.formats.columns import GUESSES, ID, KNOWN, MODEL, normal
 from judgeloop.formats.harnesses import ANNOTATION, BATTLES, JUDGMENT
-from judgeloop.formats.join import Joined, id_of
+from judgeloop.formats.join import id_of
 from judgeloop.formats.source import within
 from judgeloop.formats.tables import Fields, Row, parse_row, read_bytes, read_rows, says_nothing
 
@@ -53,8 +54,14 @@ VOTES = {
     **dict.fromkeys(("tie", "ties", "draw", "equal", "both", "neither", "bothbad", "both_bad", "tie_(bothbad)"), 0.5),
     **dict.fromkeys(("tie_(both_bad)", "tie_(bothgood)", "both_good", "bothgood"), 0.5),
     **dict.fromkeys(("model_b", "b", "model_2", "system_b", "right"), 0.0),
+    **dict.fromkeys(("first", "1st"), 1.0),
+    **dict.fromkeys(("second", "2nd"), 0.0),
+    **dict.fromkeys(("same", "even", "no_difference", "no_preference", "undecided", "about_the_same"), 0.5),
 }
+ORDINALS = {"1": 1.0, "2": 0.0, "0": 0.5}  # where it is clear that numbers name the first and the second
 ONE_HOT = {"winner_model_a": 1.0, "winner_tie": 0.5, "winner_model_b": 0.0}  # of a table of Chatbot Arena
+_NOUN = re.compile(r"^(output|response|answer|option|system|model|assistant|version|text)_|_(is_)?(better|wins|won)$")
+WHOLE = re.compile(r"[+-]?\d+\.0+")  # a whole number, as spreadsheets write it
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
@@ -70,13 +77,15 @@ class RecordedScore:
 class VerdictTable:
     """Scores by (item, system), or by (item, first, second) if `paired`.
 
-    A score of a pair is in [0, 1]: 1 means that the first system is better.
+    A score of a pair is in [0, 1]: 1 means that the first system is better. `read` says which columns were found, where
+    that is not plain.
     """
 
     name: str
     digest: str
     paired: bool
     rows: Mapping[tuple[str, ...], RecordedScore]
+    read: str = ""
 
     @property
     def systems(self) -> frozenset[str]:
@@ -109,7 +118,7 @@ def _finite_or_absent(value: object) -> float | None:
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
-        raise ValueError("expected a number")
+        raise ValueError("expected a number, of two systems also a vote (a, b or tie), or an empty cell")
     try:
         number = float(value)  # type: ignore[arg-type]  # checked above
     except OverflowError:
@@ -123,12 +132,18 @@ Name = Annotated[str | None, BeforeValidator(lambda value: None if value == "" e
 Amount = Annotated[int, BeforeValidator(lambda value: 0 if value is None or value == "" else to_pico(str(value)))]
 
 
+def _id_of_item(value: object) -> object:
+    if says_nothing(value):
+        raise ValueError("expected the id of an item")
+    return value
+
+
 class VerdictRow(BaseModel):
     """A row of a verdict table."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
-    item_id: str = Field(min_length=1)
+    item_id: Annotated[str, BeforeValidator(_id_of_item)]
     model: Name = None
     model_a: Name = None
     model_b: Name = None
@@ -156,11 +171,20 @@ def read_verdicts(path: Path) -> VerdictTable:
     """Read a verdict table.
 
     Raises:
+        DataError: as `verdicts_in`.
+    """
+    return verdicts_in(path, read_rows(path))
+
+
+def verdicts_in(path: Path, given: Iterable[Row]) -> VerdictTable:
+    """The verdict table that the rows of a file are.
+
+    Raises:
         DataError: a row is wrong, appears twice, or has another form than the first row.
     """
     rows: dict[tuple[str, ...], RecordedScore] = {}
     form = 0
-    for source in verdict_rows(read_rows(path)):
+    for source in verdict_rows(given):
         row = parse_row(path, source, VerdictRow)
         key = (row.item_id, *row.systems)
         form = form or len(key)
@@ -172,21 +196,6 @@ def read_verdicts(path: Path) -> VerdictTable:
     return VerdictTable(
         name=path.name, digest=hashlib.sha256(read_bytes(path)).hexdigest(), paired=form == PAIR_KEY_LENGTH, rows=rows
     )
-
-
-def with_verdicts(joined: Joined, paths: Iterable[Path]) -> Joined:
-    """Leave out the items that a table lacks; a table without any of them is the judge's to refuse.
-
-    Raises:
-        DataError: as `read_verdicts`.
-    """
-    for path in paths:
-        pool = joined.pool.only(set(read_verdicts(path).items))
-        if lacking := len(pool) and len(joined.pool) - len(pool):
-            found = [joined.left_out] if joined.left_out else []
-            said = ", ".join([*found, f"{lacking:,} without a verdict in {path}"])
-            joined = replace(joined, pool=pool, left_out=said)
-    return joined
 
 
 def verdict_rows(rows: Iterable[Row]) -> Iterator[Row]:
@@ -214,9 +223,32 @@ def _as_own(fields: Fields) -> Fields:
             found["score"] = next((score for name, score in ONE_HOT.items() if str(given[name]) in {"1", "1.0"}), None)
         vote = found.get("score")
         if isinstance(vote, str):
-            first = {str(found["model_b"]): 0.0, str(found["model_a"]): 1.0}  # the winner by its name
-            found["score"] = first.get(vote, VOTES.get(normal(vote), vote))
+            first, second = str(found["model_a"]), str(found["model_b"])
+            said = {second: 0.0, first: 1.0}.get(vote, vote_of(plain_text(vote), (first, second)))
+            found["score"] = vote if said is None else said
     return found
+
+
+def plain_text(value: object) -> str:
+    """A cell as votes are compared: folded, and whole numbers without decimals."""
+    text = normal(str(value)).strip("._!")
+    return text.partition(".")[0] if WHOLE.fullmatch(text) else text
+
+
+def vote_of(text: str, systems: Sequence[str], *, ordinal: bool = False) -> float | None:
+    """The score of the first system by a vote in words, or by a system's name, as `plain_text`; None if it is no vote.
+
+    >>> [vote_of(text, ["old", "new"]) for text in ("answer_a", "new", "same", "2", "good")]
+    [1.0, 0.0, 0.5, None, None]
+    """
+    named = {normal(system): 1.0 - place for place, system in enumerate(systems)}
+    if text in named:
+        return named[text]
+    bare = _NOUN.sub("", _NOUN.sub("", text))
+    for one in (text, bare):
+        if one in named or one in VOTES:
+            return named.get(one, VOTES.get(one))
+    return ORDINALS.get(bare) if ordinal or bare != text else None
 
 
 def _battle(fields: Fields) -> Fields:

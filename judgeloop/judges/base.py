@@ -10,7 +10,7 @@ from typing import cast
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Judge, Questions
-from judgeloop.core.records import Call, Item, Quote
+from judgeloop.core.records import Call, Item, Pool, Quote
 from judgeloop.judges.prompt import Template
 from judgeloop.page.checks import CheckItem
 from judgeloop.providers.endpoint import ChatOptions
@@ -75,6 +75,7 @@ class JudgeOptions(ChatOptions):
     - `template`: the prompt, for chat models. `deciding`: that for decision models; None for the usual one.
     - `names`: the names of servers, by the judge as typed; `server` is that of this judge's.
     - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
+    - `pool`: the items and systems that are judged, which a table of labels does not name; None before they are read.
     - `against`: the system that all others are compared with; None if there is no such system.
     - `page`: that people judge on a page; None for one person at the terminal.
     - `human_price`: dollars an hour of people's time; None if it costs nothing.
@@ -86,6 +87,7 @@ class JudgeOptions(ChatOptions):
     deciding: Template | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     tie_margin: float = 0.0
+    pool: Pool | None = None
     against: str | None = None
     page: PageOptions | None = None
     human_price: Decimal | None = None

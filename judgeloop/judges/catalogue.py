@@ -95,10 +95,10 @@ def _recorded(name: str, options: JudgeOptions) -> Judge:
 
 
 def _replay(file: str, options: JudgeOptions) -> Judge:
-    from judgeloop.formats.verdicts import read_verdicts
-    from judgeloop.judges.recorded import ReplayJudge
+    from judgeloop.judges.recorded import ReplayJudge, recorded_verdicts
 
-    return ReplayJudge(read_verdicts(Path(file)), tie_margin=options.tie_margin, against=options.against)
+    table = recorded_verdicts(Path(file), options.pool)
+    return ReplayJudge(table, tie_margin=options.tie_margin, against=options.against)
 
 
 def _human(rest: str, options: JudgeOptions) -> Judge:

@@ -1,33 +1,42 @@
 """Judges whose verdicts are known before they are asked: recorded scores, recorded verdicts, a script.
 
-`formats/recorded.py` and `formats/verdicts.py` read the files. No model is asked, and nothing is paid.
+`formats/recorded.py`, `formats/verdicts.py` and `formats/labels.py` read the files. No model is asked, and nothing is
+paid.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from statistics import fmean
 from typing import final
 
 from judgeloop.core.errors import InputError, some
 from judgeloop.core.keys import digest
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
+    PAIR,
     TIE,
     Abstention,
     Answer,
     Call,
     Item,
     JudgeIdentity,
+    Pool,
     Quote,
     Reply,
     Verdict,
     as_score,
     preference,
 )
-from judgeloop.formats.join import Scores
-from judgeloop.formats.verdicts import RecordedScore, VerdictTable
+from judgeloop.formats.join import Joined, Scores
+from judgeloop.formats.labels import id_text, names_all, read_labels
+from judgeloop.formats.tables import Table, read_rows
+from judgeloop.formats.verdicts import RecordedScore, VerdictTable, verdicts_in
 from judgeloop.judges.base import BaseJudge
+from judgeloop.methods.stats.with_people import by_people
 
 
 @final
@@ -57,6 +66,52 @@ class RecordedJudge(BaseJudge):
         first, second = (self.scores[call.item.id, system] for system in call.systems)
         score = as_score(preference(first - second, self.tie_margin))
         return Reply(Verdict(score, reason=f"scores {first:g} and {second:g}"), cost_p=0)
+
+
+def recorded_verdicts(path: Path, pool: Pool | None) -> VerdictTable:
+    """The verdicts in a file on the items of `pool`, in any table that is read as people's labels, too.
+
+    A table that names the systems of each row is taken as it is, but for ids as spreadsheets write them. In any other
+    one the first file is A; several people in it are one judge, who says what most of them say, of ratings the mean.
+    Without a pool nobody can tell what such labels are about, and they are left out.
+
+    Raises:
+        DataError: as `verdicts_in` and `read_labels`.
+    """
+    rows = read_rows(path)
+    ids = {id_text(item.id): item.id for item in pool.items} if pool else {}
+    if names_all(rows, ids) or (pool and len(pool.systems) > PAIR):
+        table = verdicts_in(path, rows)
+        found = {(ids.get(id_text(item), item), *systems): score for (item, *systems), score in table.rows.items()}
+        return replace(table, rows=found) if len(found) == len(table.rows) else table
+    if not pool:
+        return VerdictTable(path.name, digest({}), paired=True, rows={})
+    people = read_labels(Table(path, rows, "line"), pool)
+    together = by_people if len(pool.systems) == PAIR else fmean
+    scores = {}
+    for item, *votes in zip(pool.items, *(one.scores for one in people), strict=True):
+        if said := [vote for vote in votes if not math.isnan(vote)]:
+            scores[item.id, *pool.systems] = RecordedScore(together(said))
+    # Which answer a vote is for depends on the order of the systems, so that it is a part of the judge.
+    content = digest({"labels": [[*key, one.score] for key, one in scores.items()]})
+    return VerdictTable(path.name, content, len(pool.systems) == PAIR, scores, people[0].read)
+
+
+def with_verdicts(joined: Joined, whole: Pool, paths: Iterable[Path]) -> Joined:
+    """Leave out the items that a table lacks; a table without any of them is the judge's to refuse.
+
+    The tables are about the items of the `whole` pool.
+
+    Raises:
+        DataError: as `recorded_verdicts`.
+    """
+    for path in paths:
+        pool = joined.pool.only(set(recorded_verdicts(path, whole).items))
+        if lacking := len(pool) and len(joined.pool) - len(pool):
+            found = [joined.left_out] if joined.left_out else []
+            said = ", ".join([*found, f"{lacking:,} without a verdict in {path}"])
+            joined = replace(joined, pool=pool, left_out=said)
+    return joined
 
 
 @final
@@ -91,6 +146,11 @@ class ReplayJudge(BaseJudge):
             "replay", self._table.name, {"table": self._table.digest, "tie_margin": repr(self._tie_margin)}, mark=":"
         )
 
+    @property
+    def read(self) -> str:
+        """Which columns of the table were found, in words; empty where that is plain."""
+        return self._table.read
+
     @cached_property
     def costs(self) -> bool:
         """Whether a verdict has a cost, so that the table rehearses a run that asks."""
@@ -113,7 +173,7 @@ class ReplayJudge(BaseJudge):
         if unknown:
             raise InputError(
                 f"replay:{self._table.name} has no verdicts on {some(unknown)}; it has "
-                f"{some(sorted(self._table.systems))}"
+                f"{some(sorted(self._table.systems))}; `names` says what the systems are called there"
             )
         rated = [systems[0] for systems in questions if len(systems) == 1]
         if rated and self._table.paired:

@@ -50,6 +50,7 @@ class NoteCode(enum.StrEnum):
     GO_ON = "go_on"
     JUDGE_SKIPPED = "judge_skipped"
     FIX_AND_RESUME = "fix_and_resume"
+    SILENT = "silent"
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
     OTHER_MODEL = "other_model"
@@ -137,6 +138,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
     NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
+    NoteCode.SILENT: "Give what lacks a verdict one, or let more be without one by `max_abstentions`, and rerun the command: no "
+    "verdict is paid for twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
     "command tries this judge again, with other controls and twice the evidence.",

@@ -37,7 +37,7 @@ CUT_SHORT = {
     StopKind.DEADLINE: NoteCode.RESUME,
     StopKind.JUDGE_FAILED: NoteCode.FIX_AND_RESUME,
     StopKind.SYSTEM_FAILED: NoteCode.FIX_AND_RESUME,
-    StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
+    StopKind.ABSTENTIONS: NoteCode.SILENT,
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
     StopKind.JUDGE_CHANGED: NoteCode.OTHER_MODEL,
 }

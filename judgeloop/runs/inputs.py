@@ -6,7 +6,7 @@ settings are reported here, before the first call; nothing is asked or spent. Th
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -41,9 +41,9 @@ from judgeloop.formats.columns import (
 from judgeloop.formats.join import PROMPTS, SAMPLE, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, read_items, read_outputs, stem
-from judgeloop.formats.verdicts import with_verdicts
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, is_decision, recorded_files
 from judgeloop.judges.prompt import Prompted, Template
+from judgeloop.judges.recorded import ReplayJudge, with_verdicts
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.runs.judging import WITHOUT_LIMIT, check_models, check_panel, checked_judge, judge_options, limit_of
@@ -133,11 +133,17 @@ class Inputs:
 
 
 @uncollected()
-def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline: bool = False) -> Inputs:
+def read_inputs(
+    config: RunSettings,
+    environment: Mapping[str, str],
+    *,
+    offline: bool = False,
+    narrowed: Callable[[Pool], Pool] = lambda pool: pool,
+) -> Inputs:
     """Read and check the files and judges that a run names.
 
     `environment` holds the judges' API keys. With `offline`, no judge is asked and no key is
-    needed.
+    needed. `narrowed` says which of the items that have outputs are meant.
 
     Raises:
         InputError: a setting or a file is wrong.
@@ -168,13 +174,16 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         config.items if isinstance(config.items, Path) else str(config.items),
         allow_partial=config.allow_partial,
     )
+    whole = joined.pool
+    joined = replace(joined, pool=narrowed(whole))
     if config.allow_partial:
-        joined = with_verdicts(joined, recorded_files(config.specs))
+        joined = with_verdicts(joined, whole, recorded_files(config.specs))
     joined = with_live(joined, systems, config.output_files, names, items)
     joined = replace(joined, pool=_without_thoughts(joined.pool, config.strip_thoughts))
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
+        pool=joined.pool if systems else whole,
         against=config.against(joined.pool.systems),
         page=page_options(config, joined.pool.systems, partial(answered, joined.pool)),
         human_price=config.human_price,
@@ -194,7 +203,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         limits,
         *_controls(config, joined.pool, judges, systems),
         _population(config, judges),
-        guesses_text(guesses),
+        "; ".join(filter(None, [*(one.read for one in judges if isinstance(one, ReplayJudge)), guesses_text(guesses)])),
         next((one.template for one in judges if isinstance(one, Prompted)), None),
         options.template.rubric or "",
         systems,

@@ -1,6 +1,7 @@
 """The judges of a run: made and checked, by the settings that they share."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import show_usd
@@ -28,7 +29,7 @@ def checked_judge(
         InputError: there is no such judge, or it cannot judge these systems.
         UnpricedError: its price is not known, and there is a budget.
     """
-    judge = judge_from_spec(spec, options) if isinstance(spec, str) else spec
+    judge = judge_from_spec(spec, replace(options, pool=options.pool or pool)) if isinstance(spec, str) else spec
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
     limit = None if judge.priced else limit_of(config)
     if limit is not None:

@@ -181,7 +181,7 @@ def _shown(result: RunResult) -> str:
 
 def _goes_on(result: RunResult) -> bool:
     """Whether the same command may ask more, as something cut this one short."""
-    again = {NoteCode.RESUME, NoteCode.FIX_AND_RESUME, NoteCode.BEGIN_ANEW}
+    again = {NoteCode.RESUME, NoteCode.FIX_AND_RESUME, NoteCode.SILENT, NoteCode.BEGIN_ANEW}
     return any(one.code in again for one in result.advice)
 
 

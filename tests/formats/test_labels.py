@@ -57,6 +57,31 @@ def test_several_columns_and_names_in_a_column_are_several_people():
     assert long == {"Anna": wide["anna"], "Ben": wide["ben"]}
 
 
+@pytest.mark.parametrize(
+    "header", ["Person", "Rater", "Rater name", "Annotator ID", "person_id", "Labelled by", "Who?", "Coder", "Initials"]
+)
+@pytest.mark.parametrize("people", [("Anna", "Ben"), (1, 2), ("A", "B")])
+def test_a_column_that_says_who_voted_may_have_many_headers(header, people):
+    rows = [
+        {"id": at, header: people[who], "Which is better?": vote}
+        for at, who, vote in [(0, 0, "a"), (1, 0, "b"), (1, 1, "a")]
+    ]
+    assert read(rows) == {str(people[0]): [A, B, *[NONE] * 4], str(people[1]): [NONE, A, *[NONE] * 4]}
+
+
+@pytest.mark.parametrize(
+    "header", ["confidence", "Confidence (1-3)", "How sure?", "Difficulty", "certainty", "Seconds"]
+)
+@pytest.mark.parametrize("votes", [("a", "b", "a"), (1, 2, 1)])
+def test_how_sure_somebody_was_is_no_vote(header, votes):
+    rows = [{"id": at, "Anna": vote, header: at % 2 + 1} for at, vote in enumerate(votes)]
+    assert read(rows)["truth"] == [A, B, A, *[NONE] * 3]
+
+
+def test_votes_in_words_are_votes_below_a_header_that_asks_how_sure_somebody_is():
+    assert read([{"id": 0, "Which one is better for sure?": "b"}])["truth"][0] == B
+
+
 def test_a_row_that_names_its_systems_says_which_is_a_and_rows_on_others_are_left_out():
     rows = [
         {"id": 0, "model_a": "new", "model_b": "old", "winner": "model_a"},
@@ -70,6 +95,8 @@ def test_a_row_that_names_its_systems_says_which_is_a_and_rows_on_others_are_lef
 def test_ratings_have_a_scale():
     rows = [{"id": at, "Rating": at + 1} for at in range(5)]
     assert read(rows, ONE, scale=(1.0, 5.0))["truth"] == [0, 0.25, 0.5, 0.75, 1, NONE]
+    unsure = [{"id": at, "Anna": at + 1, "confidence": 5 - at} for at in range(5)]
+    assert read(unsure, ONE, scale=(1.0, 5.0))["truth"] == [0, 0.25, 0.5, 0.75, 1, NONE]
     with pytest.raises(DataError, match=r"row 2: 'rating': expected a rating from 0 to 1, found 2; `scale=1,5`"):
         read(rows, ONE)
 
@@ -88,6 +115,16 @@ def test_ratings_have_a_scale():
         ),
         ([{"nr": 0, "note": "fine"}], r"expected a column of labels \(a, b or tie, or old, new\); found 'note'"),
         ([{"id": 0, "winner": "a"}, {"id": 0, "winner": "b"}], r"row 2: a second label of truth on '0'"),
+        (
+            [{"id": 0, "judged for": who, "winner": "a"} for who in ("x", "y")]
+            + [{"id": 1, "judged for": "x", "winner": "a"}],
+            r"row 2: a second label of truth on '0'; if 'judged_for' says who voted, name it 'annotator'",
+        ),
+        # Numbers beside words may be something else, which must not vote.
+        (
+            [{"id": at, "Anna": ("a", "b", "tie")[at], "Round": at % 2 + 1} for at in range(3)],
+            r"'round' has numbers alone, beside votes in words in 'anna': write a, b or tie there if",
+        ),
         # A running number of the rows is no id, though it fits as well.
         (
             [{"No": at, "Prompt no.": at + 1, "Anna": "a"} for at in range(4)],

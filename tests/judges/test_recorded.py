@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from judgeloop.core.errors import InputError
-from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.records import Abstention, Call, Item, Pool, Quote, Verdict
 from judgeloop.formats.verdicts import RecordedScore, VerdictTable
-from judgeloop.judges.recorded import ReplayJudge
+from judgeloop.judges.recorded import ReplayJudge, recorded_verdicts
 
 SINGLE = VerdictTable(
     "single.csv",
@@ -87,13 +87,13 @@ def test_what_is_recorded_is_the_answer_and_its_cost_is_rehearsed(table, item, s
 @pytest.mark.parametrize("table", [SINGLE, PAIRED])
 def test_systems_that_the_table_does_not_know_are_refused_with_those_it_has(table):
     ReplayJudge(table).check([("b", "a")], items("q1"), 0.0)
-    with pytest.raises(InputError, match=f"^replay:{table.name} has no verdicts on c, d; it has a, b$"):
+    with pytest.raises(InputError, match=f"^replay:{table.name} has no verdicts on c, d; it has a, b; `names` says"):
         ReplayJudge(table).check([("a", "c"), ("a", "d")], items("q1"), 1.0)
 
 
 def test_only_some_of_many_known_systems_are_shown():
     table = VerdictTable("t", "d", paired=False, rows={("q1", f"s{n}"): RecordedScore(1.0) for n in range(10)})
-    with pytest.raises(InputError, match=r"it has s0, s1, s2, s3, s4 and 5 more$"):
+    with pytest.raises(InputError, match=r"it has s0, s1, s2, s3, s4 and 5 more; "):
         ReplayJudge(table).check([("s0", "other")], [], 1.0)
 
 
@@ -123,7 +123,7 @@ def test_only_the_rated_system_has_to_have_rows():
     message = r"^replay:single.csv has no verdicts on 1 of 3 items, such as 'q3'; more than `max_abstentions`, 0 %$"
     with pytest.raises(InputError, match=message):
         ReplayJudge(SINGLE).check([("b",)], items("q1", "q2", "q3"), 0.0)
-    with pytest.raises(InputError, match=r"has no verdicts on c; it has a, b$"):
+    with pytest.raises(InputError, match=r"has no verdicts on c; it has a, b; `names`"):
         ReplayJudge(SINGLE).check([("c",)], items("q1"), 1.0)
 
 
@@ -147,7 +147,7 @@ def test_the_identity_follows_the_content_and_the_margin_of_the_table():
 
 
 def test_another_system_without_verdicts_is_refused_beside_the_one_compared_with():
-    with pytest.raises(InputError, match=r"^replay:single.csv has no verdicts on c; it has a, b$"):
+    with pytest.raises(InputError, match=r"^replay:single.csv has no verdicts on c; it has a, b; `names`"):
         ReplayJudge(SINGLE, against="base").check([("a", "base"), ("c", "base")], items("q1"), 1.0)
     with pytest.raises(InputError, match="has no verdicts on base"):
         ReplayJudge(PAIRED, against="base").check([("a", "base")], items("q1"), 1.0)
@@ -158,3 +158,71 @@ def test_scores_that_cannot_be_verdicts_against_a_system_are_refused():
     message = "t scores a on 'q1' with 31.0; a verdict against base lies between 0 and 1"
     with pytest.raises(InputError, match=message):
         ReplayJudge(table, against="base").check([("a", "base")], items("q1"), 0.0)
+
+
+POOL = Pool(tuple(Item(f"{at}", f"What is {at}?") for at in range(4)), ("old", "new"), (("x",) * 4, ("y",) * 4))
+TURNED = Pool(POOL.items, POOL.systems[::-1], POOL.outputs[::-1])
+ONE = Pool(POOL.items, ("old",), POOL.outputs[:1])
+
+
+def replayed(folder, content, pool=POOL):
+    path = folder / "sheet.csv"
+    path.write_text(content, encoding="utf-8-sig")
+    table = recorded_verdicts(path, pool)
+    return {(item, *systems): score.score for (item, *systems), score in table.rows.items()}
+
+
+def of_old(*scores):
+    """Scores of the first system by item, without those that are None."""
+    return {(f"{at}", "old", "new"): score for at, score in enumerate(scores) if score is not None}
+
+
+@pytest.mark.parametrize(
+    ("content", "scores"),
+    [
+        ("Ticket;Who is better?\n0;A\n1;tie\n2;\n3;B is better\n", (1.0, 0.5, None, 0.0)),
+        ("Question,vote\nWhat is  0?,new\nWhat is 3?,1st\n", (0.0, None, None, 1.0)),
+        ("id,Anna,Ben,Cleo\n0,a,a,b\n1,a,b,\n2,b,b,b\n", (1.0, 0.5, 0.0)),
+        ("id,Rater,vote\n0,Anna,a\n0,Ben,b\n0,Cleo,b\n1,Ben,a\n", (0.0, 1.0)),
+        ("item_id,model_a,model_b,winner\n0.0,old,new,model_a\n3.0,old,new,B is better\n", (1.0, None, None, 0.0)),
+        ("item_id,model_a,model_b,winner,rater\n0,old,new,a,x\n0,old,new,b,y\n0,old,new,b,z\n", (0.0,)),
+        ("id,prompt,model_a,model_b,winner\n7,What is 0?,old,new,a\n8,What is 1?,old,new,b\n", (1.0, 0.0)),
+        ("item_id,model_a,model_b,score\n0,old,new,0.7\n1,old,new,\n", (0.7,)),
+    ],
+)  # fmt: skip
+def test_a_table_of_labels_as_people_write_it_is_replayed(tmp_path, content, scores):
+    found = replayed(tmp_path, content)
+    assert {key: score for key, score in found.items() if score is not None} == of_old(*scores)
+
+
+def test_which_answer_a_label_is_for_depends_on_the_order_of_the_systems_and_so_does_the_judge(tmp_path):
+    content = "id,vote\n0,a\n1,new\n"
+    assert replayed(tmp_path, content, TURNED) == {("0", "new", "old"): 1.0, ("1", "new", "old"): 1.0}
+    one, other = (ReplayJudge(recorded_verdicts(tmp_path / "sheet.csv", pool)) for pool in (POOL, TURNED))
+    assert one.identity != other.identity
+    assert "'vote'" in one.read
+    assert "A is old" in one.read
+
+
+def test_ratings_of_several_people_are_their_mean_and_scores_of_systems_are_taken_as_they_are(tmp_path):
+    assert replayed(tmp_path, "id,rater,rating\n0,x,1\n0,y,0.5\n1,x,0\n", ONE) == {
+        ("0", "old"): 0.75,
+        ("1", "old"): 0.0,
+    }
+    assert replayed(tmp_path, "id,model,score\n0,old,31\n0,new,7\n") == {("0", "old"): 31.0, ("0", "new"): 7.0}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("Ticket,Winner\n0,A\n1,Q\n", "line 3: 'winner': expected a, b or tie, or old, new, found 'Q'"),
+        ("Ticket,Winner\nx,A\ny,A\n", "expected a column with the ids of the items, such as '0'"),
+        (
+            "id,model_a,model_b,winner\n0,old,new,Q\n",
+            "line 2: the field 'score' is wrong: expected a number, of two systems",
+        ),
+    ],
+)
+def test_a_table_that_tells_no_verdicts_is_refused_with_what_was_expected_and_found(tmp_path, content, said):
+    with pytest.raises(DataError, match=said):
+        replayed(tmp_path, content)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -99,6 +99,9 @@ class Aside(NamedTuple):
         return slope * (1.0 - self.mean), slope * (1.0 + self.mean)
 
 
+ALONE = Aside(0.0, 0.0, 1)  # beside a label of which no judge says anything
+
+
 def controls(scores: Sequence[float | None], asides: Sequence[Aside]) -> Controls:
     """The controls of labels in the order drawn; a label without a verdict, None, says nothing of the slope."""
     slope, values, mosts = Slope(), [], []
@@ -143,6 +146,8 @@ class Corrected:
     - `slope`: of the estimate; `r2`: the squared correlation of both, None where it is not defined
     - `saved`: about how many labels the judge has saved; `saved_interval`: an approximate one
     - `to_halve`: how many labels in all would halve the interval
+    - `widened`: by which share the judge made the interval wider than the labels alone would; below 0 it made it
+      narrower. None where no verdict of it stands beside an item without a label
     """
 
     gap: float | None
@@ -158,6 +163,7 @@ class Corrected:
     saved: float | None
     saved_interval: tuple[float, float] | None
     to_halve: int
+    widened: float | None = None
 
 
 def corrected(  # noqa: PLR0917 - what the correction is made of
@@ -284,4 +290,8 @@ def corrected_by_pool(
     limit = limit or max(1, min(2 * len(scores), len(cheap)))
     asides = of_blocks(cheap, positions, seed) if sampled else of_pool(cheap, positions)
     items = math.inf if sampled else float(len(cheap))
-    return corrected(scores, asides, cheap, risk, limit, items, drawn=drawn)
+    found = corrected(scores, asides, cheap, risk, limit, items, drawn=drawn)
+    if found.interval is None or len(cheap) == len(scores):
+        return found
+    low, high = bounds(scores, [ALONE] * len(scores), risk, limit, items)
+    return replace(found, widened=(found.interval[1] - found.interval[0]) / (high - low) - 1) if low < high else found

@@ -5,10 +5,12 @@ would break its risk, so this rule never looks before the last item.
 """
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import final
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.methods.stats.intervals import p_value
+from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stopping.rule import Rule, asked, at_most, show_risk, show_risk_under
 
 
@@ -50,6 +52,14 @@ class Once(Rule):
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """Whether `unknown` further items are all that is left."""
         return asked(tally) + unknown >= tally.items
+
+    def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
+        """As `Rule.items_to_decide`, by the normal boundary of the test."""
+        ahead, behind = max(tally.wins), min(tally.wins) + tally.abstentions
+        if ahead <= behind:
+            return None
+        lead, boundary = (ahead - behind) / (ahead + behind) ** 0.5, NormalDist().inv_cdf(1 - self.threshold / 2)
+        return items_to_decide(tally.items, lead, boundary)
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
         """What the test says; None before all items are judged."""

@@ -10,6 +10,7 @@ from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
 from judgeloop.report.words import count, per_cent, visible
 
+LEAST_SHOWN = 0.005  # of a width
 FEW = 10  # items of a part of which a share says little
 SURE_OF_KAPPA = 0.2  # a reach of its interval that says something
 
@@ -30,6 +31,7 @@ def facts(result: Agreed) -> list[Fact]:
         Fact("kappa", Section.EVIDENCE, "kappa", _kappa(result), first=True),
         Fact("off", Section.EVIDENCE, "gap off", _off(result), first=not result.gates),
         Fact("corrected", Section.EVIDENCE, "by people", _by_people(result), first=True),
+        Fact("widened", Section.EVIDENCE, "judge's help", _widened(result), first=True),
         Fact("agreement", Section.EVIDENCE, "agreement", _agreement(result)),
         Fact("kappas", Section.EVIDENCE, "other kappas", _kappas(result)),
         Fact("people", Section.EVIDENCE, "people", _people(result)),
@@ -196,8 +198,25 @@ def _by_people(result: Agreed) -> str:
     if low > 0:
         name, gap, shown = visible(result.setup.systems[0]), found.gap, " is better:"
     else:
-        low, high = -high, -low
+        low, high = 0.0 - high, 0.0 - low
     return f"{name}{shown} {100 * gap:+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
+
+
+def _widened(result: Agreed) -> str:
+    """That the judge's verdicts on the other items do not make the gap by people known better, and what to do."""
+    found = result.corrected
+    if found is None or found.widened is None:
+        return ""
+    if result.setup.sampled and found.cheap < 2 * found.labels:
+        return "none here: for items like these it takes as many items without a label as with one; `about=items` takes none"
+    if found.widened < LEAST_SHOWN:
+        return ""
+    r2 = "not defined" if found.r2 is None else f"{found.r2:.2f}"
+    mend = "leave out `judge_all`" if result.options.judge_all else "take another judge"
+    return (
+        f"none here: R² is {r2}, and its verdicts make the bounds by people {per_cent(found.widened)} wider; for the next "
+        f"labels {mend} (to choose between bounds that were both seen adds to the risk)"
+    )
 
 
 def _gaps(result: Agreed) -> str:
@@ -239,7 +258,11 @@ def _halve(result: Agreed) -> str:
     more = result.labels_to_halve
     states = {one.state for one in result.gates}
     settled = "failed" in states or states == {"passed"}
-    return "" if more is None or settled else f"about {more:,} would halve the interval"
+    if more is None or settled:
+        return ""
+    gap = result.corrected
+    too = ", and of the gap by people" if gap and gap.interval and gap.to_halve - gap.labels == more else ""
+    return f"about {more:,} would halve the interval of {'verdicts within a step' if result.rates else 'the same verdict'}{too}"
 
 
 def _means(result: Agreed) -> str:

@@ -5,7 +5,7 @@ who is asked comes second: the judge has then judged all items that may be drawn
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -24,6 +24,7 @@ from judgeloop.core.records import (
     UNLIMITED,
     Abstention,
     Call,
+    Item,
     Pool,
     Population,
     Verdict,
@@ -125,10 +126,23 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         judging = replace(
             config, page=False, people=(), page_url=None, human_price=None, shared=None, repeated=None, checks=False
         )
-        found = read_inputs(judging if config.asked == HUMAN else config, environment, offline=offline)
-        pool, truth = found.pool, None
         tables = [one for one in config.truth if not isinstance(one, str)]
-        people = people_of(label for one in tables for label in read_labels(one, pool, config.scale_ends))
+        alone = len(tables) == len(config.truth) and not config.judge_all
+        people: list[Labels] = []
+        whole: list[Item] = []
+
+        def labelled(pool: Pool) -> Pool:
+            """The items that are judged: where all labels are in tables, the judge need know no others."""
+            people.extend(people_of(label for one in tables for label in read_labels(one, pool, config.scale_ends)))
+            whole.extend(pool.items)
+            return pool.only({pool.items[at].id for at in _labelled(people)}) if alone else pool
+
+        asked = judging if config.asked == HUMAN else config
+        found = read_inputs(asked, environment, offline=offline, narrowed=labelled)
+        pool, truth = found.pool, None
+        kept, without = {item.id for item in pool.items}, len(whole) - len(_labelled(people))
+        left = [at for at, item in enumerate(whole) if item.id in kept]
+        people = [replace(one, scores=tuple(one.scores[at] for at in left)) for one in people]
         if OF_LEDGER in config.truth:
             people += _of_ledger(config, pool, environment)
         if config.asked is not None:
@@ -137,9 +151,9 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             shown = page_options(asking, pool.systems, partial(answered, pool))
             options = replace(options, page=shown, human_price=config.human_price)
             truth = checked_judge(config.asked, options, config, pool)
-        places = sorted(frozenset[int]().union(*(one.places for one in people)))
-        unlabelled = 0 if truth else len(pool) - len(places)
-        if unlabelled and not config.judge_all:
+        places = sorted(_labelled(people))
+        unlabelled = 0 if truth else without if alone else len(pool) - len(places)
+        if len(places) < len(pool) and not truth and not config.judge_all:
             people = [replace(one, scores=tuple(one.scores[at] for at in places)) for one in people]
             pool = pool.only({pool.items[at].id for at in places})
         if config.not_worse_than_a_person is not None:
@@ -159,7 +173,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         """Random draws of all items, verdicts side by side, and the rule."""
         given = cast("AgreeInputs", inputs)
         members = families_drawn(config, inputs, selector_row("compare", "random"))
-        labelled = frozenset[int]().union(*(one.places for one in given.people))
+        labelled = _labelled(given.people)
         if members and config.judge_all:  # of a family one with a label, if there is one
             known = [[at for at in one if at in labelled] or one for one in inputs.pool.families]
             members = members_of(known, 1, config.seed)
@@ -303,6 +317,11 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         return f"equal on {int(np.nansum(tally.equal)):,} of {tally.judged:,}" if tally.judged else ""
 
 
+def _labelled(people: Iterable[Labels]) -> frozenset[int]:
+    """The positions of the items that somebody labelled."""
+    return frozenset[int]().union(*(one.places for one in people))
+
+
 def _mark() -> str:
     """What the keys of verdicts have that are asked anew: the day, so that the same command pays once a day."""
     return values.today().isoformat()
@@ -367,7 +386,7 @@ def _of_labelled(
     """A run in which the judge judged all items as one about those with a label, beside which the others stand."""
     ending, estimator = finished.ending, cast("Pairing", parts.estimator)
     rule = cast("Agreeing", parts.rule)
-    labelled = frozenset[int]().union(*(one.places for one in given.people))
+    labelled = _labelled(given.people)
     own = tuple(label for label in ending.labels if label.choice.position in labelled)
     further = tuple(label for label in ending.labels if label.choice.position not in labelled)
     judged = np.full(len(given.pool), math.nan)

@@ -89,13 +89,16 @@ def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str]) -> dict[s
     if found.gap is None or found.off is None:
         return told
     told["corrected"] = (
-        f"{signed(-found.gap)} points for {second} by both together; {found.to_halve:,} labels would halve the bounds"
+        f"{signed(-found.gap)} points for {second} by {visible(judge)}, as estimated with {proxy}; the decision is by the "
+        f"bounds above, which {found.to_halve:,} labels in all would halve"
     )
     favoured, off = (systems[0], found.off) if found.off > 0 else (systems[1], -found.off)
-    more = f"{100 * off:.0f} more in favour of {visible(favoured)}" if off >= LEAST_SHOWN else "as both together"
+    more = f"{100 * off:.0f} more in favour of {visible(favoured)}" if off >= LEAST_SHOWN else "the same"
     between = ""
     if found.off_interval is not None:
         low, high = sorted(end if found.off > 0 else -end for end in found.off_interval)
         between = f" (between {signed(low)} and {signed(high)})"
-    told["alone"] = f"{signed(-found.alone)} points for {second}: {more}{between}"
+    told["alone"] = (
+        f"{signed(-found.alone)} points for {second} by {proxy} alone, which decides nothing: {more}{between}"
+    )
     return told

@@ -129,7 +129,7 @@ def _corrected(result: Comparison) -> list[Fact]:
     if result.corrected is None:
         return []
     first, second = result.setup.systems
-    labels = {"proxy": "proxy", "corrected": "corrected", "alone": "proxy alone"}
+    labels = {"proxy": "proxy", "corrected": "gap corrected", "alone": "gap by proxy"}
     told = beside.said_of(result.corrected, result.setup.judge, (first, second))
     return [Fact(name, Section.EVIDENCE, labels[name], text, first=name == "proxy") for name, text in told.items()]
 
@@ -254,6 +254,7 @@ def _gap(result: Comparison) -> str:
     if result.gap_weighted:
         return _estimated(result.gap, result)
     found = f"{_points(result.gap)}{f' for {visible(result.leader)}' if result.leader else ''}"
+    found += f" by {visible(result.setup.judge)}" if result.corrected else ""  # another is the proxy's
     if result.gap_biased:
         return f"{found} among the judged items, which were not drawn at random: no estimate for all items"
     found += _by_items(result)

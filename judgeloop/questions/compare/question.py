@@ -42,7 +42,7 @@ from judgeloop.methods.stopping.once import Once
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
 from judgeloop.questions.compare.beside import corrected_gap
-from judgeloop.questions.compare.buying import Offer, buying, cheap_verdicts, not_bought, ways_of
+from judgeloop.questions.compare.buying import Buying, Offer, buying, cheap_verdicts, not_bought, ways_of
 from judgeloop.questions.compare.outlook import (
     ASSUMED_TIES,
     foreseen,
@@ -61,7 +61,7 @@ from judgeloop.runs.forecast import Forecast, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
 from judgeloop.runs.measured import measured_by
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
-from judgeloop.runs.proxies import known_r2, proxy_judge
+from judgeloop.runs.proxies import SUPPOSED, known_r2, proxy_judge
 from judgeloop.settings.setting import Role, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
@@ -253,6 +253,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         drawn = -(-asked // run.each)
         judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=drawn, ties=share_of_ties(earlier))
         most = min(len(places), config.max_judgments) - asked
+        if cheap is not None and assumed is not None:  # labels so far say themselves what the proxy is worth
+            judgments, assumed = _with_help(judgments, assumed, buying(config, run.inputs, ran.parts.members))
         judgments = Range(*(min(most, run.each * draws) for draws in judgments))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*outcome.labels, *outcome.further]
@@ -397,6 +399,12 @@ def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts, m
 
 def _cheap(parts: Parts[Tally]) -> CheapVerdicts | None:
     return cast("Preferences", parts.estimator).cheap
+
+
+def _with_help(judgments: Range, assumed: str, found: Buying) -> tuple[Range, str]:
+    """The labels that a proxy leaves to be asked for, as the ways to buy it have them."""
+    expected = max(judgments.low, round(judgments.expected * found.chosen.labels / found.alone))
+    return judgments._replace(expected=expected), f"{assumed}, of which the proxy explains {SUPPOSED:g} (R²)"
 
 
 def _places(run: Prepared[CompareSettings]) -> Sequence[int]:

@@ -155,6 +155,14 @@ def test_a_judge_that_agrees_makes_the_interval_narrow_and_a_useless_one_does_it
     assert widths[1] < 1.1 * widths[2]
 
 
+@pytest.mark.parametrize("sampled", [False, True])
+def test_by_how_much_a_judge_widens_the_interval_is_beside_that_of_the_labels_alone(sampled):
+    found, scores = by_pool(sampled=sampled), np.array(DEAR, dtype=np.float64)
+    low, high = lower_bounds(np.array([scores, -scores]), 0.05, 40, math.inf if sampled else 50.0)[:, -1]
+    assert found.widened == pytest.approx((found.interval[1] - found.interval[0]) / (-high - low) - 1)
+    assert corrected_by_pool(DEAR, range(20), POOL[:20], 0.05, sampled=True).widened is None
+
+
 def test_labels_that_somebody_chose_have_no_interval_and_an_abstention_widens_it():
     assert by_pool(drawn=False).interval is None
     with_none = corrected_by_pool([*DEAR[:-1], None], range(20), POOL, 0.05, sampled=False)

@@ -297,3 +297,68 @@ def test_the_gap_by_people_stands_beside_the_judges(agree):
     assert result.to_dict()["corrected"]["labels"] == 60
     every = agree(often, labels(), about="items")
     assert every.corrected.interval == pytest.approx((-1 / 3, -1 / 3), abs=0.02)
+
+
+def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_and_the_result_says_so(agree):
+    def most(at):  # a large gap without ties, of which the judge knows nothing
+        return "old" if at % 8 == 0 else "new"
+
+    def blind(at):
+        return "old" if at % 3 else "new"
+
+    some = range(0, ITEMS, 2)
+    every, alone = (agree(blind, labels(most, some), judge_all=both) for both in (True, False))
+    assert every.corrected.r2 < 0.1
+    assert every.corrected.widened > 0.01
+    assert f"{every.corrected.r2:.2f}" in every.page.text("widened")
+    assert (alone.corrected.widened, alone.page.text("widened")) == (None, "")
+    good = agree(often, labels(places=some), judge_all=True)
+    assert good.corrected.widened < 0
+    assert not good.page.text("widened")
+    many = agree(often, labels(places=range(ITEMS - 5)), judge_all=True)
+    assert many.corrected.widened == pytest.approx(0)
+    assert "as many items without a label" in many.page.text("widened")
+
+
+@pytest.fixture
+def table(tmp_path):
+    def written(places, vote="vote", item="Ticket", words=better):
+        rows = "".join(f"q{at};{words(at)}\n" for at in places)
+        (tmp_path / "judge.csv").write_text(f"{item};{vote}\n{rows}")
+        return f"replay:{tmp_path}/judge.csv"
+
+    return written
+
+
+def test_a_judge_may_be_a_table_of_labels_and_need_know_no_items_but_the_labelled_ones(agree, table):
+    some = agree(often, labels(places=range(20)), judge=table(range(20)), version=None)
+    assert (some.judged, some.equal, some.options.unlabelled) == (20, 1.0, 40)
+    assert "'ticket'" in some.data.guessed
+    every = agree(often, labels(places=range(20)), judge=table(range(ITEMS)), version=None, judge_all=True)
+    assert (every.judged, every.counts.further) == (20, 40)
+    with pytest.raises(InputError, match="no verdicts on 40 of 60 items, such as 'q20'"):
+        agree(often, labels(places=range(20)), judge=table(range(20)), version=None, judge_all=True)
+
+
+def test_labelled_items_that_a_table_lacks_are_refused_or_left_out(agree, table):
+    given = {"judge": table(range(5, ITEMS)), "version": None}
+    with pytest.raises(
+        InputError, match=r"no verdicts on 5 of 20 items, such as 'q0'; judge only .* with `allow_partial`"
+    ):
+        agree(often, labels(places=range(20)), **given)
+    result = agree(often, labels(places=range(20)), allow_partial=True, **given)
+    assert (result.judged, result.equal, result.options.unlabelled) == (15, 1.0, 40)
+    assert result.data.left_out.startswith("5 without a verdict in")
+
+
+def test_too_many_empty_verdicts_break_off_with_what_to_do(agree, tmp_path):
+    rows = "".join(f"q{at},old,new,{'' if at < 6 else 1}\n" for at in range(ITEMS))
+    (tmp_path / "judge.csv").write_text(f"item_id,model_a,model_b,score\n{rows}")
+    result = agree(often, labels(places=range(20)), judge=f"replay:{tmp_path}/judge.csv", version=None)
+    assert (result.exit_code, [one.code for one in result.advice]) == (4, ["silent"])
+    assert (
+        agree(
+            often, labels(places=range(20)), judge=f"replay:{tmp_path}/judge.csv", version=None, max_abstentions=0.4
+        ).judged
+        == 14
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, norm
 from support.commandline import result_of
 
 from judgeloop.core.records import UNLIMITED
@@ -49,6 +49,17 @@ def test_the_exact_sign_test_of_all_verdicts_names_the_winner(table, wins, named
     assert found["risk"] == pytest.approx(p_value)
     assert found["winner"] == named
     assert (p_value <= 0.1) == (named is not None)
+
+
+def test_an_open_end_says_how_many_items_more_would_decide_unless_the_two_are_level(table):
+    """After r times as many items a lead of z standard deviations is beyond c with an even chance from r = (c / z)²."""
+    found = result_of(*table([1] * 34 + [0] * 26))
+    z, c = 8 / 60**0.5, norm.ppf(0.95)
+    assert found["more_items"] == pytest.approx(60 * ((c / z) ** 2 - 1), rel=0.05)
+    assert found["more_items_likely"] is None or found["more_items_likely"] > found["more_items"]
+    assert [one["code"] for one in found["advice"]] != ["no_more_items"]
+    level = result_of(*table([1, 0] * 30))
+    assert (level["more_items"], [one["code"] for one in level["advice"]]) == (None, ["no_more_items"])
 
 
 def test_of_families_the_sign_of_the_sum_is_one_observation(table):

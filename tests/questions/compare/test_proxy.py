@@ -171,6 +171,9 @@ def test_a_forecast_has_the_ways_to_buy_and_what_the_chosen_one_takes(asked, cha
     every = asked(scores(), EVERY, "--dry-run")
     assert every["calls"]["worst"] == LIMIT + ITEMS
     assert len(every["ways"]) == 5
+    for one in (found, every):
+        taken = next(line for line in one["ways"] if "<- chosen" in line)
+        assert abs(one["judgments"]["expected"] - int(taken.partition(" labels")[0].split()[-1])) <= 1, "one figure"
     assert not chat_server.requests
 
 

@@ -311,7 +311,7 @@ def test_a_pair_of_a_night_is_told_to_raise_the_budget_of_the_night_and_by_how_m
         (StopKind.INTERRUPTED, NoteCode.RESUME),
         (StopKind.DEADLINE, NoteCode.RESUME),
         (StopKind.JUDGE_FAILED, NoteCode.FIX_AND_RESUME),
-        (StopKind.ABSTENTIONS, NoteCode.FIX_AND_RESUME),
+        (StopKind.ABSTENTIONS, NoteCode.SILENT),
     ],
 )
 def test_a_run_that_was_cut_short_says_how_to_resume(kind, code):
