@@ -48,14 +48,23 @@ class SoFar:
         """How many items have a verdict."""
         return self.asked - self.skipped
 
+    def left(self, given: int = 0) -> int:
+        """How many more may be asked, after so many answers `given` since."""
+        return max(0, self.most - self.asked - given)
+
     def likely(self, given: int = 0) -> tuple[int, int] | None:
         """How few and how many more decide in most runs, after so many answers `given` since.
 
         A forecast of few says only that the decision may be near: one run in four then takes many times as many.
-        None then, and where there is no forecast.
+        None then, where the limit comes first, and where there is no forecast.
         """
-        more = 0 if self.more is None else self.more - given
-        return None if more <= CLOSE else (more // FEWER, more + LONGER)
+        more, left = 0 if self.more is None else self.more - given, self.left(given)
+        few = more // FEWER
+        return None if more <= CLOSE or few >= left else (few, min(more + LONGER, left))
+
+    def is_near(self, given: int = 0) -> bool:
+        """Whether a decision is foreseen before the limit, after so many answers `given` since."""
+        return self.more is not None and 0 < self.more - given < self.left(given)
 
 
 class Selector(Protocol[S]):
