@@ -330,7 +330,7 @@ class People(Protocol):
     def leave(self, why: StopKind | None) -> None:
         """Let go: settle what was answered, and raise `ErrorKind.QUIT`, not billed, in all other calls from now on.
 
-        `why` the run halts; None if it has its end.
+        `why` the run halts, or ended without an answer; None if it has its end.
         """
 
 

@@ -189,6 +189,15 @@ def test_who_is_interrupted_has_what_was_said_and_nothing_else_is_charged(tmp_pa
     assert len(person.shown) == 8
 
 
+def test_who_skips_too_much_hears_that_and_is_asked_again_by_the_next_command(tmp_path):
+    limits = Limits(12, 12, max_abstentions=0.1)
+    finished, (person,) = judged(tmp_path, [{"say": lambda pair: "s"}], limits=limits, terms={"repeated": 0.5})
+    assert finished.ending.stop.kind is StopKind.ABSTENTIONS
+    assert person.end == "skips"
+    again, (person,) = judged(tmp_path, [{"say": better}])
+    assert again.ending.estimate.tally.judged == len(person.shown) == 12
+
+
 def test_a_budget_that_is_used_up_is_told(tmp_path):
     wage = Wage(Decimal(40))
     finished, (person,) = judged(
