@@ -32,7 +32,8 @@ class SoFar:
 
     `asked` items were asked about, of at most `most`, and `skipped` of them have no verdict. `more` is about how many
     more decide, if it goes on like this; 0 once they were asked and did not, and None if that is not known. `usual` is
-    the fewest that can decide, and how many do so on average, by what was known before the first answer.
+    the fewest that can decide, and how many do so on average, by what was known before the first answer. `each_s` is
+    about how many seconds a person takes for one, by the length of the texts; None if these are not known.
     """
 
     asked: int
@@ -40,20 +41,30 @@ class SoFar:
     more: int | None = None
     usual: tuple[int, int] | None = None
     skipped: int = 0
+    each_s: float | None = None
 
     @property
     def judged(self) -> int:
         """How many items have a verdict."""
         return self.asked - self.skipped
 
+    def left(self, given: int = 0) -> int:
+        """How many more may be asked, after so many answers `given` since."""
+        return max(0, self.most - self.asked - given)
+
     def likely(self, given: int = 0) -> tuple[int, int] | None:
         """How few and how many more decide in most runs, after so many answers `given` since.
 
         A forecast of few says only that the decision may be near: one run in four then takes many times as many.
-        None then, and where there is no forecast.
+        None then, where the limit comes first, and where there is no forecast.
         """
-        more = 0 if self.more is None else self.more - given
-        return None if more <= CLOSE else (more // FEWER, more + LONGER)
+        more, left = 0 if self.more is None else self.more - given, self.left(given)
+        few = more // FEWER
+        return None if more <= CLOSE or few >= left else (few, min(more + LONGER, left))
+
+    def is_near(self, given: int = 0) -> bool:
+        """Whether a decision is foreseen before the limit, after so many answers `given` since."""
+        return self.more is not None and 0 < self.more - given < self.left(given)
 
 
 class Selector(Protocol[S]):
@@ -319,7 +330,7 @@ class People(Protocol):
     def leave(self, why: StopKind | None) -> None:
         """Let go: settle what was answered, and raise `ErrorKind.QUIT`, not billed, in all other calls from now on.
 
-        `why` the run halts; None if it has its end.
+        `why` the run halts, or ended without an answer; None if it has its end.
         """
 
 

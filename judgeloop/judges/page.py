@@ -23,6 +23,7 @@ from judgeloop.judges.human import AT_ONCE
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
 from judgeloop.page.journal import PageJournal
+from judgeloop.report.words import hours
 
 if TYPE_CHECKING:
     from judgeloop.page.links import Links
@@ -32,6 +33,7 @@ FORM = "page 1"  # what a key means; part of the judge's identity
 ALONE = ""  # the name of a person who judges alone, without one
 SCORES = {"a": 1.0, "b": 0.0, "t": 0.5, "x": 0.5, "1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0}
 BOTH_BAD = "both bad"
+ENDS = {StopKind.BUDGET: "budget", StopKind.ABSTENTIONS: "skips"}  # of which people hear
 TICK_S, TELL_S = 1.0, 30.0
 
 
@@ -210,6 +212,10 @@ class PageJudge(BaseJudge):
             print(f"  from another machine first: ssh -L {port}:127.0.0.1:{port} {here}", file=sys.stderr)
         elif not url.startswith("https://"):
             print("  without https, outputs and links can be read on the way", file=sys.stderr)
+        if self._standing is not None and self._standing.usual is not None:
+            usual, most, each = self._standing.usual[1], self._standing.most, self._standing.each_s
+            time = f", about {hours(each * self._options.each * usual)} of people's time" if each else ""
+            print(f"Usually about {usual:,} are judged, at most {most:,}{time}.", file=sys.stderr)
         print("Ctrl-C stops; what was judged is kept, and the same command goes on.", file=sys.stderr, flush=True)
 
     def let_go(self) -> None:
@@ -232,7 +238,7 @@ class PageJudge(BaseJudge):
 
     def leave(self, why: StopKind | None) -> None:
         """What was answered counts; who is asked is let go, and told that it is over."""
-        self._why = "decided" if why is None else {StopKind.BUDGET: "budget"}.get(why, "stopped")
+        self._why = "decided" if why is None else ENDS.get(why, "stopped")
         if self.desk is not None:
             self.desk.leave(self._why)
         if self.pages is not None:

@@ -462,6 +462,9 @@ async def forecast(
             for pair in zip((calls, cost_p), _cases(readings, quotes), strict=True)
         )
     shown = [ask.call for each in plans[:LOOKED_UP] for ask in each.asks]
+    to_read = sum(map(bool, quotes))  # the others are known, or their outputs are identical
+    share = to_read / max(1, len(quotes))
+    read = Range(round(judgments.low * share), round(judgments.expected * share), min(judgments.worst, to_read))
     likely = [call.likely_cost_p for one in quotes for call in one]
     each_p, beside_p = sum(likely) / max(1, len(quotes)), sum(call.likely_cost_p for one in beside for call in one)
     dear = list(filter(None, (sum(call.cost_p for call in one) for one in quotes)))  # of what is asked at all
@@ -482,7 +485,7 @@ async def forecast(
         equal=left.equal,
         groups=left.groups,
         again=(len(again), again_p),
-        people=peoples_time(shown, judgments, readings, run.config) if run.by_hand else None,
+        people=peoples_time(shown, read, readings, run.config) if run.by_hand else None,
         unpriced=tuple(one.identity.name for one in judges if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
     )

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import httpx2
 import pytest
+from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
@@ -34,7 +35,7 @@ RATED = Call(Item("secret-item", "task"), ("secret-x",), ("one",))
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch):
-    monkeypatch.setattr(server, "GOODBYE_S", 1.0)
+    monkeypatch.setattr(server, "LATELY_S", 1.0)
     monkeypatch.setattr(server, "LOOK_S", 0.01)
     monkeypatch.setattr(desk, "LAST_S", 0.0)
 
@@ -48,8 +49,8 @@ def judge_of(folder, *people, price=None, rubric=None):
 class Person:
     """Judges in a window of a real server until it is over."""
 
-    def __init__(self, judge, at=0, say=lambda pair: "a", most=10**6, seconds=1.0):
-        self.judge, self.at, self.say, self.most, self.seconds = judge, at, say, most, seconds
+    def __init__(self, judge, at=0, say=lambda pair: "a", most=10**6, seconds=1.0, then=lambda: None):
+        self.judge, self.at, self.say, self.most, self.seconds, self.then = judge, at, say, most, seconds, then
         self.shown, self.end, self.said = [], "", 0
 
     async def judges(self):
@@ -73,6 +74,7 @@ class Person:
                     json={"id": pair["id"], "key": self.say(pair), "seconds": self.seconds, "note": "why"},
                 )
                 self.said += 1
+        self.then()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def judged(folder, persons, *, ledger="l.sqlite", items=12, price=None, **more):
             await asyncio.gather(*windows, return_exceptions=True)
         return finished, people
 
-    return asyncio.run(asyncio.wait_for(told(), 120))
+    return asyncio.run(asyncio.wait_for(told(), PATIENCE_S))
 
 
 def better(pair):
@@ -177,19 +179,23 @@ def test_the_decision_is_that_of_one_after_another(tmp_path):
 
 def test_who_is_interrupted_has_what_was_said_and_nothing_else_is_charged(tmp_path):
     interruption = Interruption()
-
-    def say(pair):
-        if pair["number"] == 4:
-            asyncio.get_running_loop().call_later(0.05, interruption.request)
-        return better(pair)
-
-    finished, (person,) = judged(tmp_path, [{"say": say, "most": 4}], price=Decimal(40), interruption=interruption)
+    persons = [{"say": better, "most": 4, "then": interruption.request}]
+    finished, (person,) = judged(tmp_path, persons, price=Decimal(40), interruption=interruption)
     assert finished.ending.stop.kind is StopKind.INTERRUPTED
     assert finished.ending.asked == 4, "the last, which could be taken back, too"
     assert finished.spend.charged_p < 4 * 10**11
     again, (person,) = judged(tmp_path, [{"say": better}], price=Decimal(40))
     assert again.ending.asked == 12
     assert len(person.shown) == 8
+
+
+def test_who_skips_too_much_hears_that_and_is_asked_again_by_the_next_command(tmp_path):
+    limits = Limits(12, 12, max_abstentions=0.1)
+    finished, (person,) = judged(tmp_path, [{"say": lambda pair: "s"}], limits=limits, terms={"repeated": 0.5})
+    assert finished.ending.stop.kind is StopKind.ABSTENTIONS
+    assert person.end == "skips"
+    again, (person,) = judged(tmp_path, [{"say": better}])
+    assert again.ending.estimate.tally.judged == len(person.shown) == 12
 
 
 def test_a_budget_that_is_used_up_is_told(tmp_path):
@@ -280,18 +286,22 @@ def test_the_terminal_hears_how_far_all_are_and_nothing_of_the_lead(tmp_path, ca
 
     async def story():
         judge = judge_of(tmp_path, "anna", "ben")
-        judge.hear(SoFar(5, 200, 30))
+        judge.hear(SoFar(5, 200, 30, usual=(10, 31), each_s=60.0))
         calls = [asyncio.create_task(judge.judge(replace(PAIR, outputs=("one", str(at))))) for at in range(3)]
         person = Person(judge, say=lambda pair: "abs"[pair["number"] - 1], most=3)
         await person.judges()
-        await asyncio.sleep(0.1)
+        said = ""
+        while "7 of at most 200 judged: anna 2 and 1 skipped, ben 0\n" not in said:
+            said += capsys.readouterr().err
+            await asyncio.sleep(0.01)
         await judge.aclose()
         await asyncio.gather(*calls, return_exceptions=True)
+        return said
 
-    asyncio.run(story())
-    said = capsys.readouterr().err
-    assert "7 of at most 200 judged: anna 2 and 1 skipped, ben 0\n" in said
-    assert "30" not in said.partition("Ctrl-C")[2]
+    said = asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
+    first, _, later = said.partition("Ctrl-C")
+    assert " 31 min " in first
+    assert "30" not in later
 
 
 def test_without_the_extra_a_page_is_refused(monkeypatch):
@@ -329,7 +339,7 @@ def test_a_stop_by_the_owner_ends_the_run_once_nobody_has_anything_in_hand(tmp_p
         await judge.aclose()
         return left, judge.desk.over
 
-    (first, *others), over = asyncio.run(asyncio.wait_for(story(), 20))
+    (first, *others), over = asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
     assert first.answer == Verdict(1.0, reason="why")
     assert [one.kind for one in others] == [ErrorKind.QUIT] * 2
     assert over == "stopped"

@@ -121,6 +121,17 @@ def test_a_dry_run_says_how_much_time_and_money_people_take():
     assert f"{round(expected * each_s / 60)} min" in text
 
 
+def test_nobody_reads_outputs_that_are_identical():
+    write("a", 117)
+    write("b", 117)
+    alike, other = (Path(f"{name}.jsonl").read_text("utf-8").splitlines() for name in "ab")
+    Path("b.jsonl").write_text("\n".join([*alike[:20], *other[20:]]), encoding="utf-8")
+    asks = ("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--human-price", "40", "--dry-run", "--json")
+    values = json.loads(judgeloop(*asks, "--not-worse", "0.01").stdout)
+    assert values["by_people"]["usd"] == values["usd"]
+    assert values["by_people"]["hours"]["worst"] == pytest.approx(20 * 300 / 3600, abs=1e-3)
+
+
 class Heard:
     """People who note what they are told."""
 
@@ -164,4 +175,6 @@ def test_a_person_alone_hears_how_many_more_and_several_do_not():
 def test_a_forecast_is_a_range_and_one_of_few_says_no_number():
     assert SoFar(20, 200, 30).likely() == (7, 60)
     assert SoFar(20, 200, 30).likely(3) == (6, 57)
+    assert [SoFar(20, most, 30).likely(3) for most in (60, 28)] == [(6, 37), None], "no more may be asked"
+    assert [SoFar(20, 28, more).is_near() for more in (None, 0, 7, 8)] == [False, False, True, False]
     assert [SoFar(20, 200, more).likely() for more in (None, 0, 10)] == [None] * 3
