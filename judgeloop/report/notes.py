@@ -169,8 +169,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MORE_ITEMS_ANEW: "More items make a new test, with its own risk.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RAISE_BUDGET: "With `budget={budget:.10g}` the run goes on: that covers {judgments:more judgment} at their maximum cost.",
-    NoteCode.RAISE_NIGHT: "To go on tonight, give `judgeloop suite --budget` {usd:dollars} more (and the pair's own budget, if it has one), which covers "
-    "{judgments:more judgment} at their maximum cost.",
+    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` by {usd:dollars} (and the pair's own, if it has one).",
 }
 
 
