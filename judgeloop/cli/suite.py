@@ -18,7 +18,7 @@ from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.lost import LOST
 from judgeloop.report.page import Fact, Page, PageTable, Section, costs, decided, named
-from judgeloop.report.terminal import MOST_LINES, WARNING, render, wrapped
+from judgeloop.report.terminal import MOST_LINES, TOGETHER, WARNING, render, wrapped
 from judgeloop.report.words import per_cent, visible
 from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
 
@@ -119,8 +119,9 @@ def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool)
     if quiet or details:
         return render(found.page, width=columns(), paint=paint, short=quiet)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
-    more = wrapped(f"{report}Each pair in full: judgeloop runs --night {found.night}; all of it: --details", columns())
-    for pairs in range(len(found.lines), 0, -1):
+    command = f"judgeloop runs --night {found.night}".replace(" ", TOGETHER)
+    more = wrapped(f"{report}Each pair in full: {command}; all of it: --details", columns())
+    for pairs in range(len(found.lines), -1, -1):
         text = f"{render(found.brief(pairs), width=columns(), paint=paint)}\n\n{more}"
         if sum(map(bool, text.split("\n"))) <= MOST_LINES:
             break
@@ -293,7 +294,7 @@ def _run(
             results[end.pair.name] = result
         ended.add(line.name)
         counted(len(ended), len(pairs))
-        if logs_json() or (quiet and line.exit_code):  # the log of a quiet night that passed is empty
+        if line.exit_code if quiet else logs_json():  # the log of a quiet night that passed is empty
             first = told.setdefault(line.why, line.name) if line.why else line.name
             said = line.headline if first == line.name else f"as {first}"
             cost = f" ({costs(show_usd(line.charged_p))})" if line.run else ""

@@ -123,7 +123,7 @@ def _asked(result: RunResult) -> str:
         else f"risks {', '.join(f'{one:g}' for one in risks)}"
     )
     own = result.setup.risk_threshold if result.setup.guarantee else 1.0
-    more = "; 0.5 or more: a new set of items is needed" if in_all >= TOO_OFTEN else ""
+    more = ": from 0.5 on, a new set of items is needed" if in_all >= TOO_OFTEN else ""
     return f"{times}{how} ({each}); with this run ({own:g}) the risk is at most {in_all:.4g} in all{more}"
 
 

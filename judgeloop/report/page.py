@@ -107,10 +107,6 @@ class PageTable:
     note: str = ""
     section: Section = Section.EVIDENCE
 
-    def runs_over(self, row: tuple[str, ...], at: int) -> bool:
-        """Whether a cell of words in a column of figures has nothing behind it: it takes the place of several."""
-        return self.figures[at] and not _FIGURE.match(row[at]) and not any(row[at + 1 :])
-
     @property
     def figures(self) -> tuple[bool, ...]:
         """Which columns hold figures, to stand below each other's digits; the others hold words."""

@@ -97,8 +97,7 @@ def _toned(cell: str, paint: Paint) -> str:
 def _table(table: PageTable, width: int, paint: Paint) -> str:
     """A table; a name is cut where the figures leave no room for it."""
     rows = (table.columns, *table.rows)
-    kept = (["" if table.runs_over(row, at) else cell for at, cell in enumerate(row)] for row in table.rows)
-    longest, *sizes = (max(map(len, column)) for column in zip(table.columns, *kept, strict=True))
+    longest, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
     room = width - INDENT - sum(INDENT + size for size in sizes)
     longest = min(longest, max(room, width // NARROW))
     forms = [f"{'>' if figure else '<'}{size}" for figure, size in zip(table.figures[1:], sizes, strict=True)]

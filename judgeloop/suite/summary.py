@@ -61,7 +61,7 @@ FURTHER = "asked further: the same question about the same outputs was asked in 
 COLUMNS = ("pair", "state", "winner", "gap", "judged", COST)
 # What comes first where a pair has it: another model, a failed gate, no result, doubt, no answer.
 TROUBLE = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_SHOWN, Outcome.UNDECIDED)
-LONGEST_CELL = 48  # characters of why a pair has no result, in the place of its gap
+MOST_CAUSES = 3  # that single pairs have, on a terminal
 LONGEST_WHY = 200  # characters of a cause that pairs share
 # Of a spreadsheet.
 FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
@@ -319,27 +319,25 @@ class Summary:
         return grouped(said, len(self.lines))
 
     def brief(self, pairs: int) -> Page:
-        """What is seen first on a terminal: each of so many pairs once, and how the others ended.
+        """What is seen first on a terminal: each pair once, and of those with a result so many, trouble first.
 
-        Pairs without a result come first, but for those whose cause is said above, then trouble.
+        Above stands why pairs have none; below, how the others ended.
         """
         shared = self._shared[0]
-        first = sorted(self.lines, key=lambda one: (bool(one.why) and one.why == shared, not one.why, one.rank))
-        rows = [
-            (
-                *one.cells[:2],
-                one.shown or shortened(one.why, LONGEST_CELL),
-                one.moved,
-                SHOWN.get(one.before, one.before),
-            )
-            for one in first
-        ]
-        table = _filled(PageTable("", (*COLUMNS[:2], "gap, points", SINCE, self.last_night), tuple(rows[:pairs])))
-        note = f"{count(len(first) - pairs, 'more pair')}: {_kinds(first[pairs:])}" if first[pairs:] else ""
-        absent = Fact("absent", Section.DECISION, "", self.missed, first=True)
+        lone = [one for one in self.lines if one.why and one.why != shared][:MOST_CAUSES]
+        first = sorted((one for one in self.lines if not one.why), key=lambda one: one.rank)[:pairs]
+        rows = [(*one.cells[:2], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in first]
+        table = _filled(PageTable("", (*COLUMNS[:2], "gap, points", SINCE, self.last_night), tuple(rows)))
+        others = [one for one in self.lines if one not in (*lone, *first) and (not one.why or one.why != shared)]
+        more = f"{count(len(others), 'more pair')}: {_kinds(others)}" if others else ""
+        said = [self.missed, *(f"{one.name}: {shortened(one.why, LONGEST_WHY)}" for one in lone), "" if rows else more]
         return Page(
-            (decided(self.headline), *told(*self._above, absent), costs(self._cost)),
-            (replace(table, note=note, section=Section.DECISION),),
+            (
+                decided(self.headline),
+                *told(*self._above, *(Fact("said", Section.DECISION, "", text, first=True) for text in said)),
+                costs(self._cost),
+            ),
+            (replace(table, note=more, section=Section.DECISION),) if rows else (),
             outcome=self.outcome,
         )
 

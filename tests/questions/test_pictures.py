@@ -92,7 +92,7 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     open_ = required(undecided(not_worse=0.1, rule="bets"))
     assert next(iter(open_.values())) == "? OPEN"
     assert next(iter(open_)).startswith(
-        "large must not be worse by 10 points or more, nor be shown to be worse at all (gap of large: -"
+        "large must not be worse than small by 10 points or more, nor be shown to be worse at all (gap of large: -"
     )
     assert not required(make_result())
 
