@@ -105,8 +105,8 @@ class Bets(Rule):
         chance, most = at_most(self.threshold), f"with random draws and at most {self.most} judgments"
         if self.not_worse is not None:
             return (
-                f"{most}, a second system that is worse by {points(self.not_worse)} or more ever passes, and one that is "
-                f"not worse ever fails, with a chance of {chance} each, however often results are checked"
+                f"{most}, the chance of ever passing a second system that is worse by {points(self.not_worse)} or more "
+                f"is {chance}, and so is that of ever failing one that is not worse, however often results are checked"
             )
         worse = "the worse system"
         if self.min_gap is not None:

@@ -14,7 +14,7 @@ from judgeloop.core.records import IDENTICAL, Choice, Groups, Label, Population,
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import risk_met
 from judgeloop.questions.compare.beside import CorrectedGap
-from judgeloop.questions.compare.page import facts
+from judgeloop.questions.compare.page import facts, pictures
 from judgeloop.report.facts import shared
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.pictures import Curve
@@ -160,7 +160,7 @@ def test_the_picture_has_the_gap_as_the_figures_have_it():
     labels = [Label(Choice(n, None), Verdict(one)) for n, one in enumerate([1.0] * 37 + [0.0] * 40 + [0.5] * 43)]
     result = undecided(tally=tally, labels=tuple(labels), guarantee="a bound", rule="bets")
     course = (Curve("", "lead", ((120.0, 2.5),)), *(Curve("", "other", ((120.0, end),)) for end in (-14.0, 10.0)))
-    (chart,) = replace(result, course=course).page.pictures[0]
+    (chart,) = pictures(replace(result, course=course))[0]
     assert chart.lines[0].name == "+3"
     assert detail(result, "gap").startswith("3 points for large")
 
