@@ -64,7 +64,7 @@ class Bets(Rule):
     asked says which m, the *nulls*, end the run:
 
     - a winner: 0, for both systems.
-    - `min_gap` g: -g, for both. A system that is named is at worst less than g behind.
+    - `min_gap` g: -g, for both. A system that is named is better, or less than g behind the other.
     - `not_worse` M: -M for the second system, which then passes; 0 for the first, and the second fails. If the second
       is worse by less than M both answers are true, and either may be given.
     - `near_tie` m, beside a winner: -m, for both. If both fall, the gap is within m of zero.

@@ -177,13 +177,13 @@ def _off(result: Agreed) -> str:
     """By how much the judge's gap differs from that of people."""
     if result.off is None or result.off_interval is None:
         return ""
-    off, (low, high), more, above = result.off, result.off_interval, "more", "above"
-    if off < 0:
-        off, low, high, more, above = -off, -high, -low, "less", "below"
+    (low, high), above = result.off_interval, "above"
+    if result.off < 0:
+        low, high, above = -high, -low, "below"
     if result.rates:
-        return f"the judge's mean score is {off:.3f} {above} people's ({low:+.3f} to {high:+.3f})"
+        return f"the judge's mean score is {abs(result.off):.3f} {above} people's ({low:+.3f} to {high:+.3f})"
     name = visible(result.setup.systems[0])
-    return f"the judge gives {name} {_points(off)} {more} than people do ({100 * low:+.0f} to {100 * high:+.0f})"
+    return f"the judge gives {name} {_than_people(result.off)} ({100 * low:+.0f} to {100 * high:+.0f})"
 
 
 def _by_people(result: Agreed) -> str:
@@ -191,13 +191,13 @@ def _by_people(result: Agreed) -> str:
     found = result.corrected
     if found is None or found.gap is None or found.interval is None:
         return ""
-    low, high = found.interval
-    name, gap, shown = visible(result.setup.systems[1]), -found.gap, " is better:" if high < 0 else ""
+    (low, high), gap, (other, name) = found.interval, -found.gap, map(visible, result.setup.systems)
     if low > 0:
-        name, gap, shown = visible(result.setup.systems[0]), found.gap, " is better:"
+        name, other, gap = other, name, -gap
     else:
         low, high = -high, -low
-    return f"{name}{shown} {100 * gap:+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
+    side = f"{_points(abs(gap))} {'behind' if gap < 0 else 'ahead of'} {other}"
+    return f"{name} is {'better: ' if low > 0 else ''}{side} ({100 * low:+.0f} to {100 * high:+.0f})"
 
 
 def _gaps(result: Agreed) -> str:
@@ -220,7 +220,7 @@ def _longer(result: Agreed) -> str:
         return ""
     low, high = result.longer_interval
     return (
-        f"the judge gives the longer answer {100 * result.longer:+.0f} points more than people do ({100 * low:+.0f} to "
+        f"the judge gives the longer answer {_than_people(result.longer)} ({100 * low:+.0f} to "
         f"{100 * high:+.0f}, at every look)"
     )
 
@@ -230,8 +230,8 @@ def _family(result: Agreed) -> str:
         return ""
     own = result.by_family[0]
     return (
-        f"{visible(own.name)} bears the name of the judge's own family of models; it gets {100 * (own.gap_off or 0.0):+.0f} "
-        "points from the judge beside people's"
+        f"{visible(own.name)} bears the name of the judge's own family of models; the judge gives it "
+        f"{_than_people(own.gap_off or 0.0)}"
     )
 
 
@@ -324,6 +324,11 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
 
 def _points(gap: float) -> str:
     return f"{100 * gap:.0f} points"
+
+
+def _than_people(off: float) -> str:
+    """By how much the judge's gap is another than people's."""
+    return f"{_points(abs(off))} {'more' if off >= 0 else 'less'} than people do"
 
 
 def _share(share: float | None) -> str:
