@@ -177,13 +177,12 @@ def _off(result: Agreed) -> str:
     """By how much the judge's gap differs from that of people."""
     if result.off is None or result.off_interval is None:
         return ""
-    (low, high), above = result.off_interval, "above"
-    if result.off < 0:
-        low, high, above = -high, -low, "below"
+    low, high = result.off_interval
     if result.rates:
+        above = "above" if result.off >= 0 else "below"
         return f"the judge's mean score is {abs(result.off):.3f} {above} people's ({low:+.3f} to {high:+.3f})"
     name = visible(result.setup.systems[0])
-    return f"the judge gives {name} {_than_people(result.off)} ({100 * low:+.0f} to {100 * high:+.0f})"
+    return f"the judge gives {name} {_than_people(result.off)} ({_ends(low, high, 'less', 'more')})"
 
 
 def _by_people(result: Agreed) -> str:
@@ -197,7 +196,7 @@ def _by_people(result: Agreed) -> str:
     else:
         low, high = -high, -low
     side = f"{_points(abs(gap))} {'behind' if gap < 0 else 'ahead of'} {other}"
-    return f"{name} is {'better: ' if low > 0 else ''}{side} ({100 * low:+.0f} to {100 * high:+.0f})"
+    return f"{name} is {'better: ' if low > 0 else ''}{side} ({_ends(low, high, 'behind', 'ahead')})"
 
 
 def _gaps(result: Agreed) -> str:
@@ -220,8 +219,8 @@ def _longer(result: Agreed) -> str:
         return ""
     low, high = result.longer_interval
     return (
-        f"the judge gives the longer answer {_than_people(result.longer)} ({100 * low:+.0f} to "
-        f"{100 * high:+.0f}, at every look)"
+        f"the judge gives the longer answer {_than_people(result.longer)} "
+        f"({_ends(low, high, 'less', 'more')}, at every look)"
     )
 
 
@@ -324,6 +323,18 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
 
 def _points(gap: float) -> str:
     return f"{100 * gap:.0f} points"
+
+
+def _ends(low: float, high: float, below: str, above: str) -> str:
+    """An interval of gaps in points, each end with its side where they differ.
+
+    >>> _ends(-0.27, 0.34, "behind", "ahead"), _ends(-0.4, -0.1, "less", "more")
+    ('27 behind to 34 ahead', '10 to 40')
+    """
+    if low < 0 < high:
+        return f"{-100 * low:.0f} {below} to {100 * high:.0f} {above}"
+    least, most = sorted((abs(low), abs(high)))
+    return f"{100 * least:.0f} to {100 * most:.0f}"
 
 
 def _than_people(off: float) -> str:
