@@ -386,7 +386,7 @@ class Summary:
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
         turned = [PairText(name, text, text) for name, text in since]
         first = sorted(self.lines, key=lambda one: one.rank)
-        said = [one.said(f"{one.headline} Lost: {'; '.join(one.lost)}" if one.lost else one.headline) for one in first]
+        said = [one.said(f"{one.headline} Lost, for one: {one.lost[0]}" if one.lost else one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
         columns: tuple[str, ...] = COLUMNS
         rows = [one.cells for one in first]

@@ -132,7 +132,7 @@ def test_trouble_stands_first_then_what_moved_most():
         f"all {name}" for name in ["other", "lost", "broken", "odd", "open", "fell", "still"]
     ]
     assert [row[1] for row in table.rows[1:5]] == ["✗ failed", "! broken", "? doubtful pass", "? open"]
-    assert "failed. Lost: i1 “Why?”: it invents a rule" in render(found.page)
+    assert "failed. Lost, for one: i1 “Why?”: it invents a rule" in render(found.page)
     assert "lost  i1" in found.to_junit()
 
 

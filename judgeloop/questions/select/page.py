@@ -343,7 +343,7 @@ def _behind(result: Selection) -> tuple[Scale, ...]:
     named, gap, asked = result.winner or result.leader, result.gap, result.options.min_gap
     if named is None or not gap or not result.course:
         return ()
-    most = math.ceil(TWICE * max(LEAST, gap, asked or 0.0)) / 10
+    most = min(1.0, math.ceil(TWICE * max(LEAST, gap, asked or 0.0)) / 10)
     row = IntervalRow(show_gap(gap), "", gap, (0.0, gap))
     marks = ((0.0, "0"), (most, show_points(most)))
     return (

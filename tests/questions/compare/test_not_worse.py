@@ -132,7 +132,7 @@ def test_a_program_reads_the_answer(old, new):
 def test_a_dry_run_says_what_becomes_of_an_equal_system(old, new):
     done = asked(old, new, "--max-judgments", "60", "--dry-run")
     assert done.exit_code == 0
-    assert "The expected case assumes 35 % wins each and 30 % ties." in words(done)
+    assert "The expected case assumes that each system wins 35 % of the items, with 30 % ties." in words(done)
     assert "How often an equal system would pass:" in done.stdout
     values = json.loads(asked(old, new, "--max-judgments", "60", "--dry-run", "--json").stdout)
     assert [one["ties"] for one in values["equal_system"]] == [0.0, 0.3, 0.7]
@@ -148,13 +148,13 @@ def test_a_dry_run_says_what_becomes_of_an_equal_system(old, new):
 
 @pytest.mark.parametrize("new", [0], indirect=True)
 def test_less_than_an_even_chance_to_pass_is_warned_of_before_the_first_call(old, new):
-    warned = "Warning: with at most 20 judgments an equal system passes with a chance of only"
+    warned = "Warning: with at most 20 judgments an equal system passes in only"
     weak = [*("--not-worse", "0.05"), *("--max-judgments", "20")]
     for more, stream in ((["--dry-run"], "stdout"), ([], "stderr")):
         text = " ".join(getattr(asked(old, new, *more, about=weak), stream).split())
         assert text.count(warned) == 1
         assert re.search(
-            r"ties\); with all 100 it is \d+ %\. For 80 % it takes [\d,]+ items \(there are 100\), or a margin of about 0",
+            r"of the runs, and with all 100 in \d+ % \(if \d+ % are ties\)\. For 80 % it takes [\d,]+ items \(there are 100\), or a margin of about 0",
             text,
         )
     assert warned not in asked(old, new).output
