@@ -120,7 +120,7 @@ def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool)
         return render(found.page, width=columns(), paint=paint, short=quiet)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
     command = f"judgeloop runs --night {found.night}".replace(" ", TOGETHER)
-    more = wrapped(f"{report}Each pair in full: {command}; all of it: --details", columns())
+    more = wrapped(f"{report}All of it: --details. Each pair: {command}", columns())
     for pairs in range(len(found.lines), -1, -1):
         text = f"{render(found.brief(pairs), width=columns(), paint=paint)}\n\n{more}"
         if sum(map(bool, text.split("\n"))) <= MOST_LINES:
