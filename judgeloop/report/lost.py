@@ -15,7 +15,7 @@ from judgeloop.report.words import shortened
 LOST, DIFFERS = "lost", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
 MOST = 3  # items
-LONGEST, LONGEST_REASON = 83, 60  # characters of an item, so that it is one line, and of the judge's words
+LONGEST, LONGEST_REASON = 79, 60  # characters of an item, so that it is one line, and of the judge's words
 SHORTEST_PROMPT, LONGEST_PROMPT = 12, 40
 _LETTER = re.compile(r"\b[AB]\b")  # by which a judge knew an output
 

@@ -99,7 +99,7 @@ def _gate(gate: GateRow) -> str:
     if gate.name == "agreement":
         said_of = {
             "passed": f"That is above {per_cent(gate.worst, 0)}.",
-            "failed": f"That is below {per_cent(gate.best, 0)}, the end of the zone above the {per_cent(gate.worst, 0)} that are required.",
+            "failed": f"It is shown to be below {per_cent(gate.best, 0)}; to pass, it must be shown to be above {per_cent(gate.worst, 0)}.",
             "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
         }
     elif gate.name == "kappa":
