@@ -55,14 +55,15 @@ STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a 
 CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 
 
-def say(text: str, event: str = "message", **values: Any) -> None:
+def say(text: str, event: str = "message", tone: str = "", **values: Any) -> None:
     """Print a line on standard error, wrapped at words on a terminal; drop what cannot be written.
 
-    `event` and `values` are those of `logged`.
+    `event` and `values` are those of `logged`, and `tone` is that of `paint`.
     """
     stream, line = Guarded(sys.stderr, drops=True), logged(text, event, **values)
     if stream.isatty() and not logs_json():
         line = textwrap.fill(line, columns(sys.stderr), break_long_words=False, break_on_hyphens=False)
+        line = paint(line, tone, sys.stderr) if tone else line
     stream.write(f"{line}\n")
 
 
@@ -114,14 +115,15 @@ def columns(stream: TextIO | None = None) -> int:
     return min(WIDEST, max(NARROWEST, width)) if width else WIDTH
 
 
-def is_terminal() -> bool:
-    """Whether standard output is seen while it is printed."""
-    return sys.stdout is not None and sys.stdout.isatty()
+def is_terminal(stream: TextIO | None = None) -> bool:
+    """Whether a stream, standard output by default, is seen while it is printed."""
+    stream = stream or sys.stdout
+    return stream is not None and stream.isatty()
 
 
-def paint(text: str, tone: str) -> str:
-    """A text in the colour of an outcome, bold, or as a warning, where standard output has colours that are wanted."""
-    if not is_terminal() or os.environ.get("NO_COLOR"):
+def paint(text: str, tone: str, stream: TextIO | None = None) -> str:
+    """A text in the colour of an outcome, bold, or as a warning, where the stream has colours that are wanted."""
+    if not is_terminal(stream) or os.environ.get("NO_COLOR"):
         return text
     if os.environ.get("TERM") in PLAIN_TERMINALS:
         return text

@@ -209,9 +209,10 @@ class Asking(Generic[R]):
 
         if result.answer.broke_off:
             page = result.page
-            say(visible(as_flags(f"{BADGES[result.answer].word}, no result: {result.stop_sentence}")))
-            judged = f"{result.judged:,} of {of_items(result)}{result.also_judged}"
-            say(f"judged: {judged}; {costs(page.text(COST))} ({page.text('calls')})")
+            word, sign, _ = BADGES[result.answer]
+            why = result.stop_sentence.removeprefix("interrupted; ")  # the word says it
+            say(visible(as_flags(f"{sign} {word}, no result: {why}")), tone=result.answer)
+            say(f"judged: {result.judged:,} of {of_items(result)}{result.also_judged}; {costs(page.text(COST))}")
             for note in result.advice:
                 say(as_flags(note.message))
         try:
@@ -227,7 +228,7 @@ def _text(
     ready: Prepared[Any], result: RunResult, read: Read, files: Sequence[Path], *, quiet: bool, details: bool
 ) -> str:
     """A result as it is printed: what is seen first and where the rest is, or all; `files` are those of `-o`."""
-    from judgeloop.report.terminal import render
+    from judgeloop.report.terminal import TOGETHER, render
 
     named = ", ".join(map(str, files))
     if details:
@@ -237,7 +238,8 @@ def _text(
         typed = read.origins.get("ledger") == COMMAND_LINE
         ledger = f" --ledger {shlex.quote(str(ready.config.ledger))}" if typed else ""
         page = "" if named else ", as a page -o report.html"
-        more = f"{where}All of it: judgeloop runs show {ready.run_id[:ID]}{ledger} --details{page}"
+        command = f"judgeloop runs show {ready.run_id[:ID]}{ledger} --details"
+        more = f"{where}All of it: {command.replace(' ', TOGETHER)}{page}"
     else:
         more = f"{where}All of it: --details"
     return f"{render(result.page, None, columns(), paint, short=True, more='' if quiet else visible(more))}\n"

@@ -22,7 +22,7 @@ from judgeloop.cli.options import (
     PanelOption,
     settings_command,
 )
-from judgeloop.cli.output import as_flags, columns
+from judgeloop.cli.output import as_flags, columns, paint
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Population, Shown
 from judgeloop.core.work import lasting
@@ -191,7 +191,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     with lasting("reading the result"):
         result = result_of(kept, shown=config.report_texts)
     values = result.to_json(as_flags) if json else {}
-    text = kept.text if details else f"{render(result.page, width=columns(), short=True)}\n"
+    text = f"{render(result.page, width=columns(), paint=paint, short=True)}\n"
     if details:
         earlier, page = before(config.ledger, shown), Page((decided(f"no run before {shown.id} judged these systems"),))
         then = result_of(stored(config.ledger, earlier.id)) if earlier else None
@@ -199,8 +199,8 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
             since = turned_since(then, result)
             values |= {"before": earlier.id, "turned": [one._asdict() for one in since.turned]}
             page = since.page(earlier.id)
-        text += f"\n{render(page, width=columns())}\n"
-    print(json_text(values) if json else visible_lines(text), end="")
+        text = visible_lines(f"{kept.text}\n{render(page, width=columns())}\n")
+    print(json_text(values) if json else text, end="")
     write_outputs(output, result)
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.options import OF_RUNS, settings_command
+from judgeloop.cli.options import DETAILS, OF_RUNS, settings_command
 from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.lost import LOST
 from judgeloop.report.page import Fact, Page, PageTable, Section, costs, decided, named
-from judgeloop.report.terminal import WARNING, render
+from judgeloop.report.terminal import MOST_LINES, TOGETHER, WARNING, render, wrapped
 from judgeloop.report.words import per_cent, visible
 from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
 
@@ -60,10 +60,10 @@ def suite() -> click.Command:
     from judgeloop.suite.settings import SuiteSettings
 
     configs = (SuiteSettings, *(one.settings() for one in QUESTIONS))
-    return settings_command("suite", _suite, *configs, switches=OF_RUNS, text=HELP)
+    return settings_command("suite", _suite, *configs, switches=(*OF_RUNS, DETAILS), text=HELP)
 
 
-def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
+def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.cli.files import OF_NIGHTS, check_outputs, json_text, unfinished
     from judgeloop.cli.questions import say_not_written
     from judgeloop.formats.own_files import check_folder
@@ -99,7 +99,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
         )
         for pair, text in found.warned(passed=False) if quiet_log else ():
             say(f"{config.night}, {pair}: {WARNING} {text}", "warning", pair=pair)
-        if found.changed:
+        if quiet_log and found.changed:
             say(f"{WARNING} {found.changed}", "judge_changed")
         if quiet_log and found.absent:
             say(f"{WARNING} {found.missed}", "warning", absent=found.absent)
@@ -107,11 +107,25 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], 
             say(found.headline, "night", exit_code=found.exit_code)
         values = json_text(found.to_json(), read.files)
         try:
-            show(values if json else f"{render(found.page, width=columns(), paint=paint, short=quiet)}\n")
+            show(values if json else f"{_text(found, output, quiet=quiet, details=details)}\n")
         finally:
             shown_as = {one.name: results[one.name] for one in pairs if one.name in results}
             _write(found, values, shown_as, output)
         raise click.exceptions.Exit(found.exit_code)
+
+
+def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool) -> str:
+    """A night as it is printed: all of it, or its first lines and where the rest is, in as many pairs as fit."""
+    if quiet or details:
+        return render(found.page, width=columns(), paint=paint, short=quiet)
+    report = f"Report: {', '.join(map(str, output))}. " if output else ""
+    command = f"judgeloop runs --night {found.night}".replace(" ", TOGETHER)
+    more = wrapped(f"{report}All of it: --details. Each pair: {command}", columns())
+    for pairs in range(len(found.lines), -1, -1):
+        text = f"{render(found.brief(pairs), width=columns(), paint=paint)}\n\n{more}"
+        if sum(map(bool, text.split("\n"))) <= MOST_LINES:
+            break
+    return text
 
 
 def _read(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSettings]:
@@ -255,11 +269,12 @@ def _offline(pair: Pair, config: SuiteSettings, read: Read) -> Prepared[Any] | J
 def _run(
     pairs: list[Pair], config: SuiteSettings, night: str, read: Read, results: dict[str, RunResult], *, quiet: bool
 ) -> tuple[list[Ended], int]:
-    """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does.
+    """Ask all pairs, alone in this night, and say how far it is; return as `run_suite` does.
 
-    As a pair ends, its result is kept as its own command would, and stands in `results` as it is shown.
+    As a pair ends, its result is kept as its own command would, and stands in `results` as it is shown. A log has a
+    line for it; a terminal has each pair once, in the summary.
     """
-    from judgeloop.cli.progress import Outages
+    from judgeloop.cli.progress import Outages, counting
     from judgeloop.cli.questions import Asking, driven
     from judgeloop.engine.state import unobserved
     from judgeloop.ledger.opening import open_ledger
@@ -267,6 +282,7 @@ def _run(
     from judgeloop.suite.night import alone, run_suite
 
     told: dict[str, str] = {}  # the first pair that ended for each cause
+    ended = set[str]()
     outages = Outages()
 
     def tell(end: Ended) -> None:
@@ -276,7 +292,9 @@ def _run(
             if end.ran.booked:
                 keep(end.ran, result)
             results[end.pair.name] = result
-        if line.exit_code or not quiet:  # a quiet night that passed has an empty log
+        ended.add(line.name)
+        counted(len(ended), len(pairs))
+        if line.exit_code if quiet else logs_json():  # the log of a quiet night that passed is empty
             first = told.setdefault(line.why, line.name) if line.why else line.name
             said = line.headline if first == line.name else f"as {first}"
             cost = f" ({costs(show_usd(line.charged_p))})" if line.run else ""
@@ -296,7 +314,8 @@ def _run(
 
     ledger = open_ledger(config.ledger, config.charge_to)
     try:
-        with alone(config, ledger, night):
+        with alone(config, ledger, night), counting("pairs", quiet=quiet or logs_json()) as counted:
+            counted(0, len(pairs))
             return driven(ask, nullcontext(unobserved))
     finally:
         ledger.close()

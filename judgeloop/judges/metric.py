@@ -16,7 +16,18 @@ from typing import Any, final
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Questions
-from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Reply, Verdict, as_score, preference
+from judgeloop.core.records import (
+    FOR_A,
+    FOR_B,
+    Abstention,
+    Call,
+    Item,
+    JudgeIdentity,
+    Reply,
+    Verdict,
+    as_score,
+    preference,
+)
 from judgeloop.judges.base import BaseJudge
 
 Metric = Callable[[str, str], float]  # (reference, output) -> score in [0, 1]
@@ -72,7 +83,8 @@ class MetricJudge(BaseJudge):
             return Reply(Abstention("the item has no reference"), cost_p=0)
         references = [call.item.reference] * len(call.outputs)
         scores = await asyncio.to_thread(lambda: [*map(self._metric, references, call.outputs)])
-        reason = f"{self._name} {' against '.join(f'{score:.4f}' for score in scores)}"
+        whose = [""] if len(scores) == 1 else [FOR_A, FOR_B]
+        reason = f"{self._name} {', '.join(f'{score:.4f}{one}' for score, one in zip(scores, whose, strict=True))}"
         score = as_score(preference(scores[0] - scores[1], self._tie_margin)) if scores[1:] else scores[0]
         return Reply(Verdict(score, reason=reason), cost_p=0)
 

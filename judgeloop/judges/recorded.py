@@ -17,6 +17,8 @@ from judgeloop.core.errors import InputError, some
 from judgeloop.core.keys import digest
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
+    FOR_A,
+    FOR_B,
     PAIR,
     TIE,
     Abstention,
@@ -65,7 +67,7 @@ class RecordedJudge(BaseJudge):
         """Which system has the higher recorded score on the item."""
         first, second = (self.scores[call.item.id, system] for system in call.systems)
         score = as_score(preference(first - second, self.tie_margin))
-        return Reply(Verdict(score, reason=f"scores {first:g} and {second:g}"), cost_p=0)
+        return Reply(Verdict(score, reason=f"scores {first:g}{FOR_A}, {second:g}{FOR_B}"), cost_p=0)
 
 
 def recorded_verdicts(path: Path, pool: Pool | None) -> VerdictTable:

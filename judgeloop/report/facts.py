@@ -123,8 +123,8 @@ def _asked(result: RunResult) -> str:
         else f"risks {', '.join(f'{one:g}' for one in risks)}"
     )
     own = result.setup.risk_threshold if result.setup.guarantee else 1.0
-    more = "; 0.5 or more: a new set of items is needed" if in_all >= TOO_OFTEN else ""
-    return f"{times}{how} ({each}); with this run ({own:g}) the chance of {result.wrong_answer} is at most {in_all:.4g}{more}"
+    more = ": from 0.5 on, a new set of items is needed" if in_all >= TOO_OFTEN else ""
+    return f"{times}{how} ({each}); with this run ({own:g}) the risk is at most {in_all:.4g} in all{more}"
 
 
 def state(outcome: Outcome) -> str:
@@ -139,9 +139,12 @@ def state(outcome: Outcome) -> str:
 
 def holds(condition: Condition, result: RunResult) -> bool:
     """Whether a condition beside the answer holds, and says something: money has a row of its own."""
-    known = condition.name != "flips" or bool(result.counts.both_in_all)
+    counts = result.counts
+    known = {"flips": counts.both_in_all, "abstentions": counts.abstentions + counts.abstentions_beside}.get(
+        condition.name, 1
+    )
     beside = condition is not result.conditions[0] and condition.name != COST
-    return not condition.outcome.exit_code and known and beside
+    return not condition.outcome.exit_code and bool(known) and beside
 
 
 def _required(condition: Condition) -> str:
@@ -224,7 +227,11 @@ def headline(result: RunResult, decision: str) -> str:
     elif required and result.answer is Outcome.NOT_SHOWN:
         decision = f"it is required, and not shown, that {required} is better. {decision}"
     if result.outcome is result.answer:
-        return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{word}: {decision}"
+        return (
+            decision
+            if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED, Outcome.INTERRUPTED}
+            else f"{word}: {decision}"
+        )
     if result.outcome is Outcome.PASSED:
         return f"{word}: {decision}"
     failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]

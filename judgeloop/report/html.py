@@ -266,7 +266,9 @@ def _items(result: Shows) -> Iterable[str]:
         if result.texts is not None and not hidden and left > 0:
             inside, peek = _texts(label, result)
             left -= len(inside)
-        yield _item(label, result, inside, peek or ("" if hidden else visible(" ".join(label.reason.split()))))
+        yield _item(
+            label, result, inside, peek or ("" if hidden else visible(" ".join(label.by_name(label.reason).split())))
+        )
 
 
 def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
@@ -311,7 +313,8 @@ def _reasons(label: LabelRow, result: Shows) -> str:
     """What the judge wrote, in both orders if they disagreed, and who was A and B for it."""
     swapped = label.shown_first == label.against
     pair = (label.against, label.system) if swapped else (label.system, label.against)
-    orders = ((label.reason, pair), (label.other_reason, pair[::-1]))
+    own = label.reason if _has_letters(label, result) else label.by_name(label.reason)
+    orders = ((own, pair), (label.other_reason, pair[::-1]))
     return "".join(
         f'<h3>{_asked(names, label, result)}</h3><p class="text" dir="auto">{_shown(reason)}</p>'
         for reason, names in orders

@@ -6,6 +6,7 @@ CSV texts are escaped, because a spreadsheet runs a cell that looks like a formu
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -13,8 +14,10 @@ from importlib import import_module
 from typing import Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Abstention, Item, Key, Label, Pool, Shown
+from judgeloop.core.records import FOR_A, FOR_B, Abstention, Item, Key, Label, Pool, Shown
 from judgeloop.report.words import csv_cell
+
+_WHOSE = re.compile(rf"(?<=\d)(?:{FOR_A}|{FOR_B})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,13 @@ class LabelRow:
     def by_criteria(self) -> str:
         """The scores by single criteria in one cell of a table."""
         return " ".join(f"{name}={score:g}" for name, score in self.criteria.items())
+
+    def by_name(self, reason: str) -> str:
+        """The reason with the systems' names beside its figures, where the judge has "for A" and "for B"."""
+        if self.against is None or self.shown_first is None:
+            return reason
+        other = self.against if self.shown_first == self.system else self.system
+        return _WHOSE.sub(lambda found: f" for {self.shown_first if found[0] == FOR_A else other}", reason)
 
 
 def label_rows(

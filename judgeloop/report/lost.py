@@ -3,6 +3,7 @@
 Reads a `RunResult` and the texts that it holds, of which a report may show some or none.
 """
 
+import re
 from collections.abc import Sequence
 
 from judgeloop.core.outcomes import Outcome
@@ -14,7 +15,9 @@ from judgeloop.report.words import shortened
 LOST, DIFFERS = "lost", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
 MOST = 3  # items
-LONGEST_PROMPT, LONGEST_REASON = 40, 60  # characters
+LONGEST, LONGEST_REASON = 79, 60  # characters of an item, so that it is one line, and of the judge's words
+SHORTEST_PROMPT, LONGEST_PROMPT = 12, 40
+_LETTER = re.compile(r"\b[AB]\b")  # by which a judge knew an output
 
 
 def lost_first(result: RunResult) -> list[Fact]:
@@ -64,7 +67,10 @@ def _said(label: LabelRow, result: RunResult, skipped: int) -> str:
     if result.texts is None or not result.shows(label):
         return name
     prompt = next(iter(_lines(label, result)[skipped:]), "")
-    reason = " ".join(label.reason.split())
+    reason = shortened(" ".join(label.by_name(label.reason).split()), LONGEST_REASON)
+    if result.setup.order and label.shown_first and _LETTER.search(reason):
+        reason += f" (A is {label.shown_first})"
     score = "" if label.against is not None or label.score is None else f" {label.score:.2f}"
-    asked = f" \N{LEFT DOUBLE QUOTATION MARK}{shortened(prompt, LONGEST_PROMPT)}\N{RIGHT DOUBLE QUOTATION MARK}"
-    return f"{name}{score}{asked if prompt else ''}{f': {shortened(reason, LONGEST_REASON)}' if reason else ''}"
+    room = max(SHORTEST_PROMPT, min(LONGEST_PROMPT, LONGEST - len(name) - len(score) - len(reason)))
+    asked = f" \N{LEFT DOUBLE QUOTATION MARK}{shortened(prompt, room)}\N{RIGHT DOUBLE QUOTATION MARK}"
+    return f"{name}{score}{asked if prompt else ''}{f': {reason}' if reason else ''}"

@@ -113,8 +113,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.ASKED_OFTEN: "So much was asked about these outputs on these items that the chance of a wrong answer may be "
-    "{risk:.4g}: 0.5 or more. A new set of items is needed.",
+    NoteCode.ASKED_OFTEN: "These outputs were compared so often on these items that one of the answers is wrong with a "
+    "chance of up to {risk:.4g}. From 0.5 on a new set of items is needed.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: of {known:verdict} "
     "known that prefer one of the two, {against:,} are for {other}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
@@ -172,8 +172,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MORE_ITEMS_ANEW: "More items make a new test, with its own risk.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RAISE_BUDGET: "With `budget={budget:.10g}` the run goes on: that covers {judgments:more judgment} at their maximum cost.",
-    NoteCode.RAISE_NIGHT: "To go on tonight, give `judgeloop suite --budget` {usd:dollars} more (and the pair's own budget, if it has one), which covers "
-    "{judgments:more judgment} at their maximum cost.",
+    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` by {usd:dollars} (and the pair's own, if it has one).",
 }
 
 

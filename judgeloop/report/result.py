@@ -234,11 +234,6 @@ class RunResult(Part):
         return min(1.0, round(math.fsum([*before, own]), 10)) if before else None
 
     @property
-    def wrong_answer(self) -> str:
-        """What an answer of this question does where it is wrong, as the subject of a sentence."""
-        return "naming one that is not the best"
-
-    @property
     def decided_and_tied(self) -> tuple[int, int]:
         """How many verdicts on two systems preferred one, and how many were ties; (0, 0) for another question."""
         return 0, 0

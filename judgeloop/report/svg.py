@@ -211,7 +211,7 @@ def _chart(chart: Chart) -> Iterator[str]:
         (HEIGHT - BOTTOM - 3, chart.below, HEIGHT - BOTTOM - zero),
     ):
         if text and room > FEWEST_APART:
-            yield _text(LEFT + 8, y, text)
+            yield _text(right - 8, y, text, anchor="end")  # where bounds are narrow
 
 
 def _within(right: float, parts: Iterable[str]) -> Iterator[str]:

@@ -404,15 +404,14 @@ def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
     limit = f"`max_judgments={common.limit_for_80}`"
     if common.limit_for_80 > items:
         limit = f"{common.limit_for_80:,} items (there are {items:,})"
-    chance = f"a chance of only {per_cent(common.passes)} ({per_cent(common.ties)} ties)"
+    more = ""
     if common.passes_at_most is not None:
         every = "all " if common.most == items else ""
-        chance += f"; with {every}{common.most:,} it is {per_cent(common.passes_at_most)}"
+        more = f", and with {every}{common.most:,} in {per_cent(common.passes_at_most)}"
+    often = f"in only {per_cent(common.passes)} of the runs{more} (if {per_cent(common.ties)} are ties)"
+    said = f"Warning: with at most {count(common.limit, 'judgment')} an equal system passes {often}."
     wider = f"or a margin of about {common.margin_for_80:.2f}"
-    said = f"Warning: with at most {count(common.limit, 'judgment')} an equal system passes with {chance}."
-    return [
-        f"{said} For 80 % it takes {limit}, {wider}. Set that before the run: raised afterwards it is a second test."
-    ]
+    return [f"{said} For 80 % it takes {limit}, {wider}. Choose now: to change it after the run is a second test."]
 
 
 async def forecast(

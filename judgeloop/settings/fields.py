@@ -104,7 +104,7 @@ MinGap = Annotated[
     Gt(0),
     Lt(1),
     run_setting(
-        "Gap (share won less share lost) that matters: stop once the leader is better, or behind by less.",
+        "Gap (share won less share lost) that matters: stop once the leader is better than the other, or behind it by less.",
         STOPPING,
         example=0.1,
     ),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from judgeloop.core.errors import some
+from judgeloop.core.records import PAIR
 from judgeloop.report.words import sentence, visible
 
 Rows = tuple[tuple[str, str], ...]  # pairs of a name and a text
@@ -51,14 +52,15 @@ def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
     """Sentences with all systems in the place of each pair's own: of those of which something is not shown, any.
 
     >>> _of_all(f"It is not shown that {visible(EACH)} is worse. {visible(EACH)} is ahead.", [("o", "a"), ("o", "b")])
-    'It is not shown that any of a, b is worse. Each of a, b is ahead.'
+    'It is not shown that any of a and b is worse. Each of a and b is ahead.'
     >>> _of_all(f"{visible(EACH)} is better than {visible(FIRST)}.", [("o", "a"), ("p", "b")])
-    'Each of a, b is better than the first system of its pair.'
+    'Each of a and b is better than the first system of its pair.'
     """
     if not pairs:
         return text
     firsts = {visible(one[0]) for one in pairs}
-    systems = some(visible(one[-1]) for one in pairs)
+    names = [visible(one[-1]) for one in pairs]
+    systems = " and ".join(names) if len(names) == PAIR else some(names)
     text = text.replace(visible(FIRST), firsts.pop() if len(firsts) == 1 else "the first system of its pair")
     fails = text.startswith("FAILED")  # which each of them does
     said = []

@@ -61,6 +61,7 @@ FURTHER = "asked further: the same question about the same outputs was asked in 
 COLUMNS = ("pair", "state", "winner", "gap", "judged", COST)
 # What comes first where a pair has it: another model, a failed gate, no result, doubt, no answer.
 TROUBLE = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_SHOWN, Outcome.UNDECIDED)
+MOST_CAUSES = 3  # that single pairs have, on a terminal
 LONGEST_WHY = 200  # characters of a cause that pairs share
 # Of a spreadsheet.
 FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
@@ -275,20 +276,19 @@ class Summary:
     @property
     def headline(self) -> str:
         """How many pairs ended how."""
-        states = Counter(WORDS.get(one.state, one.state) for one in self.lines)
-        words = dict.fromkeys(WORDS.get(state, state) for state in KINDS)
-        kinds = (f"{states[word]} {word}" for word in words if states[word])
-        night = f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}."
-        return visible(night)
+        return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {_kinds(self.lines)}.")
 
     @property
     def cause(self) -> str:
         """Why most of the pairs without a result have none, and how many share that; empty where none do."""
+        why, pairs = self._shared
+        return f"{pairs:,} pairs: {shortened(why, LONGEST_WHY)}" if pairs else ""
+
+    @property
+    def _shared(self) -> tuple[str, int]:
+        """The cause that most pairs without a result share, and how many these are; of none that two share."""
         causes = Counter(one.why for one in self.lines if one.why)
-        shared = (
-            f"{pairs:,} pairs: {shortened(why, LONGEST_WHY)}" for why, pairs in causes.most_common(1) if pairs > 1
-        )
-        return next(shared, "")
+        return next(((why, pairs) for why, pairs in causes.most_common(1) if pairs > 1), ("", 0))
 
     @property
     def wrong(self) -> Rows:
@@ -318,9 +318,46 @@ class Summary:
         ]
         return grouped(said, len(self.lines))
 
+    def brief(self, pairs: int) -> Page:
+        """What is seen first on a terminal: each pair once, and of those with a result so many, trouble first.
+
+        Above stands why pairs have none; below, how the others ended.
+        """
+        shared = self._shared[0]
+        lone = [one for one in self.lines if one.why and one.why != shared][:MOST_CAUSES]
+        first = sorted((one for one in self.lines if not one.why), key=lambda one: one.rank)[:pairs]
+        rows = [(*one.cells[:2], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in first]
+        table = _filled(PageTable("", (*COLUMNS[:2], "gap, points", SINCE, self.last_night), tuple(rows)))
+        others = [one for one in self.lines if one not in (*lone, *first) and (not one.why or one.why != shared)]
+        more = f"{count(len(others), 'more pair')}: {_kinds(others)}" if others else ""
+        said = [self.missed, *(f"{one.name}: {shortened(one.why, LONGEST_WHY)}" for one in lone), "" if rows else more]
+        return Page(
+            (
+                decided(self.headline),
+                *told(*self._above, *(Fact("said", Section.DECISION, "", text, first=True) for text in said)),
+                costs(self._cost),
+            ),
+            (replace(table, note=more, section=Section.DECISION),) if rows else (),
+            outcome=self.outcome,
+        )
+
     @property
-    def page(self) -> Page:
-        """The summary as text, whatever the form."""
+    def _above(self) -> tuple[Fact, ...]:
+        """What stands above all pairs: that the judge changed, and why many have no result."""
+        changed = f"! {self.changed}" if self.changed else ""
+        return (
+            Fact("changed", Section.DECISION, "", changed, first=True),
+            Fact("cause", Section.DECISION, "", self.cause, first=True),
+        )
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of the pairs."""
+        return Outcome.worst(one.outcome or Outcome.BROKEN for one in self.lines)
+
+    @property
+    def _cost(self) -> str:
+        """What the night cost of its budget, and how it goes on."""
         before = f", {show_usd(self.before_p)} of it with other settings or outputs" if self.before_p else ""
         cost = f"{show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
@@ -333,6 +370,11 @@ class Summary:
             how = "With a higher budget it"
         if how:
             cost += f" {how} goes on (--night {self.night[:DATE]})."
+        return cost
+
+    @property
+    def page(self) -> Page:
+        """The summary as text, whatever the form."""
         gates = [PairText(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         same = [
             PairText(one.name, text, text)
@@ -343,9 +385,8 @@ class Summary:
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
         turned = [PairText(name, text, text) for name, text in since]
-        lost = [PairText(one.name, *2 * (f"lost: {'; '.join(one.lost)}",)) for one in self.lines if one.lost]
         first = sorted(self.lines, key=lambda one: one.rank)
-        said = [one.said(one.headline) for one in first]
+        said = [one.said(f"{one.headline} Lost, for one: {one.lost[0]}" if one.lost else one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
         columns: tuple[str, ...] = COLUMNS
         rows = [one.cells for one in first]
@@ -369,12 +410,9 @@ class Summary:
         return Page(
             (
                 decided(self.headline),
-                *told(
-                    Fact("changed", Section.DECISION, "", f"! {self.changed}" if self.changed else "", first=True),
-                    Fact("cause", Section.DECISION, "", self.cause, first=True),
-                ),
-                costs(cost),
-                *named(Section.DECISION, (*grouped(said, len(self.lines)), *grouped(lost, len(self.lines)))),
+                *told(*self._above),
+                costs(self._cost),
+                *named(Section.DECISION, grouped(said, len(self.lines))),
                 *named(Section.EVIDENCE, grouped(turned, len(self.lines))),
                 *named(Section.NEXT, grouped(wanted, len(self.lines))),
                 *named(Section.WARNING, (*absent, *self.warned())),
@@ -383,7 +421,7 @@ class Summary:
                 *named(Section.DATA, grouped(same, len(self.lines))),
             ),
             (_filled(PageTable("", columns, tuple(rows), note.strip(), Section.DECISION)),),
-            outcome=Outcome.worst(one.outcome or Outcome.BROKEN for one in self.lines),
+            outcome=self.outcome,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -417,6 +455,13 @@ class Summary:
         """An HTML page; `links` lead from pairs to their reports, by name."""
         shown = {visible(name): link for name, link in links.items()}
         return render_index(self.page, shown, TONES)
+
+
+def _kinds(lines: Iterable[Line]) -> str:
+    """How many pairs ended how, the worst first."""
+    states = Counter(WORDS.get(one.state, one.state) for one in lines)
+    words = dict.fromkeys(WORDS.get(state, state) for state in KINDS)
+    return ", ".join(f"{states[word]} {word}" for word in words if states[word])
 
 
 def _filled(table: PageTable) -> PageTable:

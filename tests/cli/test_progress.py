@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.cli.output import LOG, TONES, paint
+from judgeloop.cli.output import LOG, TONES, paint, say
 from judgeloop.cli.progress import (
     PATIENCE_S,
     SECONDS_BETWEEN_LINES,
@@ -269,6 +269,17 @@ def test_decision_and_warnings_have_colours_where_they_are_wanted(monkeypatch, t
             assert paint(text, tone) == (shown if colours else text)
     monkeypatch.setattr("sys.stdout", io.StringIO())
     assert paint(text, tone) == text, "a pipe gets plain text"
+
+
+def test_why_there_is_no_result_is_seen_in_the_colour_of_its_outcome(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        monkeypatch.setattr("sys.stderr", stream)
+        say("! BROKEN, no result: why", tone=Outcome.BROKEN)
+    assert terminal.getvalue() == f"\x1b[{TONES[Outcome.BROKEN]}mjudgeloop: ! BROKEN, no result: why\x1b[0m\n"
+    assert pipe.getvalue() == "judgeloop: ! BROKEN, no result: why\n"
 
 
 def test_a_log_says_once_that_no_call_is_answered_and_when_one_is_again(capsys):

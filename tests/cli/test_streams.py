@@ -104,7 +104,7 @@ def test_a_signal_drains_what_is_in_flight(number, held, chat_server, tmp_path):
     out, err = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 130, said + err
     assert not out
-    assert "no result: interrupted; what was paid for is kept" in err
+    assert "- INTERRUPTED, no result: what was paid for is kept" in err
     assert "Rerun the command to resume." in err
     check_drained(chat_server, tmp_path)
 

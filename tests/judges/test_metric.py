@@ -58,7 +58,7 @@ def test_the_margin_reaches_the_verdict_and_the_identity():
     # 4/9 against 2/9: one word of 3 fewer.
     plain, wide = MetricJudge("rouge1"), MetricJudge("rouge1", tie_margin=0.25)
     said = reply(plain, "the cat lay", "the dog lay").answer
-    assert said == Verdict(1.0, reason="rouge1 0.4444 against 0.2222")
+    assert said == Verdict(1.0, reason="rouge1 0.4444 for A, 0.2222 for B")
     assert reply(wide, "the cat lay", "the dog lay").answer.score == 0.5
     assert rating(wide, "the cat lay") == rating(plain, "the cat lay"), "a rating has no margin"
     assert MetricJudge("exact").identity != MetricJudge("exact", tie_margin=0.25).identity

@@ -92,7 +92,7 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     open_ = required(undecided(not_worse=0.1, rule="bets"))
     assert next(iter(open_.values())) == "? OPEN"
     assert next(iter(open_)).startswith(
-        "large must not be worse by 10 points or more, nor be shown to be worse at all (gap of large: -"
+        "large must not be worse than small by 10 points or more, nor be shown to be worse at all (gap of large: -"
     )
     assert not required(make_result())
 
@@ -221,7 +221,9 @@ def test_an_estimate_of_all_items_has_no_interval_and_says_what_was_asked(tmp_pa
 def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     result = selected(tmp_path, max_judgments=11, min_gap=0.01)
     assert result.options.chosen_by == 6
-    assert result.page.text("judged").startswith("4 judgments on 2 of 40 items, 6 more to choose the baseline, ")
+    assert result.page.text("judged").startswith(
+        "4 judgments on 2 of 40 items, 6 more on 3 other items to choose the baseline, "
+    )
     assert "on 37 of these 40 items" in result.page.headline
     assert "not counted" not in selected(tmp_path).page.text("judged")
 

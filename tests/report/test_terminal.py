@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from support.results import make_result
 
 import judgeloop
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import Outcome, Tally
+from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import BADGES, Fact, Page, Section, decided
 from judgeloop.report.terminal import MOST_LINES, render
+from judgeloop.report.words import WIDTH
 
 ROWS = [{"prompt": f"What is {n}?\nSay why.", "output": "long enough" if n else "short"} for n in range(60)]
 FIGURES = [Fact(f"f{n}", Section.EVIDENCE, f"f{n}", "a figure", first=True) for n in range(5)]
@@ -58,6 +62,28 @@ def test_a_failed_gate_names_the_first_items_that_the_candidate_lost(shown, name
         assert text == (f"row {row} “What is {row - 1}?”" if named else f"row {row}")
     for form in (str(result), result.to_markdown(), result.to_html()):
         assert f"row {rows[0]}" in form
+
+
+def test_the_figures_of_a_lost_item_say_whose_they_are_and_stand_on_a_line():
+    rows = [{"prompt": f"{n}: {'why ' * 20}", "output": "yes", "reference": "yes"} for n in range(60)]
+    worse = [one | {"output": "no"} for one in rows]
+    result = judgeloop.compare(rows, worse, names=("old", "new"), judge="metric:exact", not_worse=0.1)
+    lost = [one.text for one in result.page.facts if one.label == "lost"]
+    assert len(lost) == 3
+    for text in lost:
+        assert text.endswith(": exact 1.0000 for old, 0.0000 for new")
+        assert len(f"  judged  {text}") <= WIDTH
+    assert "exact 1.0000 for old, 0.0000 for new" in result.to_html()
+
+
+def test_a_reason_that_speaks_of_a_letter_says_who_that_was():
+    row = LabelRow("i", "old", "new", 1.0, "old", False, "B invents a rule", None, True, (), shown_first="new")
+    assert row.by_name("0.5 for A, 0.25 for B, and B is for A") == "0.5 for new, 0.25 for old, and B is for A"
+    assert row.by_name(row.reason) == row.reason
+    (label,) = (Label(Choice(0, None), Verdict(0.0, "B invents a rule", swapped=True)),)
+    result = make_result(labels=(label,) * 3, not_worse=0.1, winner=0, tally=Tally(items=9, wins=(3, 0)), order="both")
+    lost = [one.text for one in result.page.facts if one.label == "lost"]
+    assert all(one.endswith(": B invents a rule (A is large)") for one in lost)
 
 
 def test_a_gate_that_only_warns_names_no_item():

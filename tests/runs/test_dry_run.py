@@ -20,7 +20,7 @@ def forecast(result=None, **changes):
         "judgments": Range(5, 30, 1000),
         "calls": Range(10, 60, 2000),
         "cost_p": Range(10**9, 6 * 10**9, 2 * 10**11),
-        "assumed": "45 % to 25 % wins and 30 % ties",
+        "assumed": "that one system wins 45 % and the other 25 % of the items, with 30 % ties",
     }
     return Forecast(result or foreseen(), **cases | changes)
 

@@ -121,7 +121,7 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more(play
     at = ["--ledger", "little.sqlite"]
     little = found("--night", "2026-01-05", "--budget", "0.09", *at)
     shown = unwrapped(judgeloop("runs", "show", little["pairs"][0]["run"], *at).stdout)
-    assert "To go on tonight, give `judgeloop suite --budget` $0.13 more" in shown
+    assert "To go on tonight, raise the night's --budget by $0.13 " in shown
     assert not re.search(r"--budget [0-9]", shown)
 
 
@@ -146,7 +146,7 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew(played):
     first = played()
     changed = Path("new/worse.jsonl")
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
-    shown_other, other = shown_and_found("--night", "2026-01-02")
+    shown_other, other = shown_and_found("--night", "2026-01-02", "--details")
     runs = [{one["run"] for one in night["pairs"]} for night in (first, other)]
     assert not runs[0] & runs[1]
     assert other["charged_usd"] == 0.30 or other["charged_usd"] > 0.2
@@ -219,9 +219,32 @@ def test_one_pairs_failure_does_not_stop_the_others():
     assert "asks the same as the pair all better" in night["pairs"][4]["headline"]
 
 
+def test_a_night_is_at_most_twelve_lines_and_has_each_pair_once(played):
+    played("2026-01-02")
+    for n in range(12):
+        Path(f"new/twin{n}.jsonl").write_text(Path("new/worse.jsonl").read_text().replace("worse 0", f"twin {n}"))
+    table = Path("verdicts.csv").read_text()
+    twins = [line.replace("worse", f"twin{n}") for n in range(12) for line in table.splitlines() if "worse" in line]
+    Path("verdicts.csv").write_text("\n".join([table.strip(), *twins]))
+    Path("night.toml").write_text(SUITE.replace("0.30", "3") + '[pairs.gone]\nsystems = ["old.jsonl", "gone.jsonl"]\n')
+    done = suite("--not-worse", "0.2", "--night", "2026-01-03")
+    assert done.exit_code == 2
+    assert not done.stderr, "a pair is named once"
+    lines = [line for line in done.stdout.splitlines() if line]
+    assert len(lines) == 12, done.stdout
+    assert lines[0].startswith("! BROKEN: ")
+    assert lines[1].startswith("gone: gone.jsonl: there is no such file")
+    rows = re.findall(r"^  (all \w+) +(\S) ", done.stdout, re.MULTILINE)
+    assert {sign for _, sign in rows} == {"✗"}, "what failed comes first"
+    assert len({name for name, _ in rows}) == len(rows)
+    (more,) = re.findall(r"^  (\d+) more pairs: \d+ failed, 1 open, 1 passed$", done.stdout, re.MULTILINE)
+    assert len(rows) + int(more) + 1 == 16, "no pair is left out"
+    assert "What must hold" in suite("--not-worse", "0.2", "--night", "2026-01-03", "--details").stdout
+
+
 def test_an_error_of_many_pairs_is_said_once_and_without_a_cost():
     Path("night.toml").write_text(SUITE.replace("0.30", "3.0").replace("replay:verdicts.csv", "openai/mine"))
-    done = suite("--judge-base-url", "http://127.0.0.1:9/v1")
+    done = suite("--judge-base-url", "http://127.0.0.1:9/v1", "--quiet")
     assert done.stderr.count("no price is known") == 1
     assert "without one the budget of $3.00 cannot be kept" in done.stderr
     assert "all worse: as all better\n" in done.stderr
@@ -248,13 +271,16 @@ def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
         path.write_text(path.read_text().replace('"output": "', '"output": "a longer answer of '))
     Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine"))
     at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2"]
-    shown = suite(*at, JUDGELOOP_JUDGE_API_KEY="key").stdout
+    shown = suite(*at, "--details", JUDGELOOP_JUDGE_API_KEY="key").stdout
     assert "\n  all 3 pairs  openai/mine, at a risk of 0.1; controls not passed\n" in shown
-    assert "  all 3 pairs  replay:verdicts.csv, at a risk of 0.1" in suite("--judge", "replay:verdicts.csv").stdout
+    assert (
+        "  all 3 pairs  replay:verdicts.csv, at a risk of 0.1"
+        in suite("--judge", "replay:verdicts.csv", "--details").stdout
+    )
 
 
 def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
-    at = ["--not-worse", "0.3", "--max-judgments"]
+    at = ["--details", "--not-worse", "0.3", "--max-judgments"]
     shown = " ".join(suite(*at, "3").stdout.split())
     assert "What to do next " in shown
     assert "A higher --max-judgments, or more items, make a new test" in shown
@@ -275,7 +301,7 @@ def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(chat_serv
     assert done.exit_code == 0
     assert re.search(r"all: Warning: it passed, but: \d+ of \d+ verdicts asked", done.stderr)
     at = [*at, "--controls", "off", "--night", "2026-01-02"]
-    shown = suite(*at, "-onight.html", JUDGELOOP_JUDGE_API_KEY="key").stdout
+    shown = suite(*at, "--details", "-onight.html", JUDGELOOP_JUDGE_API_KEY="key").stdout
     assert "1 pair, 1 doubtful pass." in shown
     assert re.search(r"\n +order +\d+ of \d+ verdicts asked in both orders changed \(\d+ %\); each", shown)
     assert '<span class="chip open">? doubtful' in Path("night.html").read_text()
@@ -294,7 +320,7 @@ def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     endings = re.findall(r"\.(\w+)", re.search(r"this file, too: (.+?)\. May be", offered)[1])
     assert {f".{one}" for one in endings} == set(FORMS)
     endings = [one for one in endings if f".{one}" in OF_NIGHTS]
-    done = suite(*(f"-onight.{ending}" for ending in endings), "--not-worse", "0.3")
+    done = suite(*(f"-onight.{ending}" for ending in endings), "--not-worse", "0.3", "--details")
     texts = {one: Path(f"night.{one}").read_text() for one in endings}
     for text in (*texts.values(), done.stdout):
         assert all(f"all {name}" in text for name in BY_NAME)
@@ -331,7 +357,7 @@ def test_a_night_that_is_asked_again_about_other_outputs_says_so(played):
 
 
 def test_a_night_says_how_many_of_its_answers_to_expect_wrong():
-    shown, night = shown_and_found("--not-worse", "0.3", "--budget", "$2")
+    shown, night = shown_and_found("--not-worse", "0.3", "--budget", "$2", "--details")
     assert "  risk         of 3 answers, expect at most 0.3 wrong\n" in shown
     assert [one["risk"] for one in night["pairs"]] == [0.1] * 3
 
@@ -362,7 +388,7 @@ def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():
     Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *rows]))
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
     given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2", "--night", "2026-01-26")
-    shown, night = shown_and_found(*given)
+    shown, night = shown_and_found(*given, "--details")
     (better,) = night["pairs"]
     assert "better is better than old" in better["headline"]
     assert (better["winner"], better["exit_code"]) == ("better", 0)
@@ -449,7 +475,7 @@ def test_a_night_names_the_items_that_turned_since_the_last_night():
     Path("verdicts.csv").write_text(re.sub(r"(old,better),0.0", r"\1,1.0", table))
     output = Path("new/better.jsonl")
     output.write_text(output.read_text().replace("better ", "another "))
-    shown, second = shown_and_found("--night", "2026-01-03", *thorough)
+    shown, second = shown_and_found("--night", "2026-01-03", "--details", *thorough)
     assert [night["pairs"][0]["winner"] for night in (first, second)] == ["better", "old"]
     turned = second["pairs"][0]["turned"]
     assert 0 < len(turned) <= second["pairs"][0]["judged_in_both"]
@@ -495,7 +521,7 @@ def test_a_night_has_the_states_of_the_one_before():
     Path("new/fresh.jsonl").write_text(Path("new/even.jsonl").read_text())
     changed = Path("new/worse.jsonl")
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
-    shown = suite(*gate, "--night", "2026-01-04", "-o", "n.html").stdout
+    shown = suite(*gate, "--night", "2026-01-04", "-o", "n.html", "--details").stdout
     table = dict(re.findall(r"^  all (\w+) +(\S \w+ .* \$[0-9.]+.*)$", shown, re.MULTILINE))
     assert re.search(r"^  pair +state .* cost +since last night  2026-01-02  outputs +nights$", shown, re.MULTILINE)
     ends = {name: [line.split()[1], *re.split(" {2,}", line)[-3:]] for name, line in table.items()}

@@ -66,7 +66,7 @@ def test_pairs_with_first_systems_of_their_own_share_a_text_after_those_that_fai
     ]  # fmt: skip
     found = text(*ends)
     assert "  c                  c-new is worse than c-old.\n  the other 2 pairs  Each of a-new" in found
-    assert "Each of a-new, b-new is no worse than the first system of its pair." in found
+    assert "Each of a-new and b-new is no worse than the first system of its pair." in found
 
 
 def test_outputs_that_are_those_of_an_earlier_night_again_are_said_to_be():
@@ -91,7 +91,7 @@ def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tes
     found = render(ends.page)
     assert "\nWarnings\n" in found
     assert f"  2 pairs  {same} (all a, all b)" in found
-    assert "  2 pairs  Each of a, b gives the same output for 9 items. (all a, all b)" in found
+    assert "  2 pairs  Each of a and b gives the same output for 9 items. (all a, all b)" in found
     assert same in ends.to_html({})
     assert ends.to_junit().count(f"<system-err>Warning: {same}\nWarning: ") == 2
     assert ends.warned(passed=False) == (("all b", same), ("all b", few.format("b")))
@@ -132,7 +132,7 @@ def test_trouble_stands_first_then_what_moved_most():
         f"all {name}" for name in ["other", "lost", "broken", "odd", "open", "fell", "still"]
     ]
     assert [row[1] for row in table.rows[1:5]] == ["✗ failed", "! broken", "? doubtful pass", "? open"]
-    assert "lost: i1 “Why?”: it invents a rule" in render(found.page)
+    assert "failed. Lost, for one: i1 “Why?”: it invents a rule" in render(found.page)
     assert "lost  i1" in found.to_junit()
 
 

@@ -22,7 +22,17 @@ from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.corrected import Aside, Slope
 from judgeloop.methods.stats.hedged import HedgedBets, Numbers, boundary_at_the_end
 from judgeloop.methods.stats.predictive import ItemsToDecide, chance_to_reach, items_to_decide
-from judgeloop.methods.stopping.rule import Rule, asked, at_most, controls_of, in_order, points, scores_for, verdicts_of
+from judgeloop.methods.stopping.rule import (
+    Rule,
+    asked,
+    at_most,
+    controls_of,
+    far_behind,
+    in_order,
+    points,
+    scores_for,
+    verdicts_of,
+)
 
 NEAR = 2  # in the place of a system: both are nearly equal
 GROWS = 0.3  # by so much the slope of a cheap judge may grow in the labels that are asked at once
@@ -54,7 +64,7 @@ class Bets(Rule):
     asked says which m, the *nulls*, end the run:
 
     - a winner: 0, for both systems.
-    - `min_gap` g: -g, for both. A system that is named is at worst less than g behind.
+    - `min_gap` g: -g, for both. A system that is named is better, or less than g behind the other.
     - `not_worse` M: -M for the second system, which then passes; 0 for the first, and the second fails. If the second
       is worse by less than M both answers are true, and either may be given.
     - `near_tie` m, beside a winner: -m, for both. If both fall, the gap is within m of zero.
@@ -95,12 +105,12 @@ class Bets(Rule):
         chance, most = at_most(self.threshold), f"with random draws and at most {self.most} judgments"
         if self.not_worse is not None:
             return (
-                f"{most}, a system that is worse by {points(self.not_worse)} or more ever passes, and one that is not "
-                f"worse ever fails, with a chance of {chance} each, however often results are checked"
+                f"{most}, the chance of ever passing a second system that is worse by {points(self.not_worse)} or more "
+                f"is {chance}, and so is that of ever failing one that is not worse, however often results are checked"
             )
         worse = "the worse system"
         if self.min_gap is not None:
-            worse = f"a system that is behind by {points(self.min_gap)} or more"
+            worse = f"a system {far_behind(self.min_gap)}"
         return f"{most}, the chance of ever naming {worse} is {chance}, however often results are checked"
 
     @property
@@ -157,7 +167,7 @@ class Bets(Rule):
             out = "0" if self.min_gap is None else f"that the other one is better by {points(self.min_gap)} or more"
             return StopReason(StopKind.RISK_MET, f"{bounds} {out}")
         if self._passes(tally):
-            out = f"that it is worse by {points(self.not_worse or 0.0)} or more"
+            out = f"that the second system is worse by {points(self.not_worse or 0.0)} or more"
             return StopReason(StopKind.NOT_WORSE, f"{bounds} {out}")
         return super().reason_to_stop(tally)
 

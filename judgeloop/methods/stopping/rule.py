@@ -351,6 +351,15 @@ def points(gap: float) -> str:
     return f"{number} point{'s' * (number != '1')}"
 
 
+def far_behind(gap: float) -> str:
+    """How a system is behind the other one of a pair by a gap that matters.
+
+    >>> far_behind(0.1)
+    '10 points or more behind the other'
+    """
+    return f"{points(gap)} or more behind the other"
+
+
 def given_up(likely: float, chance: float, limit: int) -> StopReason:
     """The reason that a decision within the limit is too unlikely."""
     return StopReason(

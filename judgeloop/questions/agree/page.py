@@ -101,7 +101,7 @@ def _gate(gate: GateRow) -> str:
     if gate.name == "agreement":
         said_of = {
             "passed": f"That is above {per_cent(gate.worst, 0)}.",
-            "failed": f"That is below {per_cent(gate.best, 0)}, the end of the zone above the {per_cent(gate.worst, 0)} that are required.",
+            "failed": f"It is shown to be below {per_cent(gate.best, 0)}; to pass, it must be shown to be above {per_cent(gate.worst, 0)}.",
             "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
         }
     elif gate.name == "kappa":
@@ -179,13 +179,12 @@ def _off(result: Agreed) -> str:
     """By how much the judge's gap differs from that of people."""
     if result.off is None or result.off_interval is None:
         return ""
-    off, (low, high), more, above = result.off, result.off_interval, "more", "above"
-    if off < 0:
-        off, low, high, more, above = -off, -high, -low, "less", "below"
+    low, high = result.off_interval
     if result.rates:
-        return f"the judge's mean score is {off:.3f} {above} people's ({low:+.3f} to {high:+.3f})"
+        above = "above" if result.off >= 0 else "below"
+        return f"the judge's mean score is {abs(result.off):.3f} {above} people's ({low:+.3f} to {high:+.3f})"
     name = visible(result.setup.systems[0])
-    return f"the judge gives {name} {_points(off)} {more} than people do ({100 * low:+.0f} to {100 * high:+.0f})"
+    return f"the judge gives {name} {_than_people(result.off)} ({_ends(low, high, 'less', 'more')})"
 
 
 def _by_people(result: Agreed) -> str:
@@ -193,13 +192,13 @@ def _by_people(result: Agreed) -> str:
     found = result.corrected
     if found is None or found.gap is None or found.interval is None:
         return ""
-    low, high = found.interval
-    name, gap, shown = visible(result.setup.systems[1]), -found.gap, " is better:" if high < 0 else ""
+    (low, high), gap, (other, name) = found.interval, -found.gap, map(visible, result.setup.systems)
     if low > 0:
-        name, gap, shown = visible(result.setup.systems[0]), found.gap, " is better:"
+        name, other, gap = other, name, -gap
     else:
         low, high = 0.0 - high, 0.0 - low
-    return f"{name}{shown} {100 * gap:+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
+    side = f"{_points(abs(gap))} {'behind' if gap < 0 else 'ahead of'} {other}"
+    return f"{name} is {'better: ' if low > 0 else ''}{side} ({_ends(low, high, 'behind', 'ahead')})"
 
 
 def _widened(result: Agreed) -> str:
@@ -239,8 +238,8 @@ def _longer(result: Agreed) -> str:
         return ""
     low, high = result.longer_interval
     return (
-        f"the judge gives the longer answer {100 * result.longer:+.0f} points more than people do ({100 * low:+.0f} to "
-        f"{100 * high:+.0f}, at every look)"
+        f"the judge gives the longer answer {_than_people(result.longer)} "
+        f"({_ends(low, high, 'less', 'more')}, at every look)"
     )
 
 
@@ -249,8 +248,8 @@ def _family(result: Agreed) -> str:
         return ""
     own = result.by_family[0]
     return (
-        f"{visible(own.name)} bears the name of the judge's own family of models; it gets {100 * (own.gap_off or 0.0):+.0f} "
-        "points from the judge beside people's"
+        f"{visible(own.name)} bears the name of the judge's own family of models; the judge gives it "
+        f"{_than_people(own.gap_off or 0.0)}"
     )
 
 
@@ -347,6 +346,23 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
 
 def _points(gap: float) -> str:
     return f"{100 * gap:.0f} points"
+
+
+def _ends(low: float, high: float, below: str, above: str) -> str:
+    """An interval of gaps in points, each end with its side where they differ.
+
+    >>> _ends(-0.27, 0.34, "behind", "ahead"), _ends(-0.4, -0.1, "less", "more")
+    ('27 behind to 34 ahead', '10 to 40')
+    """
+    if low < 0 < high:
+        return f"{-100 * low:.0f} {below} to {100 * high:.0f} {above}"
+    least, most = sorted((abs(low), abs(high)))
+    return f"{100 * least:.0f} to {100 * most:.0f}"
+
+
+def _than_people(off: float) -> str:
+    """By how much the judge's gap is another than people's."""
+    return f"{_points(abs(off))} {'more' if off >= 0 else 'less'} than people do"
 
 
 def _share(share: float | None) -> str:

@@ -35,8 +35,10 @@ def judgments_to_decide(
     most = min(limits.max_judgments, tally.items) - asked
     wins, tied = _assumed(rule, ties)
     level = len(set(wins)) == 1
-    said = f"{wins[0]} % wins each" if level else f"{wins[0]} % to {wins[1]} % wins"
-    said += f" and {tied} % ties{' as in earlier runs' if ties is not None else ''}"
+    said = (
+        f"that each system wins {wins[0]} %" if level else f"that one system wins {wins[0]} % and the other {wins[1]} %"
+    )
+    said += f" of the items, with {tied} % ties{' as in earlier runs' if ties is not None else ''}"
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
     shares = _usual(rule, tally, ties)
     begin = max(1, limits.min_judgments - tally.judged)

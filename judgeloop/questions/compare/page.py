@@ -11,7 +11,7 @@ from judgeloop.core.outcomes import Outcome, StopKind, Tally
 from judgeloop.core.records import Population
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
-from judgeloop.methods.stopping.rule import at_most, points, show_risk
+from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import beside
 from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
@@ -27,7 +27,7 @@ SAME_GAP = 1e-5  # of a bound that looks like what it rules out
 SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chosen
 SEARCHED = ", unless an earlier search of these items chose the two"
 EARLIER_MEANS = (
-    "Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
+    "They were about these items, by one of these judges. Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
     "that is expected, if no candidate was chosen or made by verdicts on these items."
 )
 GAP_MEANS = (
@@ -155,7 +155,7 @@ def _answer(result: Comparison) -> str:
         if result.claim == "better":
             return f"{winner} is better than {loser} {where}."
         gap = points(result.options.min_gap or 0.0)
-        return f"Choose {winner}: at worst less than {gap} behind {loser} {where}."
+        return f"Choose {winner}: it is better than {loser}, or less than {gap} behind it, {where}."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         if result.whole:
             return f"{first} and {second} are level {where}."
@@ -170,16 +170,27 @@ def _no_winner(result: Comparison, where: str) -> str:
         lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
-        return f"No winner yet {where}: {_ahead(result)}, which is too little to tell."
+        return f"No winner yet: {_ahead(result)}."
     level = result.leader is None and result.stop_reason is StopKind.POOL_EXHAUSTED
     why = f"{'they are level, and ' if level else ''}{said.ended(result)}"
     return stopped(f"No winner yet between {first} and {second} {where}: {why}")
 
 
 def _ahead(result: Comparison) -> str:
-    """Who is ahead on the items of the set, all of which are judged."""
+    """Who is ahead of whom on the items of the set, all of which are judged."""
+    own, other = _leader_first(result)
     of = "" if result.data.families is None else "one item of each family of "
-    return f"{visible(result.leader or '')} is ahead on {of}these {result.items:,} items"
+    known = result.gap is not None and not (result.gap_biased or result.gap_weighted)
+    by = f"{_points(result.gap or 0.0)} " if known and float(_number(result.gap or 0.0)) else ""
+    return (
+        f"{own} is {by}ahead of {other} on {of}these {result.items:,} items, but on items like these that may be chance"
+    )
+
+
+def _leader_first(result: Comparison) -> tuple[str, str]:
+    """The names of both systems, that of the leader first."""
+    first, second = map(visible, result.setup.systems)
+    return (second, first) if result.leader == result.setup.systems[1] else (first, second)
 
 
 def _on_worse(result: Comparison, where: str, margin: float) -> str:
@@ -194,8 +205,9 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
         return f"{second} is worse than {first} {where}, perhaps by less than {points(margin)}."
-    why = f"{_ahead(result)}, which is too little to tell" if result.used_up else said.ended(result)
-    return stopped(f"It is not shown whether {second} is worse than {first} {by}, {where}: {why}")
+    why = _ahead(result) if result.used_up else said.ended(result)
+    on = "" if result.used_up else f", {where}"
+    return stopped(f"It is not shown whether {second} is worse than {first} {by}{on}: {why}")
 
 
 class ReadOff(NamedTuple):
@@ -233,9 +245,8 @@ def reading(
         Outcome.PASSED: f"PASSED: {second} is not worse than {first} {by} {where}.",
         Outcome.FAILED: f"FAILED: {second} is worse than {first} {where}.",
     }.get(outcome, f"OPEN: it is not shown whether {second} is worse than {first} {by}, {where}.")
-    bounds = f"{result.bounds_shown} points, each wrong with a chance of at most {result.setup.risk_threshold:g}"
-    read = f"Read off the bounds of the gap for {second}: {bounds}, whatever is read off them."
-    return ReadOff(outcome, f"{answer} {read}")
+    wrong = f"each end is wrong with a chance of at most {result.setup.risk_threshold:g}, however many margins are asked about"
+    return ReadOff(outcome, f"{answer} The gap of {second} is {result.bounds_shown} points: {wrong}.")
 
 
 def _votes(result: Comparison) -> str:
@@ -260,7 +271,7 @@ def _gap(result: Comparison) -> str:
     found += _by_items(result)
     if result.bounds is None or result.bounds[0] == result.bounds[1]:
         return found
-    return f"{found}; on {'items like these' if result.setup.sampled else 'all items'} {_between(result)}"
+    return f"{found}; on {'items like these' if result.setup.sampled else 'all items'}{_between(result)}"
 
 
 def _gap_means(result: Comparison) -> str:
@@ -313,23 +324,29 @@ def _estimated(gap: float, result: Comparison) -> str:
 
 
 def _between(result: Comparison) -> str:
-    """The bounds in words, from the view of the leader; of an end that the answer rules out, that it is not reached."""
+    """By how much who is ahead of whom, or behind; of an end that the answer rules out, that it is not reached."""
+    own, other = _leader_first(result)
     (low, high), out, margin = result.gap_interval or (-1.0, 1.0), result.ruled_out, result.options.gap_asked
     out = None if out is None else next((end for end in (low, high) if abs(end - out) < SAME_GAP), out)
     if high <= 0:  # a gap of 0 between level systems
-        return f"{_number(-high, margin)} to {_number(-low, margin)} behind"
+        return f", {own} is {_number(-high, margin)} to {_points(-low, margin)} behind {other}"
     least, most = _number(abs(low), margin), _number(high, margin)
     if low < 0:
-        behind = f"{'less than' if out == low else 'at most'} {least} behind" if float(least) else "less than 1 behind"
-        return f"{behind}, at most {most} ahead"
+        behind = (
+            f"{'less than' if out == low else 'at most'} {_points(-low, margin)}"
+            if float(least)
+            else "less than 1 point"
+        )
+        return f", {own} is {behind} behind {other} and at most {most} ahead of it"
     if out == low:
-        return f"more than {least}, at most {most}" if low else f"above 0, at most {most}"
-    return f"at least {least}, less than {most}" if out == high else f"between {least} and {most}"
+        return f" more than {least}, at most {most}" if low else f" above 0, at most {most}"
+    return f" at least {least}, less than {most}" if out == high else f" between {least} and {most}"
 
 
-def _points(gap: float) -> str:
-    """A gap in points, as sentences round it."""
-    return f"{_number(gap)} point{'' if _number(gap) == '1' else 's'}"
+def _points(gap: float, margin: float | None = None) -> str:
+    """A gap in points, as sentences round it; see `_number`."""
+    number = _number(gap, margin)
+    return f"{number} point{'' if number == '1' else 's'}"
 
 
 def _number(gap: float, margin: float | None = None) -> str:
@@ -372,11 +389,8 @@ def _earlier(result: Comparison) -> str:
     before = count(result.comparison - 1, "comparison")
     if result.searched:
         before = f"{before} or searches" if result.comparison > 2 else "1 search"  # noqa: PLR2004 - itself
-    whose = "this judge" if len(result.setup.judges) == 1 else "one of these judges"
-    return (
-        f"{before} with {visible(result.baseline)} on these items by {whose}; with this one, expect at most "
-        f"{result.wrong_expected:.4g} wrong in all"
-    )
+    expected = f"with this one, expect at most {result.wrong_expected:.4g} wrong in all"
+    return f"{before} with {visible(result.baseline)} came before; {expected}"
 
 
 def _other_way(result: Comparison) -> str:
@@ -418,16 +432,16 @@ def _risk_now(result: Comparison, shown: str) -> str:
 
 def _wrongly(result: Comparison) -> str:
     """What a run does whose answer is wrong."""
-    second, options = visible(result.setup.systems[1]), result.options
+    (first, second), options = map(visible, result.setup.systems), result.options
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"calls two level that differ by more than {points(options.near_tie or 0.0)}"
     if options.gap_asked is None or result.better:
         return "names the worse one"
     if options.not_worse is None:
-        return f"names one that is behind by {points(options.gap_asked)} or more"
+        return f"names one {far_behind(options.gap_asked)}"
     if result.winner is not None:
         return f"fails {second} though it is not worse"
-    return f"passes {second} though it is worse by {points(options.not_worse)} or more"
+    return f"passes {second} though it is worse than {first} by {points(options.not_worse)} or more"
 
 
 def _unless(result: Comparison) -> str:
@@ -446,7 +460,7 @@ def _means(result: Comparison) -> str:
         )
         says = DRAWN_WHOLE if result.whole else heuristic
         return f"{says} {said.about_the_judge(result)}"
-    read = "; every other answer that is read off the bounds of the gap has the same risk"
+    read = "; what else the bounds of the gap answer has the same risk"
     return said.promise(result, f"{setup.guarantee}{read}{_unless(result)}")
 
 
@@ -481,12 +495,14 @@ def _groups_mean(result: Comparison) -> str:
     if not result.verdicts:
         return ""
     chance, more = result.setup.risk_threshold, count(result.counts.further, "further judgment")
-    further = f"{more} went to open groups; the winner, votes and gap above are without them. "
+    further = ""
+    if result.counts.further:
+        further = f"{more} went to open groups; the winner, votes and gap above are without them. "
     return (
         "In a group that is open, neither system is shown to be better. "
         f"The chance that any group is given a name that is not the better system in it is {at_most(chance)}, "
         f"whatever was judged next. That is a second family of statements beside the one on all items: that "
-        f"either errs has a chance of {at_most(min(1.0, 2 * chance))}. {further if result.recorded is None else ''}"
+        f"either errs has a chance of {at_most(min(1.0, 2 * chance))}. {further}"
         "All intervals hold at once, at the risk of the groups. With about as many more items as its row says, a group "
         "has an even chance of an answer; for a group that is level, no number is known."
     )
@@ -522,9 +538,9 @@ def _narrowing(result: Comparison) -> tuple[Chart, ...]:
     return (
         Chart(
             f"How the gap became known, for {name}, in points",
-            f"After {count(end, 'item')} the gap of {name} is {last:+.0f} points, between {low:+.0f} and {high:+.0f}.",
+            f"After {count(end, 'item')} the gap of {name} is {signed(last / 100)} points, between {low:+.0f} and {high:+.0f}.",
             "items asked about" if silent else "judgments",
-            (Curve(f"{last:+.0f}".replace("-", MINUS), "lead", gap.points), lower, upper, *lines),
+            (Curve(signed(last / 100).replace("-", MINUS), "lead", gap.points), lower, upper, *lines),
             note=f"The band: bounds of the gap, each wrong with a chance of at most {result.setup.risk_threshold:g}, "
             f"however often one looks. What it does not reach is ruled out.{aside}",
             above=f"{name} better",

@@ -59,7 +59,7 @@ class CompareOptions(Part):
     """The settings that only a comparison has.
 
     - `near_tie`: the gap that counts as no practical difference; null without one
-    - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
+    - `min_gap`: the gap that matters: a system that is named may be behind the other by less; null without one
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
     - `by_criterion`: true if each criterion of the rubric is tested by itself
@@ -106,7 +106,7 @@ class Comparison(RunResult):
     """A comparison's result.
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
-      or behind by less than `min_gap`
+      or behind the other by less than `min_gap`
     - `risk`: the stated risk of `claim`; without one, of naming the leader now; null where the rule states none
     - `better`: true if the winner, or the system that is not worse, is shown to be better
     - `worse_by_margin`: true if the second system is shown to be worse by more than `not_worse`
@@ -195,14 +195,6 @@ class Comparison(RunResult):
         required = self.setup.required_winner
         other = first if required == second else second
         return f"{required} is better than {other}" if required else f"{first} or {second}"
-
-    @property
-    def wrong_answer(self) -> str:
-        """What an answer does where it is wrong; a pass and a fail have a sum of their own, which are equal."""
-        if self.options.not_worse is not None:
-            return "a wrong pass, or a wrong fail,"
-        beyond = "" if self.options.min_gap is None else f" by {points(self.options.min_gap)} or more"
-        return f"naming the one that is behind{beyond}"
 
     @property
     def better(self) -> bool:
@@ -366,10 +358,10 @@ class Comparison(RunResult):
     @property
     def requirement(self) -> str:
         """What is required of the answer, in words; empty if nothing is."""
-        margin, second, required = self.options.not_worse, self.setup.systems[1], self.setup.required_winner
+        margin, required, (first, second) = self.options.not_worse, self.setup.required_winner, self.setup.systems
         if margin is None:
             return f"{required} must be better than {self.baseline}" if required else ""
-        return f"{second} must not be worse by {points(margin)} or more, nor be shown to be worse at all"
+        return f"{second} must not be worse than {first} by {points(margin)} or more, nor be shown to be worse at all"
 
     @property
     def found(self) -> str:

@@ -131,7 +131,7 @@ def _risk(result: Selection) -> str:
         return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
     if result.risk is None or result.setup.guarantee is None:
         return NO_RISK
-    wrongly = "names one that is behind by more than that" if result.gap else "names one that is not the best"
+    wrongly = "names one that is more than that behind the best" if result.gap else "names one that is not the best"
     return f"{result.risk:g}, guaranteed: at most {one_in(result.setup.risk_threshold)} such runs {wrongly}"
 
 
@@ -343,7 +343,7 @@ def _behind(result: Selection) -> tuple[Scale, ...]:
     named, gap, asked = result.winner or result.leader, result.gap, result.options.min_gap
     if named is None or not gap or not result.course:
         return ()
-    most = math.ceil(TWICE * max(LEAST, gap, asked or 0.0)) / 10
+    most = min(1.0, math.ceil(TWICE * max(LEAST, gap, asked or 0.0)) / 10)
     row = IntervalRow(show_gap(gap), "", gap, (0.0, gap))
     marks = ((0.0, "0"), (most, show_points(most)))
     return (

@@ -20,6 +20,7 @@ from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
+from judgeloop.report.words import count
 
 LEVEL = 0.5  # the score of a tie, and so of the baseline against itself
 # The table's names of figures.
@@ -132,7 +133,8 @@ class Selection(RunResult):
     def also_judged(self) -> str:
         """The judgments that chose the baseline, to stand after those in the decision."""
         chosen = self.options.chosen_by
-        return f", {chosen:,} more to choose the baseline" if chosen else ""
+        on = f" on {count(self.options.chosen_on, 'other item')}" if self.options.chosen_on else ""
+        return f", {chosen:,} more{on} to choose the baseline" if chosen else ""
 
     def lost(self, label: LabelRow) -> bool:
         """Whether a system lost to the baseline, in the decision."""

@@ -29,9 +29,11 @@ def asked(tmp_path, monkeypatch, first_right, *more):
 def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_others(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 7)
     assert done.exit_code == 3
-    assert done.stdout.startswith("? OPEN: no winner yet on items like these 10: a is ahead on these 10 items,")
+    assert done.stdout.startswith("? OPEN: no winner yet: a is 40 points ahead of b on these 10 items,")
     said = " ".join(done.stdout.split())
-    assert re.search(r"on items like these at most \d+ behind, at most \d+ ahead", said), "what the bounds say"
+    assert re.search(r"on items like these, a is at most \d+ points behind b and at most \d+ ahead of it", said), (
+        "what the bounds say"
+    )
     assert "decide in 1 of 2 cases" in said
 
 
@@ -39,7 +41,7 @@ def test_a_gate_without_an_answer_says_who_is_ahead_on_all_items(tmp_path, monke
     done = asked(tmp_path, monkeypatch, 6, "--not-worse", "0.1", "--controls", "off")
     assert done.exit_code == 3
     assert "it is not shown whether" in done.stdout
-    assert "a is ahead on these 10 items" in " ".join(done.stdout.split())
+    assert "a is 20 points ahead of b on these 10 items" in " ".join(done.stdout.split())
 
 
 def test_of_a_fixed_benchmark_the_leader_on_all_items_is_certain(tmp_path, monkeypatch):

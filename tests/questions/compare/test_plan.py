@@ -48,6 +48,9 @@ def test_a_share_of_ties_that_earlier_runs_had_is_that_of_the_expected_case():
     limits = Limits(1, 300)
     usual, said = judgments_to_decide(rule, none, limits, asked=0, ties=None)
     many, instead = judgments_to_decide(rule, none, limits, asked=0, ties=0.7)
-    assert (said, instead) == ("35 % wins each and 30 % ties", "15 % wins each and 70 % ties as in earlier runs")
+    assert (said, instead) == (
+        "that each system wins 35 % of the items, with 30 % ties",
+        "that each system wins 15 % of the items, with 70 % ties as in earlier runs",
+    )
     (equal,) = with_an_equal_system(rule, 0.7, 300)
     assert many.expected == round(equal.judgments) < usual.expected

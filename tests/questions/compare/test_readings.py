@@ -58,7 +58,7 @@ def test_another_question_is_read_off_a_kept_run_at_no_cost(outputs, right, skip
     done = command("runs", "show", run["run"], "--not-worse", margin)
     said = " ".join(done.stdout.split())
     assert (done.exit_code, said.startswith(word)) == (code, True), done.output
-    assert "each wrong with a chance of at most 0.1, whatever is read off them" in said
+    assert "each end is wrong with a chance of at most 0.1, however many margins are asked about" in said
     assert command("runs", "--json").stdout == kept, "nothing is stored"
     again = command("runs", "show", run["run"])
     assert "not worse" not in again.stdout, "the run keeps its own answer"

@@ -142,7 +142,7 @@ def test_the_command_costs_nothing_and_writes_no_ledger(here):
     assert "Warning: The set has only 12 items." in done.stdout
     assert "90 % interval" in invoked(*RECORDED, "--details").stdout
     assert "empty" not in done.stdout  # the files hold no outputs, and none are needed
-    assert "scores 1 and 0" in (here / "page.html").read_text()
+    assert "scores 1 for a, 0 for b" in (here / "page.html").read_text()
     assert "a is better than b" in (here / "junit.xml").read_text()
     assert not (here / ".judgeloop").exists()
 

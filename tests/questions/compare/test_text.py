@@ -15,9 +15,10 @@ from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import risk_met
 from judgeloop.questions.compare.beside import CorrectedGap
-from judgeloop.questions.compare.page import facts
+from judgeloop.questions.compare.page import facts, pictures
 from judgeloop.report.facts import shared
 from judgeloop.report.notes import NoteCode
+from judgeloop.report.pictures import Curve
 from judgeloop.report.terminal import render
 
 EVIL = "x\x1b[31m\u202e\u200b\x07\n\r\u2028y"
@@ -64,7 +65,7 @@ def codes(notes):
         ),
         (
             make_result(min_gap=0.05, about=Population.ITEMS_LIKE_THESE, order="random"),
-            "Choose large: at worst less than 5 points behind small on items like these 100.",
+            "Choose large: it is better than small, or less than 5 points behind it, on items like these 100.",
         ),
         (
             make_result(about=Population.ITEMS_LIKE_THESE, order="random"),
@@ -117,7 +118,7 @@ PROVED = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "risk_th
     [
         (
             make_result(min_gap=0.1, tally=CLOSE, **PROVED),
-            "0.042, guaranteed: at most 1 in 10 such runs names one that is behind by 10 points or more",
+            "0.042, guaranteed: at most 1 in 10 such runs names one 10 points or more behind the other",
             "better_or_within",
             0.0423,
         ),
@@ -137,7 +138,7 @@ PROVED = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "risk_th
     ],
 )
 def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(result, stated, claim, risk):
-    assert "read off the bounds" in detail(result, "means")
+    assert "what else the bounds of the gap answer has the same risk" in detail(result, "means")
     values = result.to_dict()
     assert (values["claim"], values["risk"]) == (claim, risk)
     assert result.better == (claim in {"better", "not_worse"})
@@ -155,6 +156,16 @@ def test_an_end_that_the_answer_rules_out_is_no_part_of_the_interval():
     assert found[1].startswith("+9 to ")
 
 
+def test_the_picture_has_the_gap_as_the_figures_have_it():
+    tally = Tally(items=120, wins=(37, 40), ties=43)
+    labels = [Label(Choice(n, None), Verdict(one)) for n, one in enumerate([1.0] * 37 + [0.0] * 40 + [0.5] * 43)]
+    result = undecided(tally=tally, labels=tuple(labels), guarantee="a bound", rule="bets")
+    course = (Curve("", "lead", ((120.0, 2.5),)), *(Curve("", "other", ((120.0, end),)) for end in (-14.0, 10.0)))
+    (chart,) = pictures(replace(result, course=course))[0]
+    assert chart.lines[0].name == "+3"
+    assert detail(result, "gap").startswith("3 points for large")
+
+
 def test_the_rule_that_bets_states_a_risk_of_an_answer_alone():
     open_one = undecided(guarantee="a bound", rule="bets", about=Population.ITEMS_LIKE_THESE)
     assert open_one.risk is open_one.to_dict()["risk"] is None
@@ -166,7 +177,9 @@ def test_what_the_bounds_say_is_said_where_the_question_is_open():
     tally = Tally(items=300, wins=(50, 46), ties=4)
     result = undecided(tally=tally, guarantee="a bound", rule="bets", about=Population.ITEMS_LIKE_THESE)
     low, high = result.of_second[1]
-    assert f"at most {100 * high:.0f} behind, at most {-100 * low:.0f} ahead" in detail(result, "gap")
+    assert f"small is at most {100 * high:.0f} points behind large and at most {-100 * low:.0f} ahead of it" in detail(
+        result, "gap"
+    )
 
 
 @pytest.mark.parametrize(
@@ -300,8 +313,7 @@ def test_a_pair_of_a_night_is_told_to_raise_the_budget_of_the_night_and_by_how_m
     result = undecided(spend=replace(SPEND, next_p=10**10), night="2026-11-24-nightly")
     advice = result.advice[-1]
     assert advice.values == {"night": "2026-11-24-nightly", "usd": 0.30, "judgments": 30}
-    assert "which covers 30 more judgments" in advice.message
-    assert "`judgeloop suite --budget` $0.30 more" in advice.message
+    assert "raise the night's `budget` by $0.30" in advice.message
     assert "budget=" not in advice.message
 
 
@@ -382,9 +394,10 @@ def test_a_gap_that_the_sampling_biases_is_never_shown_as_plain(result, plain, s
     ("options", "bounds", "shown"),
     [
         ({}, (0.0, 0.61), "above 0, at most 61"),
-        ({"min_gap": 0.1}, (-0.1, 0.61), "less than 10 behind, at most 61 ahead"),
-        ({"min_gap": 0.1}, (-0.04, 0.61), "at most 4 behind, at most 61 ahead"),
-        ({"guarantee": None}, (-0.41, 0.61), "at most 41 behind, at most 61 ahead"),
+        ({"min_gap": 0.1}, (-0.1, 0.61), "large is less than 10 points behind small and at most 61 ahead of it"),
+        ({"min_gap": 0.1}, (-0.04, 0.61), "large is at most 4 points behind small and at most 61 ahead of it"),
+        ({"min_gap": 0.1}, (-0.01, 0.61), "large is at most 1 point behind small and at most 61 ahead of it"),
+        ({"guarantee": None}, (-0.41, 0.61), "large is at most 41 points behind small and at most 61 ahead of it"),
     ],
 )
 def test_an_end_of_the_bounds_that_the_answer_rules_out_is_left_out(options, bounds, shown):
