@@ -32,7 +32,8 @@ class SoFar:
 
     `asked` items were asked about, of at most `most`, and `skipped` of them have no verdict. `more` is about how many
     more decide, if it goes on like this; 0 once they were asked and did not, and None if that is not known. `usual` is
-    the fewest that can decide, and how many do so on average, by what was known before the first answer.
+    the fewest that can decide, and how many do so on average, by what was known before the first answer. `each_s` is
+    about how many seconds a person takes for one, by the length of the texts; None if these are not known.
     """
 
     asked: int
@@ -40,6 +41,7 @@ class SoFar:
     more: int | None = None
     usual: tuple[int, int] | None = None
     skipped: int = 0
+    each_s: float | None = None
 
     @property
     def judged(self) -> int:

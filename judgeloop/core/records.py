@@ -194,6 +194,9 @@ def preference(apart: float | NDArray[np.float64], margin: float = 0.0) -> int |
 
 FIRST, SECOND, NEITHER = "first", "second", "neither"  # what a decision model chooses from in a comparison
 CRITERION = "."  # parts the name of a criterion from its option, among the probabilities of a verdict
+# The share of items that may be without a verdict, unless the user says another: a model that gives none is broken, a
+# person skips what is not theirs to judge.
+MODELS_ABSTAIN, PEOPLE_SKIP = 0.05, 0.3
 DECISION_MARGIN = 0.05  # within which its probabilities of both are a tie, unless the user says another
 
 

@@ -38,7 +38,7 @@ import numpy as np
 from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import Ending, Estimate, StopKind, StopReason
 from judgeloop.core.protocols import Believer, Check, Estimator, Further, Selector, StoppingRule, T
-from judgeloop.core.records import Abstention, Answer, Choice, Draws, Key, Label, Step
+from judgeloop.core.records import MODELS_ABSTAIN, Abstention, Answer, Choice, Draws, Key, Label, Step
 
 # The keys of the labels in the decision, by position; the positions are in the order entered.
 Active = dict[int, tuple[Key, ...]]
@@ -58,7 +58,7 @@ class Limits:
 
     min_judgments: int = 5
     max_judgments: int = 200
-    max_abstentions: float = 0.05
+    max_abstentions: float = MODELS_ABSTAIN
 
     def __post_init__(self) -> None:
         if not 1 <= self.min_judgments <= self.max_judgments:

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, final
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Estimate, StopKind, StopReason
 from judgeloop.core.protocols import T
-from judgeloop.core.records import DECISION_MARGIN, NO_TOKENS, Abstention, Answer, Order, Query, Vote
+from judgeloop.core.records import DECISION_MARGIN, MODELS_ABSTAIN, NO_TOKENS, Abstention, Answer, Order, Query, Vote
 from judgeloop.engine.pace import Pace, RetryPolicy
 
 
@@ -112,7 +112,7 @@ class Terms:
     offline: bool = False
     max_item_bytes: int | None = None
     missing_abstains: bool = False
-    max_failed: float = 0.05
+    max_failed: float = MODELS_ABSTAIN
     tie_margin: float = DECISION_MARGIN
     outputs_since: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, Abstention] = field(default_factory=dict)

@@ -139,7 +139,7 @@ class Desk:
         """
         joined = [line["by"] for line in journal.lines if line["what"] == "joined"]
         self.people: dict[str, Person] = {name: Person(name) for name in (*people, *joined)}
-        self._checks, self._each = checks, each
+        self._checks, self.each = checks, each
         self.sheets: list[Sheet] = []  # in the order asked
         self.over = ""  # why nothing more is asked
         self._lets_go = False  # of what nobody has in hand
@@ -534,7 +534,7 @@ class Desk:
         """How many items have a verdict of which the run has not heard; a skip is none."""
         waits = (sheet.said for sheet in self.sheets if not sheet.settled.done())
         said = sum(given is not None and given.key != SKIP for given in waits)
-        return (said + self.flying) // self._each
+        return (said + self.flying) // self.each
 
     @property
     def pace(self) -> float | None:

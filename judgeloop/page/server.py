@@ -10,8 +10,10 @@ import contextlib
 import json
 import socket
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import Any, final
 from urllib.parse import urlsplit
 
@@ -36,7 +38,7 @@ WATCH_S = 5.0  # how long an owner's request waits for a change
 WRONG_S = 0.2  # that a wrong link waits
 LARGEST = 16_384  # bytes of a request
 NEXT_PORTS = 20  # that are tried if one is taken
-GOODBYE_S = 3.0  # in which windows hear that the run is over
+LATELY_S, GOODBYE_S = 6.0, 10.0  # a window that asked so lately is told that the run is over, within so long
 FEWEST_TIMES = 3  # answers before a time is told
 HEADERS = {
     "cache-control": "no-store",
@@ -81,8 +83,9 @@ class Pages:
     ) -> None:
         """Serve a desk; `standing` says how far the run is, and `money` is None where nobody is paid."""
         self.desk, self.links, self.opening, self._standing, self._money = desk, links, opening, standing, money
-        self.watched = False  # by the owner
         self.told: set[str] = set()  # who has heard that the run is over
+        self._asks: Counter[str] = Counter()  # the requests of each that wait for an answer
+        self._asked_at: dict[str, float] = {}  # when each asked, or had an answer, last
         self.changed = asyncio.Event()
         self._texts: dict[str, dict[str, Any]] = {}
         self.page, self.policy = page_and_policy()
@@ -133,7 +136,7 @@ class Pages:
                 "name": name,
                 "owner": name == OWNER,
                 "start": asdict(self.opening) | {"rubric": shown(self.opening.rubric), "people": len(self.desk.people)},
-                "progress": {} if name == OWNER else self._progress(name),
+                **({"progress": {}} if name == OWNER else {"time": self._time(name), "progress": self._progress(name)}),
             }
         )
 
@@ -147,9 +150,20 @@ class Pages:
                 return _error("elsewhere" if self.links.is_elsewhere(session) else "enter", 401)
             if (name == OWNER) is not owner:
                 return _error("no such link", 403)
-            return await route(name, request)
+            self._asked_at[name] = time.monotonic()
+            self._asks[name] += 1
+            try:
+                return await route(name, request)
+            finally:
+                self._asks[name] -= 1
+                self._asked_at[name] = time.monotonic()
 
         return guarded
+
+    def listening(self) -> set[str]:
+        """Whose windows are open, and have not heard that the run is over: they ask, or asked a moment ago."""
+        lately = time.monotonic() - LATELY_S
+        return {name for name, at in self._asked_at.items() if self._asks[name] or at > lately} - self.told
 
     async def _next(self, name: str, request: Request) -> Response:
         """The next call of a person, as soon as there is one; or that the run is over."""
@@ -187,7 +201,6 @@ class Pages:
 
     async def _overview(self, name: str, request: Request) -> Response:
         """What the owner sees: at once, or, where they `wait`, once something has changed."""
-        self.watched = True
         if "wait" in request.query_params and not self.desk.over:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.changed.wait(), WATCH_S)
@@ -315,6 +328,18 @@ class Pages:
             self._texts[text] = {"text": visible, "tree": await asyncio.to_thread(tree_of, visible)}
         return self._texts[text]
 
+    def _time(self, name: str) -> dict[str, float]:
+        """About how many seconds a call takes a person, and all people those that usually decide.
+
+        By what was known before the first answer, so that nothing of it tells who leads, and by the person's own pace.
+        """
+        standing, own = self._standing(), self.desk.people[name].seconds
+        each = median(own) if len(own) >= FEWEST_TIMES else None if standing is None else standing.each_s
+        if standing is None or each is None:
+            return {}
+        usual = {"usual_s": each * self.desk.each * standing.usual[1]} if standing.usual else {}
+        return {"each_s": each, **usual}
+
     def _progress(self, name: str) -> dict[str, Any]:
         """How far the run is. A forecast that moves tells who leads, unless one person alone gave all the answers."""
         standing, person, pace = self._standing(), self.desk.people[name], self.desk.pace
@@ -434,9 +459,7 @@ class PageServer:
             return
         self._pages.wake()
         until = time.monotonic() + GOODBYE_S
-        here = {person.name for person in self._pages.desk.people.values() if person.here}
-        here |= {OWNER} if self._pages.watched else set()
-        while not here <= self._pages.told and time.monotonic() < until:  # noqa: ASYNC110 - a moment at the end
+        while self._pages.listening() and time.monotonic() < until:  # noqa: ASYNC110 - a moment at the end
             await asyncio.sleep(0.05)
         self._server.should_exit = True
         self._server.force_exit = True

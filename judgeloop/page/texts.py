@@ -2,8 +2,8 @@
 
 No HTML is written anywhere: the page makes elements of the tree by name. Markdown can hide text (a cell beyond the
 columns, a reference that nothing uses): a text that would lose a letter or a digit has no tree, and is shown plain.
-So is one whose formula would look wrong: formatting takes the stars of 2*3*4. One with the indented lines of a program
-is shown as code.
+So is one whose product would look wrong: formatting takes the stars of 2*3*4. One with the indented lines of a program
+is shown as code. A formula of LaTeX stays as it is written: Markdown would take its backslashes.
 """
 
 import re
@@ -15,6 +15,8 @@ from judgeloop.report.words import seen
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 Tree = list[Any]  # a node is a text, or a list: the tag, perhaps its attributes, and nodes
@@ -29,6 +31,12 @@ _JOINS = "\u0600-\u08ff\ufb50-\ufdff\ufe70-\ufefc\u0900-\u0dff\u0f00-\u109f\u178
 _PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff\ufe0f"
 _JOINER = re.compile(f"((?<=[{_JOINS}])[\u200c\u200d](?=[{_JOINS}])|(?<=[{_PICTURES}])\u200d(?=[{_PICTURES}]))")
 
+# A formula of LaTeX; between single dollars if it looks like one, as amounts of money do not.
+_FORMULA = re.compile(
+    r"\\\(.{1,1000}?\\\)|\\\[.{1,1000}?\\\]|\$\$[^$]{1,1000}\$\$|\$(?=[^\s$])[^$\n]{1,300}(?<!\s)\$(?!\d)", re.DOTALL
+)
+_ENDS = {"$$": "$$", "\\[": "\\]"}  # of a formula on lines of its own
+MOST_LINES = 60  # of it
 
 # Code that nothing marks as such: a star between letters or digits, and, where there is no list, an indented line.
 _MARKED = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -51,7 +59,7 @@ def tree_of(text: str) -> Tree | None:
     """The nodes of a visible text; None where formatting would hide a part of it, or takes too long."""
     if len(text) > MOST_FORMATTED:
         return None
-    bare = _MARKED.sub("", text)
+    bare = _FORMULA.sub("", _MARKED.sub("", text))
     if _INDENTED.search(bare) and not _LISTED.search(bare):
         return [["pre", text]]
     if _STAR.search(bare):
@@ -68,9 +76,36 @@ def _reader() -> "MarkdownIt":
 
     reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     reader.disable(["html_block", "html_inline", "entity"])
+    reader.inline.ruler.before("escape", "formula", _formula)
+    reader.block.ruler.before("fence", "formula", _formula_alone, {"alt": ["paragraph", "blockquote", "list"]})
     reader.normalizeLink = lambda url: url  # type: ignore[method-assign]
     reader.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
     return reader
+
+
+def _formula(state: "StateInline", silent: bool) -> bool:  # noqa: FBT001 - as rules are called
+    """Leave a formula within a paragraph as it is."""
+    found = _FORMULA.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        state.pending += found[0]
+    state.pos = found.end()
+    return True
+
+
+def _formula_alone(state: "StateBlock", begin: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - as rules are called
+    """Make code of a formula on lines of its own, of which some may look like a list or a heading."""
+    lines = [state.getLines(at, at + 1, 0, False).strip() for at in range(begin, min(end, begin + MOST_LINES))]
+    close, opens = _ENDS.get(lines[0][:2]), len(lines[0]) == len("$$")
+    found = (at for at, line in enumerate(lines) if close and line.endswith(close) and not (opens and at == 0))
+    last = next(found, None)
+    if last is None:
+        return False
+    if not silent:
+        state.line = begin + last + 1
+        state.push("code_block", "code", 0).content = state.getLines(begin, state.line, state.blkIndent, False)
+    return True
 
 
 def _signs(text: str) -> Counter[str]:

@@ -25,6 +25,7 @@ from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
 from judgeloop.runs.peoples_time import read_twice
 from judgeloop.runs.prepared import Command, Parts, Prepared, ids_of
+from judgeloop.runs.proxies import likely_each_s
 from judgeloop.runs.telling import told
 from judgeloop.settings.run_settings import ContestSettings, RunSettings, within_ceiling
 
@@ -143,7 +144,8 @@ class Question(ABC, Generic[S, T, R]):
             low, expected = (one + more for one, more in zip(found.judgments[:2], again[:2], strict=True))
             usual = (low, expected) if expected else None
         most = run.most_judgments + read_twice(run.most_judgments, run.config)
-        return told(run, observe, partial(self.more, run), SoFar(0, most, usual=usual))
+        each_s = None if run.pool.live else likely_each_s(run.inputs)
+        return told(run, observe, partial(self.more, run), SoFar(0, most, usual=usual, each_s=each_s))
 
     async def forecast(self, run: Prepared[S]) -> Forecast:
         """What a run would take, with the result from the ledger's verdicts alone; asks no judge, spends nothing."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop import catalogue
+from judgeloop.core.records import MODELS_ABSTAIN
 from judgeloop.formats.own_files import HOME
 from judgeloop.papers.settings import (
     CLUSTERINGS,
@@ -48,8 +49,7 @@ from judgeloop.settings.fields import (
     Share,
     run_setting,
 )
-from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.setting import Parse, Role, Setting, anybody, declared, one_of, some_of
+from judgeloop.settings.setting import Parse, Role, Setting, anybody, one_of, some_of
 from judgeloop.settings.values import listed, numbers
 
 
@@ -204,7 +204,7 @@ class ReplaySelectSettings(ReplaySettings):
         run_setting(
             "Share of calls without a verdict (0 to 1) above which a run ends, as a live search does.", PROTOCOL
         ),
-    ] = declared(RunSettings)["max_abstentions"].default
+    ] = MODELS_ABSTAIN
     seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
     tie_margin: TieMargin = 0.0
 

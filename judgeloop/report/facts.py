@@ -13,7 +13,7 @@ from judgeloop.core.records import NO_TOKENS, PAIR, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
-from judgeloop.report.records import HUMAN, said_ends
+from judgeloop.report.records import said_ends
 from judgeloop.report.result import TOO_OFTEN, RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
@@ -238,7 +238,9 @@ def headline(result: RunResult, decision: str) -> str:
 
 def judged_by(result: RunResult) -> str:
     """The judges' names, for a sentence."""
-    return " + ".join("a person" if name == HUMAN else visible(name) for name in result.setup.judges)
+    if result.setup.by_hand:
+        return "a person" if len(result.setup.judges) == 1 else "two people"
+    return " + ".join(map(visible, result.setup.judges))
 
 
 def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition]:
@@ -323,6 +325,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
     order = f"{setup.order}{_changed(result)}" if setup.order else ""
     # A gate by a model in one order: nobody can say how often it contradicts itself.
+    held = "; each counts against any answer" if counts.abstentions or counts.abstentions_beside else ""
     blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == "flips" for one in result.conditions)
     return [
         *found,
@@ -334,7 +337,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         Fact("checks", Section.JUDGE, "checks", result.by_people.said_checks if result.by_people else ""),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
-        Fact("silent", Section.JUDGE, "no verdict", _silent(result) if counts.asked else ""),
+        Fact("silent", Section.JUDGE, "no verdict", f"{_silent(result)}{held}" if counts.asked else ""),
         Fact("controls", Section.JUDGE, "controls", _controls(result)),
         Fact("rubric", Section.JUDGE, "rubric", shortened(setup.rubric, LONGEST_RUBRIC)),
     ]

@@ -96,8 +96,8 @@ class Setup(Part):
 
     @property
     def by_hand(self) -> bool:
-        """Whether people alone judge."""
-        return bool(self.judges) and all(name == HUMAN for name in self.judges)
+        """Whether people alone judge; of two for each item the names end in a number."""
+        return bool(self.judges) and all(name.partition(":")[0] == HUMAN for name in self.judges)
 
     @property
     def one_order(self) -> bool:

@@ -138,6 +138,11 @@ class RunResult(Part):
         return self.counts.judged
 
     @property
+    def by_hand(self) -> bool:
+        """Whether people were asked when the run ended."""
+        return self.setup.by_hand
+
+    @property
     def asked(self) -> int:
         """Number of queries."""
         return self.counts.asked
@@ -363,7 +368,7 @@ class RunResult(Part):
             if stop is StopKind.JUDGE_CHANGED:
                 return (self._asked_of_another(),)
             anew = self.setup.asked_anew and stop is not StopKind.CONTROLS
-            then = BY_HAND if self.setup.by_hand else CUT_SHORT
+            then = BY_HAND if self.by_hand else CUT_SHORT
             return (note(NoteCode.BEGIN_ANEW if anew else then[stop]),)
         found = () if cut else self.to_decide()
         hopeless = any(one.code == NoteCode.OUT_OF_REACH for one in found)

@@ -146,7 +146,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
         raise InputError(f"{NO_JUDGE}{EXAMPLES}")
     check_ledger(config)
     check_place(config.cache_dir)
-    limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
+    limits = Limits(config.min_judgments, config.max_judgments)
     mapped = parse_map(config.map)
     systems = live_systems(config, environment, offline=offline)
     names = names_for(config.names, config.output_files)
@@ -184,6 +184,7 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     check_models(config, judges)
     if config.people_per_item > 1:
         judges = with_second(judges)
+    limits = replace(limits, max_abstentions=config.most_abstentions(by_hand=any(judge.by_hand for judge in judges)))
     check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:

@@ -29,7 +29,7 @@ def checked_judge(
         UnpricedError: its price is not known, and there is a budget.
     """
     judge = judge_from_spec(spec, options) if isinstance(spec, str) else spec
-    judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
+    judge.check(config.questions(pool.systems), pool.items, config.most_abstentions())
     limit = None if judge.priced else limit_of(config)
     if limit is not None:
         from judgeloop.providers.catalogue import likely_model

@@ -117,9 +117,14 @@ class Prices(NamedTuple):
 def prices_of_a_plan(config: RunSettings, inputs: Inputs) -> Prices:
     """As `prices`; people whose time has no price are supposed to have one."""
     label_p, cheap_p = prices(config, inputs)
-    seconds = fmean(likely_s(Call(one.item, one.systems, one.outputs)) for one in sample(inputs)) * inputs.by_hand
+    seconds = likely_each_s(inputs) * inputs.by_hand
     supposed = inputs.by_hand and not label_p
     return Prices(Wage(WAGE).cost_p(seconds) if supposed else label_p, cheap_p, seconds, supposed)
+
+
+def likely_each_s(inputs: Inputs) -> float:
+    """About how many seconds a label takes of a person."""
+    return fmean(likely_s(Call(one.item, one.systems, one.outputs)) for one in sample(inputs))
 
 
 def sample(inputs: Inputs) -> list[Query]:

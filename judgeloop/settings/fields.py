@@ -7,7 +7,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from judgeloop.core.records import DECISION_MARGIN, Order
+from judgeloop.core.records import DECISION_MARGIN, MODELS_ABSTAIN, PEOPLE_SKIP, Order
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.settings.setting import DURATION_FORM, Parse, Role, Setting, alternatives, anybody, like, matching
@@ -119,10 +119,15 @@ AllowPlugins = Annotated[
     bool, Setting("Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Role.PLACE)
 ]
 MaxAbstentions = Annotated[
-    float,
+    float | None,
     Ge(0),
     Le(1),
-    run_setting("Stop once the share of items without a verdict exceeds this (0 to 1).", STOPPING, file_only=True),
+    run_setting(
+        f"Stop once the share of items without a verdict exceeds this (0 to 1). Default: {MODELS_ABSTAIN}; where people "
+        f"judge, who may skip, {PEOPLE_SKIP}.",
+        STOPPING,
+        file_only=True,
+    ),
 ]
 Deadline = Annotated[
     float | None,

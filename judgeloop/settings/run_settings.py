@@ -17,7 +17,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Order, Population, Shown, Vote
+from judgeloop.core.records import MODELS_ABSTAIN, PEOPLE_SKIP, Order, Population, Shown, Vote
 from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, is_decision, recorded_files
@@ -201,7 +201,7 @@ class RunSettings(JudgeSettings):
     ).field(Population.THESE_ITEMS.value)
     min_judgments: fields.MinJudgments = 5
     max_judgments: fields.MaxJudgments = 200
-    max_abstentions: fields.MaxAbstentions = 0.05
+    max_abstentions: fields.MaxAbstentions = None
     fail_on_warning: bool = fields.report_setting(
         "Exit with code 5 in place of 0 if the result has a warning.",
         fields.STOPPING,
@@ -297,6 +297,11 @@ class RunSettings(JudgeSettings):
     def most_ahead(self) -> int | None:
         """How many steps are asked ahead of the stopping rule; None for as many as will probably be needed."""
         return None if self.ahead == fields.AUTO else int(self.ahead)
+
+    def most_abstentions(self, *, by_hand: bool = False) -> float:
+        """The share of items that may be without a verdict."""
+        usual = PEOPLE_SKIP if by_hand else MODELS_ABSTAIN
+        return usual if self.max_abstentions is None else self.max_abstentions
 
     @property
     def order(self) -> Order:
@@ -503,7 +508,7 @@ class GenerateSettings(MoneySettings):
         example=100,
     ).field(None)
     seed: fields.Seed = 0
-    max_abstentions: fields.MaxAbstentions = 0.05
+    max_abstentions: fields.MaxAbstentions = None
     export_only: ExportOnly = False
     deadline: fields.Deadline = None
     concurrency: fields.Concurrency = 8

@@ -126,7 +126,7 @@ def test_a_ledger_without_an_attempt_says_that_nothing_was_spent(given):
     ("pressed", "code", "said"),
     [
         ("aq", 130, ["the person who judges has stopped", "Rerun the command to go on: what was judged stays."]),
-        ("s", 4, ["no verdict on 2 of 2 items", "Rerun the command to judge what was skipped"]),
+        ("s", 4, ["no verdict on 7 of 7 items", "Rerun the command to judge what was skipped"]),
     ],
 )
 def test_of_a_person_nothing_is_said_as_of_a_server(monkeypatch, pressed, code, said):

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import httpx2
 import pytest
+from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
@@ -34,7 +35,7 @@ RATED = Call(Item("secret-item", "task"), ("secret-x",), ("one",))
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch):
-    monkeypatch.setattr(server, "GOODBYE_S", 1.0)
+    monkeypatch.setattr(server, "LATELY_S", 1.0)
     monkeypatch.setattr(server, "LOOK_S", 0.01)
     monkeypatch.setattr(desk, "LAST_S", 0.0)
 
@@ -48,8 +49,8 @@ def judge_of(folder, *people, price=None, rubric=None):
 class Person:
     """Judges in a window of a real server until it is over."""
 
-    def __init__(self, judge, at=0, say=lambda pair: "a", most=10**6, seconds=1.0):
-        self.judge, self.at, self.say, self.most, self.seconds = judge, at, say, most, seconds
+    def __init__(self, judge, at=0, say=lambda pair: "a", most=10**6, seconds=1.0, then=lambda: None):
+        self.judge, self.at, self.say, self.most, self.seconds, self.then = judge, at, say, most, seconds, then
         self.shown, self.end, self.said = [], "", 0
 
     async def judges(self):
@@ -73,6 +74,7 @@ class Person:
                     json={"id": pair["id"], "key": self.say(pair), "seconds": self.seconds, "note": "why"},
                 )
                 self.said += 1
+        self.then()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def judged(folder, persons, *, ledger="l.sqlite", items=12, price=None, **more):
             await asyncio.gather(*windows, return_exceptions=True)
         return finished, people
 
-    return asyncio.run(asyncio.wait_for(told(), 120))
+    return asyncio.run(asyncio.wait_for(told(), PATIENCE_S))
 
 
 def better(pair):
@@ -177,13 +179,8 @@ def test_the_decision_is_that_of_one_after_another(tmp_path):
 
 def test_who_is_interrupted_has_what_was_said_and_nothing_else_is_charged(tmp_path):
     interruption = Interruption()
-
-    def say(pair):
-        if pair["number"] == 4:
-            asyncio.get_running_loop().call_later(0.05, interruption.request)
-        return better(pair)
-
-    finished, (person,) = judged(tmp_path, [{"say": say, "most": 4}], price=Decimal(40), interruption=interruption)
+    persons = [{"say": better, "most": 4, "then": interruption.request}]
+    finished, (person,) = judged(tmp_path, persons, price=Decimal(40), interruption=interruption)
     assert finished.ending.stop.kind is StopKind.INTERRUPTED
     assert finished.ending.asked == 4, "the last, which could be taken back, too"
     assert finished.spend.charged_p < 4 * 10**11
@@ -240,14 +237,14 @@ def test_what_a_run_has_heard_of_is_counted_once(tmp_path):
     assert asyncio.run(story()) == (1, 0)
 
 
-def test_what_is_usual_is_what_was_known_before_the_first_answer_also_after_a_restart(tmp_path):
+def test_what_is_usual_is_what_was_known_before_the_first_answer_also_after_a_restart(tmp_path, capsys):
     async def story(*heard):
         judge = judge_of(tmp_path)
-        judge.hear(SoFar(0, 200, usual=heard[0]))
+        judge.hear(SoFar(0, 200, usual=heard[0], each_s=60.0))
         call = asyncio.create_task(judge.judge(PAIR))
         while judge.pages is None:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.005)
-        judge.hear(SoFar(24, 200, usual=heard[1]))
+        judge.hear(SoFar(24, 200, usual=heard[1], each_s=60.0))
         await judge.aclose()
         await asyncio.gather(call, return_exceptions=True)
         return judge._standing
@@ -255,6 +252,7 @@ def test_what_is_usual_is_what_was_known_before_the_first_answer_also_after_a_re
     assert asyncio.run(story((10, 31), (10, 31))).usual == (10, 31)
     again = asyncio.run(story((3, 7), (3, 7)))
     assert (again.usual, again.asked) == ((10, 31), 24)
+    assert capsys.readouterr().err.count(" 31 min ") == 2, "the terminal says it, too"
 
 
 def test_a_skip_is_booked_once_though_the_run_is_started_again(tmp_path):
@@ -284,13 +282,15 @@ def test_the_terminal_hears_how_far_all_are_and_nothing_of_the_lead(tmp_path, ca
         calls = [asyncio.create_task(judge.judge(replace(PAIR, outputs=("one", str(at))))) for at in range(3)]
         person = Person(judge, say=lambda pair: "abs"[pair["number"] - 1], most=3)
         await person.judges()
-        await asyncio.sleep(0.1)
+        said = ""
+        while "7 of at most 200 judged: anna 2 and 1 skipped, ben 0\n" not in said:
+            said += capsys.readouterr().err
+            await asyncio.sleep(0.01)
         await judge.aclose()
         await asyncio.gather(*calls, return_exceptions=True)
+        return said
 
-    asyncio.run(story())
-    said = capsys.readouterr().err
-    assert "7 of at most 200 judged: anna 2 and 1 skipped, ben 0\n" in said
+    said = asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
     assert "30" not in said.partition("Ctrl-C")[2]
 
 
@@ -329,7 +329,7 @@ def test_a_stop_by_the_owner_ends_the_run_once_nobody_has_anything_in_hand(tmp_p
         await judge.aclose()
         return left, judge.desk.over
 
-    (first, *others), over = asyncio.run(asyncio.wait_for(story(), 20))
+    (first, *others), over = asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
     assert first.answer == Verdict(1.0, reason="why")
     assert [one.kind for one in others] == [ErrorKind.QUIT] * 2
     assert over == "stopped"

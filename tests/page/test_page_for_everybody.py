@@ -56,9 +56,11 @@ STATES = {
     "wait at the last": "now.progress.mine = 3; waits({others: false, last: 'a'})",
     **{f"over {why}": f"over('{why}')" for why in ("decided", "stopped", "budget", "failed")},
     **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "away", "link")},
-    "start": "start()",
+    "start": "now.progress.judged = 0; now.time = {each_s: 100, usual_s: 4500}; start()",
+    "start of an hour and more": "now.start.people = 1; now.time = {each_s: 180, usual_s: 8100}; start()",
     "start without a rubric": "now.start.rubric = ''; start()",
-    "start after a restart": "now.progress.judged = 14; start()",
+    "start after a restart": "now.progress.judged = 14; now.time = {each_s: 30, usual_s: 1350}; start()",
+    "start after long": "now.progress.judged = 46; start()",
     "start of ratings": "now.start.rates = true; start()",
     "owner": f"overview({json.dumps(OWNER)})",
 }
@@ -138,7 +140,7 @@ def test_an_accessibility_checker_finds_nothing_in_any_state(judging, axe):
         judging.run(script)
         for size, dark in ((DESK, False), (PHONE, True)):
             judging.look(size=size, dark=dark)
-            time.sleep(0.35)  # colours change slowly
+            until(judging, "!document.getAnimations().length")  # colours change slowly
             said = judging.run_async("axe.run(document).then((r) => arguments[0](r.violations))")
             bad = [(one["id"], [node["html"] for node in one["nodes"]][:2]) for one in said]
             over = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
@@ -235,6 +237,7 @@ def test_twenty_pairs_are_judged_on_a_phone_by_touch(chromium, tmp_path):
         chromium.run("document.getElementById('begin').scrollIntoView()")
         chromium.tap("#begin")
         small = "[...document.querySelectorAll('#judge button, .jump a')].filter((one) => one.offsetHeight)"
+        forecasts: list[str] = []
         for number in range(1, 21):
             pair(chromium, number)
             if number == 1:
@@ -244,11 +247,10 @@ def test_twenty_pairs_are_judged_on_a_phone_by_touch(chromium, tmp_path):
                 assert min(chromium.run(f"return {main}")) >= 44
                 said = chromium.run("return document.getElementById('judge').innerText")
                 assert {"A is better", "Equal", "B is better"} <= set(said.splitlines()), "no words for keys"
-            if number == 13:  # at least 18 more, as 30 are asked for
-                assert chromium.run("return document.getElementById('forecast').textContent").startswith("· about ")
-            for _ in range(12):
-                if chromium.run("return now.seen.every(Boolean)"):
-                    break
+            forecasts.append(chromium.run("return document.getElementById('forecast').textContent"))
+            end = time.monotonic() + PATIENCE_S / 10
+            while not chromium.run("return now.seen.every(Boolean)"):
+                assert time.monotonic() < end
                 chromium.swipe(500)
                 time.sleep(0.05)
             if number == 1:
@@ -260,6 +262,8 @@ def test_twenty_pairs_are_judged_on_a_phone_by_touch(chromium, tmp_path):
             )
             chromium.tap(f"[data-key={'t' if first == second else 'a' if first else 'b'}]")
         pair(chromium, 21)
+        assert not any("about " in one for one in forecasts[:10]), "too few are judged"
+        assert any(one.startswith("· about ") for one in forecasts[10:]), "30 are asked for, and it is reckoned beside"
         assert chromium.run("return scrollY") == 0, "the next begins at its top"
         chromium.tap("#undo")
         pair(chromium, 20)

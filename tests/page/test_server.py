@@ -249,6 +249,45 @@ def test_several_people_are_not_told_a_forecast_that_moves(tmp_path):
     assert both["judged"] == 23
 
 
+def test_the_first_screen_says_how_long_it_takes_by_texts_and_then_by_the_persons_own_pace(tmp_path):
+    async def steps(office):
+        entered = [(await office.entered("anna")).entered["time"]]
+        anna = await office.entered("anna")
+        for _ in range(3):
+            await anna.says("a", seconds=20)
+        entered += [(await office.entered(name)).entered["time"] for name in ("anna", "ben")]
+        return entered
+
+    standing = SoFar(0, 200, usual=(12, 45), each_s=60.0)
+    first, anna, ben = story(tmp_path / "known", steps, "anna", "ben", standing=standing)
+    assert first == ben == {"each_s": 60.0, "usual_s": 45 * 60.0}, "and by nobody else's"
+    assert anna["each_s"] < 20, "as long as they were on the screen"
+    assert anna["usual_s"] == 45 * anna["each_s"]
+    first, anna, ben = story(tmp_path / "unknown", steps, "anna", "ben", standing=SoFar(0, 200))
+    assert (first, [*anna], ben) == ({}, ["each_s"], {})
+
+
+def test_whose_window_is_open_is_waited_for_at_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "POLL_S", 30)
+
+    async def steps(office):
+        anna, ben = await office.entered("anna"), await office.entered("ben")
+        entered = office.pages.listening()
+        waits = asyncio.create_task(anna.next())
+        await ben.post("beat")
+        while not office.desk.people["anna"].here:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.005)
+        lately = office.pages.listening()
+        monkeypatch.setattr(server, "LATELY_S", 0.0)
+        later = office.pages.listening()
+        office.desk.leave("decided")
+        office.pages.wake()
+        await waits
+        return entered, lately, later, office.pages.listening()
+
+    assert story(tmp_path, steps, "anna", "ben", calls=0) == (set(), {"anna", "ben"}, {"anna"}, set())
+
+
 def test_a_skip_is_not_judged(tmp_path):
     async def steps(office):
         anna = await office.entered()

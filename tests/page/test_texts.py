@@ -75,7 +75,21 @@ def test_the_lines_of_a_program_that_nothing_marks_are_code():
     assert tree_of(text) == [["pre", text]]
 
 
-@given(st.text("ab1 \n*_`#|-[]()<>!&;~\\\t.\"'>+=:/é", max_size=200))
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        (r"so \(a_1 * b_1\) and $2*3_a + 4_a$ are **b**", [["p", r"so \(a_1 * b_1\) and $2*3_a + 4_a$ are ", ["strong", "b"]]]),
+        ("x\n\\[\n  a &= b \\\\\n- c\n\\]\n*d*", [["p", "x"], ["pre", "\\[\n  a &= b \\\\\n- c\n\\]"], ["p", ["em", "d"]]]),
+        ("- x\n  $$\n  y\n  ===\n  $$\n- z", [["ul", ["li", "x", ["pre", "$$\ny\n===\n$$"]], ["li", "z"]]]),
+        ("**$5**, *$10* and $20", [["p", ["strong", "$5"], ", ", ["em", "$10"], " and $20"]]),
+        ("$$ *a*\n\nb", [["p", "$$ ", ["em", "a"]], ["p", "b"]]),
+    ],
+)  # fmt: skip
+def test_a_formula_stays_as_it_is_written_and_money_is_none(text, tree):
+    assert [one if isinstance(one, str) else [*filter(None, one)] for one in tree_of(text)] == tree
+
+
+@given(st.text("ab1 \n*_`#|$-[]()<>!&;~\\\t.\"'>+=:/é", max_size=200))
 def test_no_letter_is_lost_and_no_tag_is_another(text):
     tree = tree_of(text)
     if tree is None:
@@ -101,7 +115,7 @@ def test_what_has_no_glyph_is_made_visible_and_what_a_script_needs_stays(text, s
     assert shown(text) == seen
 
 
-@pytest.mark.parametrize("part", ["[", "![](", "|a", "_*", "~~a"])
+@pytest.mark.parametrize("part", ["[", "![](", "|a", "_*", "~~a", "$a", "\\(", "- $$\n", "\\[\n"])
 def test_a_hostile_text_takes_some_seconds_at_most(part):
     began = time.process_time()
     tree_of(part * (MOST_FORMATTED // len(part)))

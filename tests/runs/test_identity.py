@@ -44,6 +44,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge_max_tokens": {"judge_max_tokens": 99},
     "judge_effort": {"judge_effort": "low"},
     "verdict": {"verdict": "logprob"},
+    "max_abstentions": {"max_abstentions": 0.1},
     "prompt": {"prompt": "pairwise.md"},
     "rubric": {"rubric": "Which is true?"},
     "items": {"items": "items.jsonl"},

@@ -98,7 +98,7 @@ async function enter() {
   const said = await call("enter", { token: ofWindow.get("token") || "" });
   ofWindow.set("session", said.session);
   ofWindow.set("start", JSON.stringify({ name: said.name, owner: said.owner, start: said.start }));
-  Object.assign(now, { name: said.name, owner: said.owner, start: said.start, progress: said.progress });
+  Object.assign(now, { name: said.name, owner: said.owner, start: said.start, time: said.time, progress: said.progress });
 }
 function setLost(lost) {
   if (lost === now.lost) return;
@@ -172,6 +172,10 @@ function waits({ others, last: key, noted: withNote }) {
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
 const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
+const about = (seconds) => { // no more exact than it is known
+  const minutes = Math.max(1, Math.round(seconds / 60)), halves = Math.round(seconds / 1800);
+  return seconds < 45 ? "half a minute" : minutes === 1 ? "a minute" : seconds < 5400 ? `${fives(minutes, Math.round)} min` : `${Math.floor(halves / 2)}${halves % 2 ? "½" : ""} h`;
+};
 const minutesOf = (seconds) => (seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);
 function over(why) {
   if (why === "stopped") message("Stopped", "The run was stopped", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
@@ -181,15 +185,25 @@ function over(why) {
 }
 function pause() {
   if (now.view !== "judge") return;
-  now.polling++;
-  call("pause", {}).catch(refused);
+  const mine = ++now.polling;
+  call("pause", {}).then(() => hears(mine)).catch((error) => { if (mine === now.polling) refused(error); });
   message("Paused", "Paused", `Everything is saved, and the clock stands still. The ${thing()} on your screen is kept for you${now.start?.people > 1 ? " for 10 minutes; after that someone else may get it" : ""}.`, did(), ["Go on", () => go()], "You may close the page. The same link goes on where you left.");
+}
+
+async function hears(mine) { // while somebody pauses, that the run is over
+  for (;;) {
+    const said = await call(`watch/${now.pair.id}`);
+    if (mine !== now.polling || said.gone) return;
+    if (said.over) { now.progress = said.progress; over(said.over); return; }
+  }
 }
 
 function start() {
   const { usual, most, judged } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  $("howlong").textContent = usual && usual[1] < most && judged <= usual[1] ? `Usually about ${usual[1]} ${thing()}s${judged ? ` in all, of which ${judged} are judged` : ""}, at least ${usual[0]}, at most ${most}${together}` : most ? `At most ${most} ${thing()}s${together}` : "Until it is clear";
+  const { each_s: each, usual_s: all } = now.time ?? {}, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${about(each)} each` : "";
+  $("howlong").textContent = known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${most} ${thing()}s${together}` : "Until it is clear";
+  $("howmany").textContent = [...(known ? [judged ? `${judged} are judged` : `at least ${usual[0]}`, `at most ${most}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
   $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether the end of each text was${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
@@ -285,7 +299,7 @@ function clock() {
   const s = Math.floor(now.seconds), late = now.quiet >= IDLE_S;
   const shown = now.view === "judge" ? `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")} on this ${thing()}${late ? " (stands still)" : ""}` : "";
   const [few, many] = now.minutes || [];
-  $("left").textContent = shown + (many ? ` · ${few < many ? `${few} to ${many}` : many} min left` : "");
+  $("left").textContent = [shown, many ? `${few < many ? `${few} to ${many}` : many} min left` : ""].filter(Boolean).join(" · ");
 }
 
 // --- What whoever runs this sees: never who leads

@@ -230,12 +230,12 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         for at, verdict in verdicts.items():
             judged[at] = verdict.score if run.config.rates else as_score(verdict.preference)
         parts = replace(run.parts, estimator=replace(estimator, judged=judged))
-        person = replace(run, inputs=replace(given, judges=(given.truth,), controls=(), controls_of=None))
+        person = _of_truth(run)
         second = await conducted(
             person.session(parts),
             person,
             replace(terms_of(person), offline=terms.offline),
-            judges=(given.truth,),
+            judges=person.judges,
             interruption=interruption,
         )
         both = _with_people(second, cast("Pairing", parts.estimator), verdicts)
@@ -273,9 +273,13 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         run, parts, config = ran.run, ran.parts, ran.run.config
         given, rule = cast("AgreeInputs", run.inputs), cast("Agreeing", parts.rule)
         people = [one.person for one in given.people] + ([given.truth.identity.name] if given.truth else [])
+        judged = cast("Pairing", parts.estimator).judged
+        setup = setup_of(run, rule, "random")
+        if given.truth is not None and judged is not None:
+            setup = replace(setup, max_abstentions=_of_truth(run).limits.max_abstentions)
         return agreed_of(
             ran.finished,
-            setup_of(run, rule, "random"),
+            setup,
             AgreeOptions(
                 people=tuple(people),
                 half_width=config.half_width,
@@ -288,7 +292,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             data_notes(run, ran.finished.pool),
             rule=rule,
             pool=run.pool,
-            judged=cast("Pairing", parts.estimator).judged,
+            judged=judged,
             again=cast("Pairing", parts.estimator).again,
         )
 
@@ -300,6 +304,14 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         """How often the two agree so far."""
         del systems, longest
         return f"equal on {int(np.nansum(tally.equal)):,} of {tally.judged:,}" if tally.judged else ""
+
+
+def _of_truth(run: Prepared[AgreeSettings]) -> Prepared[AgreeSettings]:
+    """The run as it asks whoever is believed: people may skip more items than a model."""
+    given = cast("AgreeInputs", run.inputs)
+    assert given.truth is not None
+    limits = replace(given.limits, max_abstentions=run.config.most_abstentions(by_hand=given.truth.by_hand))
+    return replace(run, inputs=replace(given, judges=(given.truth,), controls=(), controls_of=None, limits=limits))
 
 
 def _mark() -> str:

@@ -32,7 +32,7 @@ from judgeloop.methods.stats.with_people import (
 )
 from judgeloop.methods.stopping.agreement import Agreeing
 from judgeloop.report.labels import LabelRow, label_rows
-from judgeloop.report.records import DataNotes, Setup, counts_of
+from judgeloop.report.records import HUMAN, DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
 
 DRIFTED = 0.05  # the p-value at which a judge is said to have changed
@@ -188,6 +188,11 @@ class Agreed(RunResult):
     def decided(self) -> bool:
         """Whether the question is answered."""
         return self.winner is not None
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether people were asked when the run ended: after the judge, and not if it ended the run."""
+        return HUMAN in self.options.people and self.asked > 0
 
     @property
     def rates(self) -> bool:

@@ -28,7 +28,7 @@ from judgeloop.core.outcomes import (
     Tally,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, Groups, Item, Pool, Verdict
+from judgeloop.core.records import IDENTICAL, MODELS_ABSTAIN, Groups, Item, Pool, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
@@ -457,7 +457,7 @@ class Comparison(RunResult):
         if known := self.asked_before.known:
             other = self.setup.systems[self.asked_before.known[1] > self.asked_before.known[0]]
             found.append(note(NoteCode.KNOWN_OTHERWISE, known=sum(known), against=max(known), other=other))
-        if self.corrected and self.corrected.silent > self.setup.max_abstentions * self.corrected.verdicts:
+        if self.corrected and self.corrected.silent > MODELS_ABSTAIN * self.corrected.verdicts:
             silent, proxy = self.corrected.silent, self.corrected.proxy
             found.append(note(NoteCode.PROXY_SILENT, proxy=proxy, silent=silent, items=self.corrected.verdicts))
         if self.drift is not None:

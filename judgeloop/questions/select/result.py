@@ -11,7 +11,7 @@ import numpy as np
 
 from judgeloop.core.jsonable import Part, plain
 from judgeloop.core.outcomes import Ending, Finished, Outcome, StopKind
-from judgeloop.core.records import TWO_SYSTEMS, Item, Population
+from judgeloop.core.records import MODELS_ABSTAIN, TWO_SYSTEMS, Item, Population
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.methods.stopping.best_of_many import FixedBudget
@@ -155,7 +155,7 @@ class Selection(RunResult):
     def doubts(self) -> tuple[Note, ...]:
         """Warnings of a thin lead, and of a proxy that says little."""
         worth = self.proxy_worth
-        if worth is None or worth.silent <= self.setup.max_abstentions * worth.verdicts:
+        if worth is None or worth.silent <= MODELS_ABSTAIN * worth.verdicts:
             return tuple(self._thin())
         silent = note(NoteCode.PROXY_SILENT, proxy=worth.proxy, silent=worth.silent, items=worth.verdicts)
         return (*self._thin(), silent)

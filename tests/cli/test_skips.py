@@ -1,0 +1,77 @@
+"""A person who skips says that an item is not theirs to judge: few skips end no run, many do, as with models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.commandline import judgeloop
+
+from judgeloop.core.records import MODELS_ABSTAIN, PEOPLE_SKIP
+from judgeloop.engine.session import ABSTENTION_GRACE
+from judgeloop.judges import human
+
+ITEMS = 40
+COMPARED = ("compare", "old.jsonl", "new.jsonl", "--judge", "human", "--max-judgments", str(ITEMS))
+RATED = ("estimate", "new.jsonl", "--judge", "human", "--max-judgments", str(ITEMS))
+CHECKED = ("agree", "old.jsonl", "new.jsonl", "--judge", "metric:exact", "--truth", "human")
+MOST = int(PEOPLE_SKIP * ABSTENTION_GRACE)  # skips at the beginning that end no run
+
+
+@pytest.fixture(autouse=True)
+def _files():
+    for name in ("old", "new"):
+        rows = (
+            {"id": f"t{at}", "prompt": f"Question {at}?", "output": name, "reference": "new"} for at in range(ITEMS)
+        )
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """A command whose person presses these keys, the last one for ever."""
+
+    def run(command, keys, *more):
+        left = [*keys]
+        monkeypatch.setattr(human, "read_key_from_terminal", lambda: left.pop(0) if left[1:] else left[0])
+        done = judgeloop(*command, *more, "--json")
+        return done.exit_code, json.loads(done.stdout)
+
+    return run
+
+
+@pytest.mark.parametrize(("command", "key"), [(COMPARED, "t"), (RATED, "3"), (CHECKED, "t")])
+def test_few_skips_end_no_run_and_the_share_that_held_is_in_the_result(run, command, key):
+    code, found = run(command, ["s"] * MOST + [key])
+    assert (code, found["stop_reason"]) in {(0, "all_judged"), (0, "pool_exhausted"), (3, "pool_exhausted")}, found
+    assert (found["judged"], found["abstentions"]) == (ITEMS - MOST, MOST)
+    assert found["max_abstentions"] == PEOPLE_SKIP
+
+
+@pytest.mark.parametrize(("command", "key"), [(COMPARED, "t"), (RATED, "3"), (CHECKED, "t")])
+def test_many_skips_end_it_and_the_same_command_asks_them_again(run, command, key):
+    code, found = run(command, ["s"] * (MOST + 1) + [key])
+    assert (code, found["stop_reason"], found["abstentions"]) == (4, "too_many_abstentions", MOST + 1)
+    assert [one["code"] for one in found["advice"]] == ["judge_skipped"]
+    _, found = run(command, [key])
+    assert (found["judged"], found["abstentions"]) == (ITEMS, 0)
+
+
+def test_the_share_is_the_callers(run, monkeypatch):
+    monkeypatch.setenv("JUDGELOOP_MAX_ABSTENTIONS", str(MODELS_ABSTAIN))
+    code, found = run(COMPARED, ["s", "s", "t"])
+    assert (code, found["abstentions"], found["max_abstentions"]) == (4, 2, MODELS_ABSTAIN)
+
+
+def test_who_is_no_person_may_leave_out_as_few_as_before(run):
+    rows = [json.loads(line) for line in Path("new.jsonl").read_text().splitlines()]
+    for at in (0, 1, 2):
+        del rows[at]["reference"]  # without which the metric gives no verdict
+    Path("new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("old.jsonl").write_text("".join(json.dumps(row | {"output": "old"}) + "\n" for row in rows))
+    by_metric = ("compare", "old.jsonl", "new.jsonl", "--judge", "metric:exact", "--risk", "0.001", "--about", "items")
+    for command in (by_metric, CHECKED):
+        code, found = run(command, ["t"])
+        assert (code, found["stop_reason"], found["max_abstentions"]) == (4, "too_many_abstentions", MODELS_ABSTAIN)
+        assert [one["code"] for one in found["advice"]] == ["fix_and_resume"]
