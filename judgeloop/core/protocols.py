@@ -55,7 +55,8 @@ class SoFar:
         None then, and where there is no forecast.
         """
         more = 0 if self.more is None else self.more - given
-        return None if more <= CLOSE else (more // FEWER, more + LONGER)
+        left = self.most - self.asked - given
+        return None if more <= CLOSE else (more // FEWER, min(more + LONGER, left))
 
 
 class Selector(Protocol[S]):

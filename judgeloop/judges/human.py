@@ -319,7 +319,7 @@ class HumanJudge(BaseJudge):
             if self._seconds:
                 said += f", {max(1, round(few * median(self._seconds) / 60)):,} to "
                 said += f"{max(1, round(many * median(self._seconds) / 60)):,} min"
-        elif self._standing.more is not None:
+        elif self._standing.more is not None and self._standing.more < self._standing.most - self._standing.asked:
             said += ", a decision may be near"
         return f"{said}\n\n"
 
