@@ -48,15 +48,23 @@ class SoFar:
         """How many items have a verdict."""
         return self.asked - self.skipped
 
+    def left(self, given: int = 0) -> int:
+        """How many more may be asked, after so many answers `given` since."""
+        return max(0, self.most - self.asked - given)
+
     def likely(self, given: int = 0) -> tuple[int, int] | None:
         """How few and how many more decide in most runs, after so many answers `given` since.
 
         A forecast of few says only that the decision may be near: one run in four then takes many times as many.
-        None then, and where there is no forecast.
+        None then, where the limit comes first, and where there is no forecast.
         """
-        more = 0 if self.more is None else self.more - given
-        left = self.most - self.asked - given
-        return None if more <= CLOSE else (more // FEWER, min(more + LONGER, left))
+        more, left = 0 if self.more is None else self.more - given, self.left(given)
+        few = more // FEWER
+        return None if more <= CLOSE or few >= left else (few, min(more + LONGER, left))
+
+    def is_near(self, given: int = 0) -> bool:
+        """Whether a decision is foreseen before the limit, after so many answers `given` since."""
+        return self.more is not None and 0 < self.more - given < self.left(given)
 
 
 class Selector(Protocol[S]):
@@ -322,7 +330,7 @@ class People(Protocol):
     def leave(self, why: StopKind | None) -> None:
         """Let go: settle what was answered, and raise `ErrorKind.QUIT`, not billed, in all other calls from now on.
 
-        `why` the run halts; None if it has its end.
+        `why` the run halts, or ended without an answer; None if it has its end.
         """
 
 

@@ -226,10 +226,10 @@ class Window:
         """The answers to the other queries, None where one has none yet."""
         return [_answer_of(one.task) for one in self._admitted]
 
-    async def drain(self, *, more: bool = False) -> None:
+    async def drain(self, *, more: bool = False, ended: StopKind | None = None) -> None:
         """Wait for the queries that run, unless the user abandons them; people let go once the run is over.
 
-        Where `more` comes, they finish what they have in hand.
+        Where `more` comes, they finish what they have in hand. They hear why it halts, or `ended` without an answer.
 
         Raises:
             Exception: the code of a judge raised it.
@@ -243,7 +243,7 @@ class Window:
                 if more and state.reason is None:
                     one.let_go()
                 else:
-                    one.leave(state.reason.kind if state.reason else None)
+                    one.leave(state.reason.kind if state.reason else ended)
         if self._running:
             await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
         if state.interruption.abandoned.is_set():

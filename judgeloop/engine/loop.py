@@ -81,7 +81,7 @@ async def drive(
             session = session.anew()
             terms.seen.intersection_update(known | state.sent)
     ending, reason, sources = session.ending(), state.reason, oracle.sources
-    again = await read_again(oracle, pool, ending) if reason is None else ()
+    again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
@@ -145,7 +145,8 @@ async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -
             if session.over and state.reason is None:
                 state.folded(session.asked, session.tally, session.risk, window.answered)
                 state.rest()
-                await window.drain(more=session.asks_further or state.terms.reads_again)
+                more = session.broken_off is None and (session.asks_further or state.terms.reads_again)
+                await window.drain(more=more, ended=session.broken_off)
                 session.leave(window.rest())
                 state.go_on()
             state.folded(session.asked, session.tally, session.risk, 0 if session.over else window.answered)

@@ -45,6 +45,8 @@ Active = dict[int, tuple[Key, ...]]
 
 # The least number of items that shares of abstentions are of: a few early ones halt no run.
 ABSTENTION_GRACE = 20
+# Its own ends that are no answer.
+BROKEN_OFF = frozenset({StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED, StopKind.JUDGE_FAILED})
 # The share of the answers asked for that may turn out not to be needed, in the mean; the number where that is more.
 WASTED, WASTED_OF_FEW = 0.05, 4
 # A step that is so likely to be wasted, or more, is asked only together with others (`_may_go_ahead`). These may take
@@ -188,6 +190,11 @@ class Session(Generic[T]):
         return self._stop is not None
 
     @property
+    def broken_off(self) -> StopKind | None:
+        """Why it ended by itself without an answer: too many items have no verdict; None if it did not."""
+        return self._stop.kind if self._stop is not None and self._stop.kind in BROKEN_OFF else None
+
+    @property
     def asks_further(self) -> bool:
         """Whether something may be asked after the decision."""
         return self._further is not None
@@ -285,7 +292,7 @@ class Session(Generic[T]):
 
     def _asks_further(self, further: Further, stop: StopReason) -> list[Choice]:
         """What is asked after the decision: of the choices not asked, in the order drawn."""
-        if stop.kind in {StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED, StopKind.JUDGE_FAILED}:
+        if stop.kind in BROKEN_OFF:
             return []
         if self._unneeded:
             self._later, self._unneeded = self._unneeded + self._later, []

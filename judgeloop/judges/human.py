@@ -314,12 +314,11 @@ class HumanJudge(BaseJudge):
         since = self._settled - self._counted + held
         said = f"{self._standing.judged + since:,} of at most {self._standing.most:,} judged"
         if (likely := self._standing.likely(since)) is not None:
-            few, many = likely
-            said += f", about {few:,} to {many:,} more"
+            said += f", about {_range(*likely)} more"
             if self._seconds:
-                said += f", {max(1, round(few * median(self._seconds) / 60)):,} to "
-                said += f"{max(1, round(many * median(self._seconds) / 60)):,} min"
-        elif self._standing.more is not None and self._standing.more < self._standing.most - self._standing.asked:
+                pace = median(self._seconds) / 60
+                said += f", {_range(*(max(1, round(one * pace)) for one in likely))} min"
+        elif self._standing.is_near(since):
             said += ", a decision may be near"
         return f"{said}\n\n"
 
@@ -338,6 +337,10 @@ class HumanJudge(BaseJudge):
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)
+
+
+def _range(few: int, many: int) -> str:
+    return f"{few:,} to {many:,}" if few < many else f"{many:,}"
 
 
 def _left() -> JudgeError:

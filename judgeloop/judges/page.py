@@ -33,6 +33,7 @@ FORM = "page 1"  # what a key means; part of the judge's identity
 ALONE = ""  # the name of a person who judges alone, without one
 SCORES = {"a": 1.0, "b": 0.0, "t": 0.5, "x": 0.5, "1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0}
 BOTH_BAD = "both bad"
+ENDS = {StopKind.BUDGET: "budget", StopKind.ABSTENTIONS: "skips"}  # of which people hear
 TICK_S, TELL_S = 1.0, 30.0
 
 
@@ -237,7 +238,7 @@ class PageJudge(BaseJudge):
 
     def leave(self, why: StopKind | None) -> None:
         """What was answered counts; who is asked is let go, and told that it is over."""
-        self._why = "decided" if why is None else {StopKind.BUDGET: "budget"}.get(why, "stopped")
+        self._why = "decided" if why is None else ENDS.get(why, "stopped")
         if self.desk is not None:
             self.desk.leave(self._why)
         if self.pages is not None:

@@ -352,9 +352,9 @@ class Pages:
         if standing.usual is not None:
             said["usual"] = standing.usual
         if standing.more is not None and len(self.desk.people) == 1:
-            said["left"] = max(1, standing.most - standing.asked - held)
+            said["left"] = max(1, standing.left(held))
             said["more"] = more = standing.likely(held)
-            said["near"] = standing.more is not None and 0 < standing.more - held < said["left"]
+            said["near"] = standing.is_near(held)
             if more is not None and pace is not None and len(person.seconds) >= FEWEST_TIMES:
                 said["minutes"] = [one * pace / 60 for one in more]
         return said

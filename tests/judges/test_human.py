@@ -323,11 +323,12 @@ def test_how_far_the_run_is_stands_above_each_question():
     person.answers(calls(2))
     first, second = person.screen.getvalue().split("── Task")[:2]
     assert "14 of at most 200 judged, about 7 to 60 more\n" in first
-    assert "15 of at most 200 judged, about 7 to 59 more, 1 to 1 min\n" in second, "minutes once there is a pace"
-    person = Person("a")
-    person.judge.hear(SoFar(14, 200, 0))
-    person.answers(calls(1))
-    assert "14 of at most 200 judged, a decision may be near\n" in person.screen.getvalue()
+    assert "15 of at most 200 judged, about 7 to 59 more, 1 min\n" in second, "minutes once there is a pace"
+    for more, near in ((8, ", a decision may be near"), (0, "")):  # and it was not
+        person = Person("a")
+        person.judge.hear(SoFar(14, 200, more))
+        person.answers(calls(1))
+        assert f"14 of at most 200 judged{near}\n" in person.screen.getvalue()
 
 
 def test_time_is_measured_and_paid():

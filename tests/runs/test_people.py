@@ -164,4 +164,6 @@ def test_a_person_alone_hears_how_many_more_and_several_do_not():
 def test_a_forecast_is_a_range_and_one_of_few_says_no_number():
     assert SoFar(20, 200, 30).likely() == (7, 60)
     assert SoFar(20, 200, 30).likely(3) == (6, 57)
+    assert [SoFar(20, most, 30).likely(3) for most in (60, 28)] == [(6, 37), None], "no more may be asked"
+    assert [SoFar(20, 28, more).is_near() for more in (None, 0, 7, 8)] == [False, False, True, False]
     assert [SoFar(20, 200, more).likely() for more in (None, 0, 10)] == [None] * 3

@@ -182,6 +182,7 @@ const minutesOf = (seconds) => (seconds < 90 ? `${Math.round(seconds)} s` : `${M
 function over(why) {
   if (why === "stopped") message("Stopped", "The run was stopped", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "budget") message("Stopped", "The budget is used up", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
+  else if (why === "skips") message("Stopped", "Too much was skipped", `Your answers are saved. More ${thing()}s were skipped than the run allows.`, mine(), null, "Whoever runs this is told, and may ask about them again: the same link works then.");
   else if (why === "failed") message("Thank you", "Nothing more is asked of you now", "Some of what you were shown has a known answer, and you gave another one more than once. Whoever runs this has been told, and can say more. Your answers are saved, and stay.", mine());
   else message("Done", "That was all. Close the page.", "Nobody has to judge anything further. Thank you.", mine(), null, "Whoever runs this sees what came of it. Until now not even they knew who leads.");
 }
@@ -289,8 +290,8 @@ function progress() {
   const many = Math.min(left, fives(more?.[1], Math.ceil));
   if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(`· ${near ? "a decision may be near, " : ""}at most ${left} more`);
-  else if (usual && judged < usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", " until a decision"), `, ${limit}`);
-  else $("forecast").replaceChildren(...(most ? [`· ${usual && judged >= usual[1] ? "more than usual, " : ""}${limit}`] : []));
+  else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", " until a decision"), `, ${limit}`);
+  else $("forecast").replaceChildren(...(most ? [`· ${usual && judged > usual[1] ? "more than usual, " : ""}${limit}`] : []));
   now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();
   if (now.view === "judge") document.title = `${together ? mine : judged} judged · judgeloop`;
