@@ -2,9 +2,9 @@
 
 No HTML is written anywhere: the page makes elements of the tree by name. Markdown can hide text (a cell beyond the
 columns, a reference that nothing uses): a text that would lose a letter, a digit or a backslash has no tree, and is
-shown plain. So is one whose code would look wrong: formatting takes the stars of 2*3*4 and the bars of __init__. One with
-the indented lines of a program or of a drawing is shown as code. A formula of LaTeX and a backslash stay as they are
-written, and a mark of a quote that has no words.
+shown plain. So is one whose code would look wrong: formatting takes the stars of 2*3*4 and the bars of __init__. One
+with the indented lines of a program or of a drawing is shown as code. A formula of LaTeX and a backslash stay as they
+are written, and a mark of a quote that has no words.
 """
 
 import re
@@ -113,7 +113,7 @@ def _formula_alone(state: "StateBlock", begin: int, end: int, silent: bool) -> b
 
 
 def _backslash(state: "StateInline", silent: bool) -> bool:  # noqa: FBT001 - as rules are called
-    """Leave a backslash and the sign that it keeps from being a mark; of regular expressions and drawings both count."""
+    """Leave a backslash and the sign that it keeps from being a mark: regular expressions and drawings need both."""
     two = state.src[state.pos : min(state.pos + 2, state.posMax)]
     if two[0] != "\\" or two.endswith("\n") or len(two) == 1:
         return False

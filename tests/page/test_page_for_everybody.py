@@ -44,11 +44,13 @@ STATES = {
     "last skipped": "show({...now.pair, last: 's', noted: false})",
     "final": "now.pair.last = null; last(false); undo()",
     "rating": "show({...now.pair, kind: 'rating', outputs: [now.pair.outputs[0]], skipped: false})",
+    "plain, since one would be cut": "show({...now.pair, kind: 'pair', outputs: [{text: 'x', tree: null}, now.pair.outputs[0]]})",
     "empty": "show({...now.pair, kind: 'pair', prompt: {text: '', tree: []}, outputs: [now.pair.outputs[0], {text: ''}]})",
     "live": "now.start.people = 1; now.progress = {judged: 14, most: 200, left: 186, more: [11, 74], minutes: [3, 22]};"
     " progress()",
     "close": "now.progress = {judged: 14, skips: 2, most: 200, left: 186, more: null, near: true}; progress()",
     "limit": "now.progress = {judged: 14, skips: 2, most: 200, left: 9, more: null, near: false}; progress()",
+    "as far as the limit": "now.progress = {judged: 20, most: 60, left: 40, more: [10, 40]}; progress()",
     "usual": "now.progress = {judged: 14, most: 200, usual: [12, 45]}; progress()",
     "longer": "now.start.people = 2; now.progress = {judged: 46, mine: 20, most: 200, usual: [12, 45]}; progress()",
     "paused": "pause()",

@@ -273,7 +273,7 @@ async function watch(pair) {
   } catch (error) { if (now.pair === pair && now.view === "judge" && !now.sending) refused(error); }
 }
 function answers() {
-  const { outputs } = now.pair, cut = outputs[1] && outputs.some((one) => !one.tree) ? "formatting would hide a part of one answer, and both look alike" : undefined;
+  const { outputs } = now.pair, cut = outputs[1] && outputs.some((one) => one.tree === null) ? "formatting would hide a part of one answer, and both look alike" : undefined;
   outputs.forEach((one, at) => fill($(["texta", "textb"][at]), one, now.formatted, cut));
   $("format").setAttribute("aria-pressed", String(now.formatted));
   $("diff").setAttribute("aria-pressed", String(now.marked));
