@@ -163,7 +163,11 @@ def test_small_phones_have_in_sight_what_is_needed(judging):
         assert judging.run(f"return {inside.replace('{}', '#begin')}"), size
         judging.run("show({...now.pair, kind: 'pair', last: 'a', noted: false}); scrollTo(0, 0); helps()")
         assert judging.run(f"return {inside.replace('{}', '#closehelp')}"), size
-        judging.run("document.getElementById('helpbox').close(); openNote(true)")
+        judging.run("document.getElementById('helpbox').close(); scrollTo(0, 0); look()")
+        tab = "const one = document.querySelector('.jump a[aria-current=true]').getBoundingClientRect();"
+        task = "document.getElementById('taskhead').getBoundingClientRect()"
+        assert judging.run(f"{tab} return one.left < 20 && one.bottom <= {task}.top"), (size, "the tab of the task")
+        judging.run("openNote(true)")
         left = judging.run("return document.getElementById('verdict').getBoundingClientRect().top / innerHeight")
         assert left > 0.5, (size, "the texts keep half of the screen")
         for name in ("#note", "#closenote", "[data-key=b]"):

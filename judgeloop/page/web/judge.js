@@ -27,14 +27,14 @@ function node(tree) {
   if (tag === "table") { const box = el("div", "scroll"); box.append(one); return box; }
   return one;
 }
-function fill(place, part, formatted, why = part.tree ? "" : "formatting would hide a part of it") {
+function fill(place, part, formatted, why = part.tree ? "" : "Shown as plain text, because formatting would hide a part of it.") {
   place.className = formatted ? "text" : "text plain";
   place.dir = "auto";
   place.replaceChildren();
   if (!part.text.trim()) { place.append(el("p", "none", "(This text is empty.)")); return; }
   if (formatted && !why) { place.append(...part.tree.map(node)); return; }
   place.className = "text plain";
-  if (formatted) place.append(el("span", "none", `Shown as plain text, because ${why}.\n\n`));
+  if (formatted) place.append(el("span", "none", `${why}\n\n`));
   place.append(part.text);
 }
 
@@ -273,7 +273,7 @@ async function watch(pair) {
   } catch (error) { if (now.pair === pair && now.view === "judge" && !now.sending) refused(error); }
 }
 function answers() {
-  const { outputs } = now.pair, cut = outputs[1] && outputs.some((one) => one.tree === null) ? "formatting would hide a part of one answer, and both look alike" : undefined;
+  const { outputs } = now.pair, cut = outputs[1] && outputs.some((one) => one.tree === null) ? "Both answers are shown as plain text, because formatting would hide a part of one." : undefined;
   outputs.forEach((one, at) => fill($(["texta", "textb"][at]), one, now.formatted, cut));
   $("format").setAttribute("aria-pressed", String(now.formatted));
   $("diff").setAttribute("aria-pressed", String(now.marked));
@@ -290,7 +290,7 @@ function progress() {
   const many = Math.min(left, fives(more?.[1], Math.ceil));
   if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(`· ${near ? "a decision may be near, " : ""}at most ${left} more`);
-  else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", " until a decision"), `, ${limit}`);
+  else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", ` until a decision, ${limit}`));
   else $("forecast").replaceChildren(...(most ? [`· ${usual && judged > usual[1] ? "more than usual, " : ""}${limit}`] : []));
   now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();
@@ -461,7 +461,8 @@ function look() { // whether an answer goes on below, whether its end was seen, 
   if (now.view === "judge") ends.forEach((end, at) => { now.seen[at] ||= end; });
   document.documentElement.style.setProperty("--head", `${$("top").offsetHeight}px`);
   const tops = ["taskhead", "heada", "headb"].map((id) => $(id).getBoundingClientRect().top);
-  const nowAt = tops.findLastIndex((top) => top < innerHeight / 2);
+  const atEnd = scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 4; // where the last may not reach the top
+  const nowAt = tops.findLastIndex((top) => top < innerHeight / (atEnd ? 1 : 3));
   document.querySelectorAll(".jump a").forEach((one, i) => one.setAttribute("aria-current", String(i === nowAt)));
 }
 const helps = () => { $("helpbox").showModal(); $("closehelp").focus({ preventScroll: true }); $("helpbox").scrollTop = 0; };
