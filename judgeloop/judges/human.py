@@ -1,9 +1,9 @@
 """The judge `human`: a person at the terminal, who answers each call with one key.
 
 The person never sees the systems' names. `runs/begin.py` has the outputs of a comparison shown in
-random order. An answer becomes final when the person answers the next call, so that the last answer
-can be corrected, or when there is nothing else to answer. Quitting keeps the answers given, and the same
-command resumes the run. The screen is standard error, because standard output holds the result.
+random order. An answer becomes final, and is in the ledger, `HELD_S` after it was given, so that a slip can be
+corrected, or when the person answers the next call or there is nothing else to answer. Quitting keeps the answers
+given, and the same command resumes the run. The screen is standard error, because standard output holds the result.
 """
 
 import asyncio
@@ -30,8 +30,9 @@ from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.report.words import visible_lines
 
-SKIP, BACK, QUIT, VIEW = "s", "z", "q", "v"
+SKIP, BACK, QUIT, VIEW, HELP = "s", "z", "q", "v", "?"
 SECONDS_TO_GATHER = 0.05  # wait before showing calls, because they arrive one by one
+HELD_S = 5.0  # in which an answer can be taken back; it is lost if the process dies meanwhile
 AT_ONCE = (
     4  # calls that a person is given: the one in hand, the next, the last, which may be taken back, and a spare one
 )
@@ -42,11 +43,12 @@ UNPAID = Wage()
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The layout of a question: headings of the outputs, and the score of each key."""
+    """The layout of a question: headings of the outputs, the score of each key, and what it says in words."""
 
     names: tuple[str, ...]
     scores: Mapping[str, float]
-    keys: str  # the line that explains all keys
+    words: Mapping[str, str]
+    keys: str  # the lines that explain all keys
 
     def answer(self, key: str) -> records.Answer | None:
         """The answer for `key`; None if the key is not an answer."""
@@ -55,13 +57,25 @@ class _Form:
         return records.Verdict(self.scores[key]) if key in self.scores else None
 
 
-_OTHERS = f"{SKIP}: skip  {BACK}: back  {VIEW}: view in a pager  {QUIT}: quit"
-COMPARISON = _Form(("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, f"a: A is better  b: B is better  t: tie  {_OTHERS}")
+_OTHERS = f"{SKIP}: skip  {BACK}: back  {VIEW}: pager  {QUIT}: quit  {HELP}: help"
+COMPARISON = _Form(
+    ("A", "B"),
+    {"a": 1.0, "b": 0.0, "t": 0.5},
+    {"a": "A is better", "b": "B is better", "t": "A tie", SKIP: "Skipped"},
+    f"a: A is better  b: B is better  t: tie\n{_OTHERS}",
+)
 RATING = _Form(
     ("Answer",),
     {"1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0},
-    f"1: useless or wrong  2  3  4  5: could not be better  {_OTHERS}",
+    {str(one): f"{one} of 5" for one in range(1, 6)} | {SKIP: "Skipped"},
+    f"1: useless or wrong  2  3  4  5: could not be better\n{_OTHERS}",
 )
+_HELP = f"""
+{SKIP}: no verdict on this one
+{BACK}: takes the last answer back, until you answer the next, for {HELD_S:g} seconds at most
+{VIEW}: shows this one in your pager, for long texts; PAGER names it
+{QUIT}: ends; what you answered is kept, and the same command goes on
+"""
 
 
 @dataclass(slots=True)
@@ -117,6 +131,7 @@ class HumanJudge(BaseJudge):
         self._settled = self._counted = 0  # verdicts that are final, and how many of them the standing counts
         self._seconds: list[float] = []  # of each answer
         self._terminal: list[Any] | None = None  # its settings before a key was read
+        self._counts: asyncio.TimerHandle | None = None  # makes the last answer final
 
     @property
     def identity(self) -> records.JudgeIdentity:
@@ -156,10 +171,7 @@ class HumanJudge(BaseJudge):
             self._fail(0, JudgeError(ErrorKind.REJECTED, why, billed=False))
 
     async def _work(self) -> None:
-        """Ask the calls that wait.
-
-        An answer is final once the person has answered the next call, or nothing else waits.
-        """
+        """Ask the calls that wait."""
         await asyncio.sleep(SECONDS_TO_GATHER)
         while not self._has_quit and self._at < len(self._sheets):
             sheet, began = self._sheets[self._at], time.monotonic()
@@ -173,12 +185,15 @@ class HumanJudge(BaseJudge):
             elif key == VIEW:
                 await asyncio.to_thread(self._view, sheet)
             elif key == BACK:
-                self._at = max(self._first_open(), self._at - 1)
+                self._hold(None)
+                self._at -= 1
             else:
                 sheet.answer = sheet.form.answer(key)
                 self._seconds.append(sheet.seconds)
+                self._show(f"{sheet.form.words[key]}.")
                 self._settle(self._at - 1)
                 self._at += 1
+                self._hold(sheet)
             if self._at == len(self._sheets):
                 self._settle(self._at - 1)
                 await asyncio.sleep(SECONDS_TO_GATHER)
@@ -193,9 +208,14 @@ class HumanJudge(BaseJudge):
                 raise EOFError("standard input ended before any key was pressed")
             self._pressed = True
             key = key or QUIT
-            if key in {BACK, QUIT, VIEW} or form.answer(key) is not None:
+            if key == HELP:
+                self._show(f"{form.keys}\n{_HELP}")
+            elif key == BACK and self._first_open() == self._at:
+                self._show("There is nothing to take back: what you answered counts already.\n")
+            elif key in {BACK, QUIT, VIEW} or form.answer(key) is not None:
                 return key
-            self._show(f"{key!a} is none of these keys: {form.keys}\n")
+            else:
+                self._show(f"{key!a} is none of these keys:\n{form.keys}\n")
 
     async def _pressed_key(self) -> str:
         """The next key. It is read in a thread that may outlive the run: nobody can be made to press one."""
@@ -220,12 +240,22 @@ class HumanJudge(BaseJudge):
     def _first_open(self) -> int:
         return next((i for i, sheet in enumerate(self._sheets) if not sheet.settled.done()), 0)
 
+    def _hold(self, sheet: _Sheet | None) -> None:
+        """Make the answer of a sheet final after a while, and of no other."""
+        if self._counts is not None:
+            self._counts.cancel()
+        loop = asyncio.get_running_loop()
+        self._counts = None if sheet is None else loop.call_later(HELD_S, self._stands, sheet)
+
     def _settle(self, at: int) -> None:
-        if at >= 0 and not self._sheets[at].settled.done():
-            answer = self._sheets[at].answer
-            assert answer is not None
-            self._sheets[at].settled.set_result(answer)
-            self._settled += self._sheets[at].judged
+        if at >= 0:
+            self._stands(self._sheets[at])
+
+    def _stands(self, sheet: _Sheet) -> None:
+        if not sheet.settled.done():
+            assert sheet.answer is not None
+            sheet.settled.set_result(sheet.answer)
+            self._settled += sheet.judged
 
     def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
         """The terminal needs neither."""
@@ -259,6 +289,7 @@ class HumanJudge(BaseJudge):
 
     async def aclose(self) -> None:
         """Give the terminal back as it was, if the run has ended before a key."""
+        self._hold(None)
         if self._worker is not None and not self._worker.done():
             self._worker.cancel()
             if self._terminal is not None:

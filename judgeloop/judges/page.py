@@ -114,7 +114,7 @@ class PageJudge(BaseJudge):
             JudgeError: the people were let go.
         """
         if self._why:
-            raise gone()
+            raise gone(stopped=self.desk is not None and self.desk.stops)
         if self._opening is None:
             self._opening = asyncio.create_task(self._open(rates=len(call.outputs) == 1))
         await asyncio.shield(self._opening)

@@ -273,7 +273,7 @@ class Desk:
                 person.hand = check
             if person.hand is not None:
                 self._show(person.hand, name, now)
-            elif self.stops or (person.last and now - person.last.said_at > LAST_S):
+            elif person.last and now - person.last.said_at > LAST_S:
                 self._let_stand(person)  # nobody waits for an undo that may never come
         if person.hand is not None:
             person.hand.there = now
@@ -475,7 +475,7 @@ class Desk:
                 self._settle(sheet)
         for person in self.people.values():
             if person.last is not None:
-                nothing = person.hand is None and not self._free_for(person.name, now)
+                nothing = person.hand is None and (self.stops or not self._free_for(person.name, now))
                 if now - person.last.said_at > (LAST_S if nothing else HELD_S):
                     self._let_stand(person)
             hand = person.hand
@@ -494,25 +494,27 @@ class Desk:
 
     def leave(self, why: str) -> None:
         """Let all go: what was said stands, and nothing more is asked."""
+        error = gone(stopped=self.stops)
         ends, self.over = why != "stopped" and not self.over, self.over or why
         for person in self.people.values():
             self._let_stand(person)
             person.hand = None
         for sheet in [*self.sheets]:
             if not sheet.settled.done():
-                sheet.settled.set_exception(gone())
+                sheet.settled.set_exception(error)
         self.sheets.clear()
         if ends:
             self._journal.write("ended")
 
     def is_idle(self, now: float) -> bool:
-        """Whether nobody who is there has anything in hand."""
-        return all(one.hand is None or now - one.hand.there > AWAY_S for one in self.people.values())
+        """Whether nobody who is there has anything in hand, or to take back."""
+        there = (one for one in self.people.values() if one.hand is None or now - one.hand.there <= AWAY_S)
+        return all(one.hand is None and one.last is None for one in there)
 
     def is_busy(self, name: str) -> bool:
         """Whether something is asked that others than a person have in hand, or may answer."""
-        last = self.people[name].last
-        return any(one is not last and not one.settled.done() and one.holder != name for one in self.sheets)
+        waits = (one for one in self.sheets if one.said is None and not one.settled.done())
+        return any(one.holder != name and not (self.stops and one.is_open) for one in waits)
 
     @property
     def all_failed(self) -> bool:
@@ -591,9 +593,10 @@ class Desk:
             sheet.settled.set_result(sheet.said)
 
 
-def gone() -> JudgeError:
-    """The error of a call that people were let go from."""
-    return JudgeError(ErrorKind.QUIT, "the people have left", billed=False)
+def gone(*, stopped: bool = False) -> JudgeError:
+    """The error of a call that people were let go from, perhaps because it was stopped on the page of the owner."""
+    why = "it was stopped on the owner's page" if stopped else "the people have left"
+    return JudgeError(ErrorKind.QUIT, why, billed=False)
 
 
 def nobody() -> JudgeError:

@@ -33,7 +33,7 @@ from judgeloop.page.policy import page_and_policy
 from judgeloop.page.texts import shown, tree_of
 
 POLL_S, LOOK_S = 25.0, 0.5  # how long a request for the next call waits, and how often it looks
-SOON_S = 1.0  # how long the first one waits, after which a person hears that they wait
+SOON_S = 0.3  # how long the first one waits, after which a person hears that they wait
 WATCH_S = 5.0  # how long an owner's request waits for a change
 WRONG_S = 0.2  # that a wrong link waits
 LARGEST = 16_384  # bytes of a request
@@ -177,7 +177,7 @@ class Pages:
             sheet = self.desk.take(name, now := time.monotonic())
             if sheet is not None:
                 return JSONResponse({"pair": await self._shown(name, sheet), "progress": self._progress(name)})
-            if self.desk.stops:
+            if self.desk.stops and person.last is None:
                 break
             if now >= until or person.last is not held:
                 waits = {"wait": True, "others": self.desk.is_busy(name), **self._last_of(name)}

@@ -1,9 +1,10 @@
 """From a text of strangers to what the page shows: a visible text, and a tree of twenty tags made of its Markdown.
 
 No HTML is written anywhere: the page makes elements of the tree by name. Markdown can hide text (a cell beyond the
-columns, a reference that nothing uses): a text that would lose a letter or a digit has no tree, and is shown plain.
-So is one whose product would look wrong: formatting takes the stars of 2*3*4. One with the indented lines of a program
-is shown as code. A formula of LaTeX stays as it is written: Markdown would take its backslashes.
+columns, a reference that nothing uses): a text that would lose a letter, a digit or a backslash has no tree, and is
+shown plain. So is one whose code would look wrong: formatting takes the stars of 2*3*4 and the bars of __init__. One
+with the indented lines of a program or of a drawing is shown as code. A formula of LaTeX and a backslash stay as they
+are written, and a mark of a quote that has no words.
 """
 
 import re
@@ -38,10 +39,11 @@ _FORMULA = re.compile(
 _ENDS = {"$$": "$$", "\\[": "\\]"}  # of a formula on lines of its own
 MOST_LINES = 60  # of it
 
-# Code that nothing marks as such: a star between letters or digits, and, where there is no list, an indented line.
+# Code that nothing marks as such: a star between letters or digits, a name with bars, and, where there is no list, an
+# indented line; the lines of a drawing may begin with one space.
 _MARKED = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
-_STAR = re.compile(r"(?<=\w)\*(?=\w)")
-_INDENTED = re.compile(r"^(?: {2,}|\t)\S", re.MULTILINE)
+_TAKEN = re.compile(r"(?<=\w)\*(?=\w)|\b__\w+__\b")
+_INDENTED = re.compile(r"^(?: {2,}\S|\t\S| [/\\|>])", re.MULTILINE)
 _LISTED = re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE)
 
 
@@ -62,7 +64,7 @@ def tree_of(text: str) -> Tree | None:
     bare = _FORMULA.sub("", _MARKED.sub("", text))
     if _INDENTED.search(bare) and not _LISTED.search(bare):
         return [["pre", text]]
-    if _STAR.search(bare):
+    if _TAKEN.search(bare):
         return None
     making = _Making()
     for token in _reader().parse(text):
@@ -76,7 +78,9 @@ def _reader() -> "MarkdownIt":
 
     reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     reader.disable(["html_block", "html_inline", "entity"])
+    reader.inline.ruler.at("escape", _backslash)
     reader.inline.ruler.before("escape", "formula", _formula)
+    reader.block.ruler.at("blockquote", _quote, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     reader.block.ruler.before("fence", "formula", _formula_alone, {"alt": ["paragraph", "blockquote", "list"]})
     reader.normalizeLink = lambda url: url  # type: ignore[method-assign]
     reader.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
@@ -108,9 +112,28 @@ def _formula_alone(state: "StateBlock", begin: int, end: int, silent: bool) -> b
     return True
 
 
+def _backslash(state: "StateInline", silent: bool) -> bool:  # noqa: FBT001 - as rules are called
+    """Leave a backslash and the sign that it keeps from being a mark: regular expressions and drawings need both."""
+    two = state.src[state.pos : min(state.pos + 2, state.posMax)]
+    if two[0] != "\\" or two.endswith("\n") or len(two) == 1:
+        return False
+    if not silent:
+        state.pending += two
+    state.pos += len(two)
+    return True
+
+
+def _quote(state: "StateBlock", begin: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - as rules are called
+    """Quote what has words."""
+    from markdown_it.rules_block import blockquote
+
+    words = re.search(r"\w", state.getLines(begin, begin + 1, 0, False))
+    return words is not None and blockquote(state, begin, end, silent)
+
+
 def _signs(text: str) -> Counter[str]:
-    """How often each letter and digit stands in a text."""
-    return Counter(filter(str.isalnum, text))
+    """How often each letter, digit and backslash stands in a text."""
+    return Counter(sign for sign in text if sign.isalnum() or sign == "\\")
 
 
 class _Making:

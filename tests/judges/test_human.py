@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import io
+import queue
 import threading
 import time
 from decimal import Decimal
 
 import pytest
 from support.endings import ends
+from support.patience import PATIENCE_S
 from support.pools import driven
 
 from judgeloop.core.errors import ErrorKind, JudgeError
@@ -165,9 +167,87 @@ def test_a_rating_shows_task_reference_and_answer_but_no_author():
     assert heads == ["Task", "Reference", "Answer"]
     assert shown.index("task 0") < shown.index("the right answer") < shown.index("one 0")
     assert "secret" not in shown
-    keys = "1: useless or wrong  2  3  4  5: could not be better  s: skip  z: back  v: view in a pager  q: quit"
-    assert shown.count(keys) == 2  # on the sheet, and after a key that means nothing
-    assert "better   t: tie" not in shown
+    assert shown.count(human.RATING.keys) == 2  # on the sheet, and after a key that means nothing
+    assert human.COMPARISON.keys not in shown
+
+
+@pytest.mark.parametrize("form", [human.COMPARISON, human.RATING])
+def test_the_keys_fit_a_narrow_terminal_and_one_explains_them(form):
+    assert max(map(len, form.keys.split("\n"))) < 80
+    assert max(map(len, human._HELP.split("\n"))) < 80
+    person = Person("?s")
+    assert person.answers(calls(1) if form is human.COMPARISON else ratings(1)) == [SKIPPED]
+    shown = person.screen.getvalue()
+    assert shown.count(form.keys) == 2
+    assert human._HELP in shown
+    assert "none of these" not in shown
+
+
+def test_the_terminal_says_what_a_key_said():
+    person = Person("abts")
+    person.answers(calls(4))
+    shown = person.screen.getvalue().splitlines()
+    assert [one for one in shown if one in {"A is better.", "B is better.", "A tie.", "Skipped."}] == [
+        "A is better.", "B is better.", "A tie.", "Skipped."
+    ]  # fmt: skip
+    rated = Person("4s")
+    rated.answers(ratings(2))
+    assert {"4 of 5.", "Skipped."} <= set(rated.screen.getvalue().splitlines())
+
+
+class Typing(Person):
+    """A person who presses a key when a test says so."""
+
+    def __init__(self):
+        super().__init__("")
+        self.typed = queue.SimpleQueue()
+
+    def press(self):
+        return self.typed.get()
+
+    async def until(self, found):
+        while not found():  # noqa: ASYNC110 - the screen tells nobody
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize(("key", "answer"), [("b", B), ("s", SKIPPED)])
+def test_an_answer_counts_after_a_moment_without_another_key(key, answer, monkeypatch):
+    monkeypatch.setattr(human, "HELD_S", 0.02)
+
+    async def story():
+        person = Typing()
+        first, *others = [asyncio.create_task(person.judge.judge(call)) for call in calls(3)]
+        person.typed.put(key)
+        reply = await first
+        tasks = person.screen.getvalue().count("Task")
+        person.typed.put("z")
+        await person.until(lambda: "counts already" in person.screen.getvalue())
+        assert person.screen.getvalue().count("Task") == tasks == 2, "and nothing is asked twice"
+        person.typed.put("q")
+        assert [one.kind for one in await asyncio.gather(*others, return_exceptions=True)] == [ErrorKind.QUIT] * 2
+        return reply.answer
+
+    assert asyncio.run(asyncio.wait_for(story(), PATIENCE_S)) == answer
+
+
+def test_what_is_taken_back_counts_as_it_is_said_then(monkeypatch):
+    monkeypatch.setattr(human, "HELD_S", 0.2)
+
+    async def story():
+        person = Typing()
+        first, *others = [asyncio.create_task(person.judge.judge(call)) for call in calls(3)]
+        person.typed.put("a")
+        person.typed.put("z")
+        await person.until(lambda: person.screen.getvalue().count("task 0") == 2)
+        await asyncio.sleep(0.3)
+        assert not first.done(), "it was taken back in time"
+        person.typed.put("t")
+        reply = await first
+        person.typed.put("q")
+        await asyncio.gather(*others, return_exceptions=True)
+        return reply.answer
+
+    assert asyncio.run(asyncio.wait_for(story(), PATIENCE_S)) == TIE
 
 
 def judged_by(person, ledger, items=6):

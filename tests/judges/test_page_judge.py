@@ -341,5 +341,5 @@ def test_a_stop_by_the_owner_ends_the_run_once_nobody_has_anything_in_hand(tmp_p
 
     (first, *others), over = asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
     assert first.answer == Verdict(1.0, reason="why")
-    assert [one.kind for one in others] == [ErrorKind.QUIT] * 2
+    assert [(one.kind, "owner" in str(one)) for one in others] == [(ErrorKind.QUIT, True)] * 2
     assert over == "stopped"

@@ -66,6 +66,20 @@ def test_the_last_answer_counts_once_the_next_is_given_or_nothing_is_left(tmp_pa
         assert said(second) == "t", "whether or not a window asks"
 
 
+def test_who_has_answered_the_last_pair_keeps_nobody_waiting(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        first, second = asked(desk, 0), asked(desk, 1)
+        assert desk.take(BEN, 0) is first
+        assert answer(desk, ANNA, "a", 0) is second
+        assert desk.is_busy(ANNA), "ben has one"
+        answer(desk, BEN, "b", 1)
+        assert (said(first), said(second)) == (None, None), "both may be taken back"
+        assert not desk.is_busy(ANNA)
+        assert not desk.is_busy(BEN)
+        desk.undo(BEN, 7)
+        assert desk.is_busy(ANNA)
+
+
 def test_an_answer_that_is_held_for_long_counts(tmp_path):
     with desk_of(tmp_path / "j") as desk:
         first, _ = asked(desk, 0), asked(desk, 1)

@@ -10,7 +10,7 @@ import pytest
 from support.office import Office, Window, call
 
 from judgeloop.core.protocols import SoFar
-from judgeloop.page import server
+from judgeloop.page import desk, server
 from judgeloop.page.desk import Desk
 from judgeloop.page.links import Links
 from judgeloop.page.server import Money
@@ -137,14 +137,23 @@ def test_another_person_joins_and_stays_after_a_restart(tmp_path):
     assert story(tmp_path, steps, "anna") == ([400, 400, 409, 400], 1, True)
 
 
-def test_a_stop_gives_nothing_new_and_lets_people_finish(tmp_path):
+def test_a_stop_gives_nothing_new_and_lets_people_finish(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "POLL_S", 0.05)
+
     async def steps(office):
         owner, anna, ben = await watching(office), await office.entered("anna"), await office.entered("ben")
         pair = (await anna.next())["pair"]
         assert (await owner.post("owner/stop"))[0] == 200
         assert (await ben.next())["over"] == "stopped"
         assert not office.desk.is_idle(time.monotonic())
-        assert (await anna.post("answer", id=pair["id"], key="a", seconds=0))[0] == 200
+        assert (await anna.post("answer", id=pair["id"], key="b", seconds=0))[0] == 200
+        waits = await anna.next()
+        assert (waits["last"], waits["others"]) == ("b", False), "it can be taken back, as any last answer"
+        assert not office.desk.is_idle(time.monotonic())
+        again = (await anna.post("undo"))[1]["pair"]
+        assert (await anna.post("answer", id=again["id"], key="a", seconds=0))[0] == 200
+        assert (await anna.next())["last"] == "a"
+        monkeypatch.setattr(desk, "LAST_S", 0.0)
         assert (await anna.next())["over"] == "stopped"
         assert office.sheets[0].settled.result().key == "a", "it stands"
         return office.desk.is_idle(time.monotonic()), (await owner.client.get("/api/owner")).json()["stops"]

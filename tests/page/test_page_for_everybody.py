@@ -44,11 +44,13 @@ STATES = {
     "last skipped": "show({...now.pair, last: 's', noted: false})",
     "final": "now.pair.last = null; last(false); undo()",
     "rating": "show({...now.pair, kind: 'rating', outputs: [now.pair.outputs[0]], skipped: false})",
+    "plain, since one would be cut": "show({...now.pair, kind: 'pair', outputs: [{text: 'x', tree: null}, now.pair.outputs[0]]})",
     "empty": "show({...now.pair, kind: 'pair', prompt: {text: '', tree: []}, outputs: [now.pair.outputs[0], {text: ''}]})",
     "live": "now.start.people = 1; now.progress = {judged: 14, most: 200, left: 186, more: [11, 74], minutes: [3, 22]};"
     " progress()",
     "close": "now.progress = {judged: 14, skips: 2, most: 200, left: 186, more: null, near: true}; progress()",
     "limit": "now.progress = {judged: 14, skips: 2, most: 200, left: 9, more: null, near: false}; progress()",
+    "as far as the limit": "now.progress = {judged: 20, most: 60, left: 40, more: [10, 40]}; progress()",
     "usual": "now.progress = {judged: 14, most: 200, usual: [12, 45]}; progress()",
     "longer": "now.start.people = 2; now.progress = {judged: 46, mine: 20, most: 200, usual: [12, 45]}; progress()",
     "paused": "pause()",
@@ -161,7 +163,11 @@ def test_small_phones_have_in_sight_what_is_needed(judging):
         assert judging.run(f"return {inside.replace('{}', '#begin')}"), size
         judging.run("show({...now.pair, kind: 'pair', last: 'a', noted: false}); scrollTo(0, 0); helps()")
         assert judging.run(f"return {inside.replace('{}', '#closehelp')}"), size
-        judging.run("document.getElementById('helpbox').close(); openNote(true)")
+        judging.run("document.getElementById('helpbox').close(); scrollTo(0, 0); look()")
+        tab = "const one = document.querySelector('.jump a[aria-current=true]').getBoundingClientRect();"
+        task = "document.getElementById('taskhead').getBoundingClientRect()"
+        assert judging.run(f"{tab} return one.left < 20 && one.bottom <= {task}.top"), (size, "the tab of the task")
+        judging.run("openNote(true)")
         left = judging.run("return document.getElementById('verdict').getBoundingClientRect().top / innerHeight")
         assert left > 0.5, (size, "the texts keep half of the screen")
         for name in ("#note", "#closenote", "[data-key=b]"):

@@ -320,9 +320,63 @@ def test_the_owner_sees_people_judge_and_hears_the_end(chromium, tmp_path):
             assert run.process.poll() is None, "anna has a pair in hand"
             pair = client.get("/api/next").json()["pair"]
             client.post("/api/answer", json={"id": pair["id"], "key": "a", "seconds": 1})
-            assert client.get("/api/next").json()["over"] == "stopped"
+            while "over" not in (said := client.get("/api/next").json()):
+                assert said["last"] == "a"
+            assert said["over"] == "stopped"
             owner.until("document.getElementById('mhead').textContent", "The run was stopped")
+            assert "same command" in owner.text("mtext")
         assert run.ended() == 130
+
+
+ENDS = """
+const [a, b] = arguments, long = (n) => ({text: "x", tree: Array(n).fill(["p", "x"])});
+show({...now.pair, kind: "pair", outputs: [long(a), long(b)], last: null, said: undefined});
+const at = (id) => document.getElementById(id).getBoundingClientRect(), pill = at("below");
+const ends = [...document.querySelectorAll(".end")].map((one) => one.getBoundingClientRect().top);
+return [now.seen, unseen("t"), document.getElementById("below").hidden, pill.left < at("artb").left, pill.right > at("arta").right, ends];
+"""
+
+
+def test_only_the_answer_whose_end_was_not_seen_is_named(chromium, tmp_path):
+    write_outputs(tmp_path)
+    person = Judging(chromium)
+    chromium.look(size=DESK)
+    with page_run(tmp_path) as run:
+        chromium.visit(run.link())
+        person.sees("start")
+        chromium.press(ENTER)
+        person.pair(1)
+        chromium.run("now.polling++; now.pair = {...now.pair, id: 'other'}")  # it is no longer asked about
+        fresh = "now.pair = {...now.pair, id: String(Math.random())}; show(now.pair); now.seen = [false, false];"
+        found = {}
+        for name, lengths in {"neither": (1, 1), "A": (60, 1), "B": (1, 60), "both": (60, 60)}.items():
+            chromium.run(fresh)
+            found[name] = chromium.run(ENDS, *lengths)
+        assert [one[1] for one in found.values()] == ["", "A", "B", "A and B"]
+        assert [one[2] for one in found.values()] == [True, False, False, False]
+        assert found["A"][3:5] == [True, False], "it stands below A"
+        assert found["B"][3:5] == [False, True]
+        assert found["both"][3:5] == [True, True]
+        of_a, of_b = found["A"][5]
+        assert of_b < of_a, "the mark stands right below the text"
+
+
+def test_an_answer_that_was_taken_back_is_kept_by_a_key_and_saved_is_said_for_a_moment(chromium, tmp_path):
+    write_outputs(tmp_path)
+    person = Judging(chromium)
+    chromium.look(size=DESK)
+    with page_run(tmp_path) as run:
+        chromium.visit(run.link())
+        person.sees("start")
+        chromium.press(ENTER)
+        person.judge(1, 1)
+        person.pair(2)
+        person.until("document.getElementById('saved').hidden")
+        chromium.press("z")
+        person.pair(1)
+        chromium.press(ENTER)
+        person.pair(2)
+    assert len(answered(tmp_path)) == 1
 
 
 def test_who_pauses_hears_that_the_run_is_over(chromium, tmp_path):

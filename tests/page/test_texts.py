@@ -64,15 +64,37 @@ def test_a_text_that_would_lose_a_letter_has_no_tree(text):
         ("so `2*3` is **6**", True),
         ("```\nif a:\n    2*3\n```\n**b**", True),
         ("- a\n  - b", True),
+        ('def __init__(self):\n__x__ = "**b**"', False),
+        ("**a** snake_case_name and _b_", True),
     ],
 )
 def test_code_that_formatting_would_make_look_wrong_is_shown_plain(text, formatted):
     assert (tree_of(text) is not None) == formatted
 
 
-def test_the_lines_of_a_program_that_nothing_marks_are_code():
-    text = "Try:\n\ndef f(a):\n    return a*2"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Try:\n\ndef f(a):\n    return a*2",
+        " /\\_/\\\n( o.o )\n > ^ <",
+        "/\\_/\\\n( o.o )\n > ^ <",
+        "A house:\n /\\\n/__\\\n |[]|",
+    ],
+)
+def test_the_lines_of_a_program_or_a_drawing_that_nothing_marks_are_code(text):
     assert tree_of(text) == [["pre", text]]
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        (r"\d\.\d **b** and \*a\*", [["p", r"\d\.\d ", ["strong", "b"], r" and \*a\*"]]),
+        ("a\\\nb \\\\ [c\\](d)\\", [["p", "a\\", "\n", "b \\\\ [c\\](d)\\"]]),
+        ("> ^ <\n\n> a\n>\n> b", [["p", "> ^ <"], ["blockquote", ["p", "a"], ["p", "b"]]]),
+    ],
+)
+def test_a_backslash_and_a_mark_of_a_quote_without_words_stay(text, tree):
+    assert tree_of(text) == tree
 
 
 @pytest.mark.parametrize(
@@ -96,7 +118,7 @@ def test_no_letter_is_lost_and_no_tag_is_another(text):
         return
     node = ["p", *tree]
     assert tags(node) <= TAGS
-    lost = Counter(filter(str.isalpha, text)) - Counter(letters(node))
+    lost = Counter(one for one in text if one.isalpha() or one == "\\") - Counter(letters(node))
     assert not lost
 
 

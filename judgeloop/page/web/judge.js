@@ -2,7 +2,7 @@
 "use strict";
 const $ = (id) => document.getElementById(id);
 const TAGS = new Set(["p", "ul", "ol", "li", "strong", "em", "s", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br", "code", "pre"]);
-const IDLE_S = 60, AWAY_S = 300, BEAT_S = 30, SOONEST_MS = 400, AGAIN_S = 5, MOST_MARKED = 0.6, FEWEST_JUDGED = 10;
+const IDLE_S = 60, AWAY_S = 300, BEAT_S = 30, SOONEST_MS = 400, SAVED_MS = 3000, AGAIN_S = 5, MOST_MARKED = 0.6, FEWEST_JUDGED = 10;
 const NAMES = { a: "A is better", b: "B is better", t: "equally good", x: "both are bad", s: "skipped", 1: "1 of 5", 2: "2 of 5", 3: "3 of 5", 4: "4 of 5", 5: "5 of 5" };
 const kept = (store) => ({ get(k) { try { return store().getItem(k); } catch { return null; } }, set(k, v) { try { store().setItem(k, v); } catch { /* storage is switched off */ } } });
 const ofWindow = kept(() => sessionStorage), ofBrowser = kept(() => localStorage);
@@ -27,14 +27,14 @@ function node(tree) {
   if (tag === "table") { const box = el("div", "scroll"); box.append(one); return box; }
   return one;
 }
-function fill(place, part, formatted) {
+function fill(place, part, formatted, why = part.tree ? "" : "Shown as plain text, because formatting would hide a part of it.") {
   place.className = formatted ? "text" : "text plain";
   place.dir = "auto";
   place.replaceChildren();
   if (!part.text.trim()) { place.append(el("p", "none", "(This text is empty.)")); return; }
-  if (formatted && part.tree) { place.append(...part.tree.map(node)); return; }
+  if (formatted && !why) { place.append(...part.tree.map(node)); return; }
   place.className = "text plain";
-  if (formatted) place.append(el("span", "none", "Shown as plain text, because formatting would hide a part of it.\n\n"));
+  if (formatted) place.append(el("span", "none", `${why}\n\n`));
   place.append(part.text);
 }
 
@@ -104,7 +104,7 @@ function setLost(lost) {
   if (lost === now.lost) return;
   now.lost = lost;
   $("lost").hidden = !lost;
-  $("lost").textContent = !lost ? "" : now.owner ? "No connection to judgeloop. Is it running, and is the tunnel up? This view goes on by itself." : "No connection. What you answered is kept in this window and sent later; keep it open, or tell whoever sent you the link.";
+  $("lost").textContent = !lost ? "" : now.owner ? "No connection to judgeloop. Is it running, and is the tunnel up? This view goes on by itself." : "No connection. Leave this window open: it sends what you answered once judgeloop is back. If that takes long, tell whoever sent you the link.";
   saved(lost ? "not" : now.sending ? "busy" : "");
   if (!lost) say("Connected again.");
 }
@@ -153,6 +153,8 @@ function say(text) { $("live").textContent = ""; setTimeout(() => { $("live").te
 function saved(kind) {
   $("saved").className = `saved ${kind}`; $("saved").hidden = false;
   $("saved").textContent = { "": "Saved", busy: "Saving", not: "Not connected" }[kind];
+  clearTimeout(now.fades); // it is of the pair before
+  if (!kind) now.fades = setTimeout(() => { $("saved").hidden = true; }, SAVED_MS);
 }
 function message(kind, head, text, facts = [], act = null, note = "") {
   $("mkind").textContent = kind; $("mkind").hidden = kind === head; $("mhead").textContent = head; $("mtext").textContent = text; $("mnote").textContent = note;
@@ -271,9 +273,8 @@ async function watch(pair) {
   } catch (error) { if (now.pair === pair && now.view === "judge" && !now.sending) refused(error); }
 }
 function answers() {
-  const { outputs } = now.pair;
-  fill($("texta"), outputs[0], now.formatted);
-  if (outputs[1]) fill($("textb"), outputs[1], now.formatted);
+  const { outputs } = now.pair, cut = outputs[1] && outputs.some((one) => one.tree === null) ? "Both answers are shown as plain text, because formatting would hide a part of one." : undefined;
+  outputs.forEach((one, at) => fill($(["texta", "textb"][at]), one, now.formatted, cut));
   $("format").setAttribute("aria-pressed", String(now.formatted));
   $("diff").setAttribute("aria-pressed", String(now.marked));
   $("diffnote").hidden = true;
@@ -282,14 +283,14 @@ function answers() {
 }
 function progress() {
   const { judged = 0, mine = 0, skips, most, more, near, left, usual, minutes } = now.progress, together = now.start?.people > 1;
-  const limit = `at most ${most}${skips ? ", skipped ones included" : ""}`;
+  const limit = `at most ${most}`;
   const live = left !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
   $("count").textContent = `${together ? `You judged ${mine}` : `${judged} judged`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
   const many = Math.min(left, fives(more?.[1], Math.ceil));
-  if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", " until a decision, if it goes on like this"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
+  if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(`· ${near ? "a decision may be near, " : ""}at most ${left} more`);
-  else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", " until a decision"), `, ${limit}`);
+  else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", ` until a decision, ${limit}`));
   else $("forecast").replaceChildren(...(most ? [`· ${usual && judged > usual[1] ? "more than usual, " : ""}${limit}`] : []));
   now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();
@@ -309,7 +310,7 @@ async function watchPeople() {
   try {
     for (let path = "owner"; ; path = "owner?wait") {
       const said = await call(path);
-      if (said.over) { message("Over", said.over === "decided" ? "The run is over" : "The run was stopped", `${counted(said.judged, "answer")} from ${counted(said.people.length, "person", "people")}. judgeloop prints the result where it was started.`); return; }
+      if (said.over) { message("Over", said.over === "stopped" ? "The run was stopped" : said.over === "budget" ? "The budget is used up" : "The run is over", `${counted(said.judged, "answer")} from ${counted(said.people.length, "person", "people")}. ${said.over === "stopped" ? "There is no result so far. What was judged is kept, and the same command goes on." : "judgeloop prints the result where it was started."}`); return; }
       overview(said);
     }
   } catch (error) { refused(error); }
@@ -362,7 +363,7 @@ const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits",
 function overview(said) {
   const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
   $("ohead").textContent = `${said.judged} judged`;
-  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${said.most}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is printed where judgeloop was started, when the run ends and not before: whoever knows it judges with it.`;
+  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${said.most}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
   $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
@@ -452,12 +453,16 @@ function wide() { const on = $("two").classList.toggle("below"); $("wide").setAt
 function resize(by) { now.size = Math.min(1.8, Math.max(0.85, Math.round((now.size + by) * 100) / 100)); document.documentElement.style.setProperty("--size", now.size); ofBrowser.set("size", now.size); look(); }
 function look() { // whether an answer goes on below, whether its end was seen, and which one a phone shows
   const bottom = $("verdict").getBoundingClientRect().top;
-  const ends = [...document.querySelectorAll("article:not([hidden]) .end")].map((one) => one.getBoundingClientRect().bottom <= bottom + 4);
-  $("below").hidden = now.view !== "judge" || ends.every(Boolean);
+  const ends = [...document.querySelectorAll("article:not([hidden]) .text")].map((one) => one.getBoundingClientRect().bottom <= bottom + 4);
+  const below = ["A", "B"].filter((_, at) => ends[at] === false);
+  $("below").hidden = now.view !== "judge" || !below.length;
+  $("below").className = ends.length > 1 ? below.join("").toLowerCase() : "";
+  $("below").textContent = ends.length > 1 && below.length === 1 ? `${below[0]} goes on below ↓` : "Goes on below ↓";
   if (now.view === "judge") ends.forEach((end, at) => { now.seen[at] ||= end; });
   document.documentElement.style.setProperty("--head", `${$("top").offsetHeight}px`);
   const tops = ["taskhead", "heada", "headb"].map((id) => $(id).getBoundingClientRect().top);
-  const nowAt = tops.findLastIndex((top) => top < innerHeight / 2);
+  const atEnd = scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 4; // where the last may not reach the top
+  const nowAt = tops.findLastIndex((top) => top < innerHeight / (atEnd ? 1 : 3));
   document.querySelectorAll(".jump a").forEach((one, i) => one.setAttribute("aria-current", String(i === nowAt)));
 }
 const helps = () => { $("helpbox").showModal(); $("closehelp").focus({ preventScroll: true }); $("helpbox").scrollTop = 0; };
@@ -468,7 +473,7 @@ addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || $("helpbox").open) return;
   if (event.target.closest("textarea, input, select")) { if (event.key === "Escape") { event.preventDefault(); openNote(false); } return; }
   if (event.key === "Enter" && !event.target.closest("button, a, summary")) {
-    const button = now.view === "start" ? $("begin") : now.view === "message" ? $("mbutton") : null;
+    const button = { start: $("begin"), message: $("mbutton"), judge: now.pair?.said ? $("keepanswer") : null }[now.view];
     if (button) { event.preventDefault(); button.click(); } return;
   }
   const key = event.key.toLowerCase(), pressed = now.view !== "message" || !$("letters").checked ? null : key === "z" ? $("mundo") : key === "p" && $("mkind").textContent === "Paused" ? $("mbutton") : null;

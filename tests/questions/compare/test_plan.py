@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
 from support.rules import make_rule
 
 from judgeloop.core.outcomes import Tally
+from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import UNLIMITED
 from judgeloop.engine.session import Limits
+from judgeloop.questions.compare import question
 from judgeloop.questions.compare.outlook import judgments_to_decide, more_to_decide, with_an_equal_system
 
 ITEMS = 500
@@ -37,6 +42,20 @@ def test_no_more_are_foreseen_than_are_left_to_ask():
     assert more((5, 4), 61, left_the_decision=20, risk=0.02) <= ITEMS - 90
     clear = more((8, 1), 61)
     assert more((8, 1), 61, left_the_decision=ITEMS - 70 - clear + 1) == clear - 1
+
+
+@pytest.mark.parametrize("wins", [(3, 2), (3, 3)])
+def test_people_hear_of_what_is_left_where_not_even_that_decides(wins, monkeypatch):
+    monkeypatch.setattr(question, "_most_labels", lambda run: run.most_judgments)
+    rule = make_rule("bets", risk=0.02, items=UNLIMITED, limit=60)
+    run = SimpleNamespace(
+        parts=SimpleNamespace(rule=rule), most_judgments=60, limits=Limits(1, 60), sampled=True, each=1
+    )
+    tally = Tally(ITEMS, wins=wins, ties=5, abstentions=1)
+    assert more_to_decide(rule, tally, 60 - tally.judged - 1, sampled=True) is None
+    left = question.CompareQuestion.more(None, run, tally)
+    assert left == 60 - tally.judged - 1
+    assert SoFar(tally.judged + 1, 60, left).likely() == (left // 4, left), "the form is that of other forecasts"
 
 
 def test_level_systems_have_no_lead_to_go_on():
