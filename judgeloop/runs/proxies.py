@@ -117,9 +117,10 @@ class Prices(NamedTuple):
 def prices_of_a_plan(config: RunSettings, inputs: Inputs) -> Prices:
     """As `prices`; people whose time has no price are supposed to have one."""
     label_p, cheap_p = prices(config, inputs)
-    # Nobody reads outputs that are identical.
-    read = fmean(bool([*asks_for(one, inputs.judges, Terms(""))]) for one in sample(inputs))
-    seconds = read * likely_each_s(inputs) * inputs.by_hand
+    seconds = 0.0
+    if inputs.by_hand:  # nobody reads outputs that are identical
+        read = fmean(bool([*asks_for(one, inputs.judges, Terms(""))]) for one in sample(inputs))
+        seconds = read * likely_each_s(inputs)
     supposed = inputs.by_hand and not label_p
     return Prices(Wage(WAGE).cost_p(seconds) if supposed else label_p, cheap_p, seconds, supposed)
 
