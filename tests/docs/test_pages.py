@@ -251,7 +251,7 @@ def test_no_figure_was_left_to_fill_in(page):
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 # Of pip, git and other programs, of an example of a command, and of programs in benchmarks/.
 OTHERS = {"--quiet", "--editable", "--strict", "--constraint", "--session", "--snapshot-update"} | {
-    "--format", "--corrected", "--errors", "--limits", "--scores",
+    "--format", "--corrected", "--errors", "--limits", "--scores", "--slopes",
     "--brief", "--count", "--decisions", "--judges", "--norm-bins", "--only", "--planted", "--requests", "--depth", "--detach", "--force", "--repeat", "--resource"}  # fmt: skip
 
 
