@@ -29,6 +29,7 @@ from judgeloop.judges.page import PageJudge
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.judges.recorded import ReplayJudge, ScriptedJudge
 from judgeloop.judges.wage import Wage
+from judgeloop.page import desk
 from judgeloop.page.desk import Given
 from judgeloop.providers.catalogue import DECIDERS
 
@@ -89,6 +90,11 @@ def person(server, prompt):
     return HumanJudge(read_key=read_key, screen=screen)
 
 
+@pytest.fixture(autouse=True)
+def _the_last_answer_stands(monkeypatch):
+    monkeypatch.setattr(desk, "LAST_S", 0.0)
+
+
 def people(server, prompt):
     """A person at the desk of a page, who prefers what is good, and rates it well."""
     judge = PageJudge(rubric=None, wage=Wage(Decimal(40)), options=PageOptions(port=0))
@@ -104,12 +110,12 @@ def people(server, prompt):
     return judge
 
 
-async def judges(desk):
-    while not desk.over:
-        if sheet := desk.take("", time.monotonic()):
+async def judges(at):
+    while not at.over:
+        if sheet := at.take("", time.monotonic()):
             good = [output == "good" for output in sheet.call.outputs]
             key = ("5" if good[0] else "1") if len(good) == 1 else ("a" if good[0] else "b")
-            desk.answer("", Given(key, 1.0), sheet.id, time.monotonic())
+            at.answer("", Given(key, 1.0), sheet.id, time.monotonic())
         await asyncio.sleep(0.005)
 
 

@@ -141,8 +141,13 @@ def kappa_scores(  # noqa: PLR0917 - what the scores are made of
     """
     each = 0 if others is None or not len(judge) else len(others) // len(judge)
     if others is not None and each:
-        mates = others[None] if math.isfinite(items) else others[: each * len(judge)].reshape(len(judge), each)
-        same, other = agreements(judge, people), agreements(mates, people[:, None]).mean(axis=1)
+        same = agreements(judge, people)
+        if math.isfinite(items):  # all of them beside each label, of which there are few kinds
+            said, kind = np.unique(people, return_inverse=True)
+            other = agreements(others[None], said[:, None]).mean(axis=1)[kind]
+        else:
+            mates = others[: each * len(judge)].reshape(len(judge), each)
+            other = agreements(mates, people[:, None]).mean(axis=1)
     else:
         blocks = len(judge) // block
         c, x = (values[: blocks * block].reshape(blocks, block) for values in (judge, people))
