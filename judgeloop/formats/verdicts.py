@@ -238,12 +238,16 @@ def plain_text(value: object) -> str:
 def vote_of(text: str, systems: Sequence[str], *, ordinal: bool = False) -> float | None:
     """The score of the first system by a vote in words, or by a system's name, as `plain_text`; None if it is no vote.
 
+    Nor is one a vote that is the name of a system and a word for the other's place.
+
     >>> [vote_of(text, ["old", "new"]) for text in ("answer_a", "new", "same", "2", "good")]
     [1.0, 0.0, 0.5, None, None]
+    >>> vote_of("a", ["a", "b"]), vote_of("a", ["b", "a"])
+    (1.0, None)
     """
     named = {normal(system): 1.0 - place for place, system in enumerate(systems)}
     if text in named:
-        return named[text]
+        return named[text] if (ORDINALS | VOTES).get(text, named[text]) == named[text] else None
     bare = _NOUN.sub("", _NOUN.sub("", text))
     for one in (text, bare):
         if one in named or one in VOTES:

@@ -159,3 +159,72 @@ def test_a_person_who_labels_other_items_in_another_table_is_one_person():
     (one,) = people_of([*labels(0, 1), *labels(2)])
     assert (one.person, sorted(one.places)) == ("anna", [0, 1, 2])
     assert len(people_of([*labels(0, 1), *labels(1)])) == 2, "two labels of an item are two people's"
+
+
+TEXTS = Pool(POOL.items, POOL.systems, tuple(tuple(f"{system} says {at}" for at in range(ITEMS)) for system in "xy"))
+
+
+@pytest.mark.parametrize("vote", ["a", "new", "new_better", "Model new", "output A"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"model_a": "new", "model_b": "old"},
+        {"model_b": "old"},
+        {"left": "new", "right": "old"},
+        {"System 1": "New", "System 2": "Old"},
+        {"Response A": "y says {at}", "Response B": "x says {at}"},
+        {"output_b": "x  says {at}"},
+    ],
+)
+def test_a_row_that_names_or_shows_its_systems_says_which_is_a(shown, vote):
+    rows = [{"id": at, **{name: text.format(at=at) for name, text in shown.items()}, "choice": vote} for at in range(6)]
+    assert read(rows, TEXTS)["truth"] == [B] * 6
+    assert read([row | {"choice": "b"} for row in rows], TEXTS)["truth"] == [A] * 6
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([("new", "old"), ("", "old")], "''"),
+        ([("new", "old"), ("new", "new")], "'new'"),
+        ([("y says 0", "x says 0"), ("y says 1, edited", "x says 1")], "'y says 1, edited'"),
+    ],
+)
+def test_a_row_that_does_not_say_which_is_a_beside_others_that_do_is_refused(rows, found):
+    table = [{"id": at, "left": left, "right": right, "vote": "left"} for at, (left, right) in enumerate(rows)]
+    with pytest.raises(DataError, match=f"row {len(rows)}: .*expected old, new, .* found {found}$"):
+        read(table, TEXTS)
+    assert read([table[0], table[1] | {"vote": ""}], TEXTS)["truth"][:2] == [B, NONE]
+
+
+@pytest.mark.parametrize("name", ["model", "system", "generator"])
+def test_ratings_of_single_systems_are_no_votes_of_two(name):
+    rows = [{"id": at, name: "new" if at else "old", "annotator": who, "score": 0.9} for at in range(6) for who in "xy"]
+    with pytest.raises(DataError, match=f"'{name}': expected labels of two systems"):
+        read(rows)
+
+
+@pytest.mark.parametrize("names", [("old", "new"), ("rating_old", "rating_new"), ("Old rating", "New rating")])
+def test_ratings_in_a_column_of_each_system_are_no_votes(names):
+    for first, second in [(2, 5), (2, 1), (1, 2)]:
+        with pytest.raises(DataError, match=r"has numbers, and names (old|new)"):
+            read([{"id": at, names[0]: first, names[1]: second} for at in range(6)])
+
+
+def test_a_vote_that_names_a_system_and_the_place_of_the_other_is_refused_unless_the_row_says_which_is_a():
+    pool = Pool(POOL.items, ("b", "a"), POOL.outputs)
+    with pytest.raises(DataError):
+        read([{"id": at, "vote": "a"} for at in range(6)], pool)
+    rows = [{"id": at, "model_a": "a", "model_b": "b", "vote": "a"} for at in range(6)]
+    assert read(rows, pool)["truth"] == [B] * 6
+    assert (
+        read([{"id": at, "vote": "a"} for at in range(6)], Pool(POOL.items, ("a", "b"), POOL.outputs))["truth"]
+        == [A] * 6
+    )
+
+
+def test_an_id_as_it_stands_comes_before_one_that_a_spreadsheet_wrote():
+    items = tuple(Item(one, f"What is {one}?") for one in ("1.0", "1", "2.0"))
+    pool = Pool(items, POOL.systems, (("a",) * 3, ("b",) * 3))
+    votes = [{"id": "1", "vote": "b"}, {"id": "1.0", "vote": "a"}, {"id": 2, "vote": "tie"}]
+    assert read(votes, pool)["truth"] == [A, B, TIE]
