@@ -19,7 +19,7 @@ from judgeloop.core.errors import some
 from judgeloop.core.records import TIE, Pool, as_score, preference
 from judgeloop.formats.columns import GUESSES, ID, KNOWN, PROMPT, found_text, normal
 from judgeloop.formats.harnesses import ANNOTATION, BATTLES, JUDGMENT
-from judgeloop.formats.tables import Fields, Row, Source, Table, read_rows, says_nothing, shown
+from judgeloop.formats.tables import NOTHING, Fields, Row, Source, Table, read_rows, says_nothing, shown
 from judgeloop.formats.verdicts import COLUMNS, ORDINALS, WHOLE, plain_text, verdict_rows, vote_of
 
 # The column of who voted, and those of numbers that say how sure somebody was, or how long it took.
@@ -28,6 +28,10 @@ _WHO = re.compile(
     r"|((labell?|annotat|rat|review|evaluat|assess)ed_)?by|who|initials)\W*"
 )
 _HOW = re.compile(r"(^|_)(confiden|(un)?certain|(un)?sure|difficult|effort|seconds|minutes|duration)")
+_LOSES = re.compile(r"^(?!.*better).*(^|_)(worse|worst|loser|loses|lost|rejected|weaker|inferior)(?![a-z])")
+_AFFIX = re.compile(r"^shown_|_(shown|system|model|name|output|response|answer|text|is)$")  # of a place in a header
+_SWAPPED = re.compile(r"(^|_)(swapped|switched|flipped|reversed|mirrored)(?![a-z])")
+NO = {"0", "no", "false", "n", "f"}
 OF_VOTES = (*COLUMNS["score"], "better", "best", "choice", "preferred", "judgment", "judgement", "answer")
 OF_RATINGS = ("score", "rating", "grade", "stars", "label", "vote", "mark")
 SCORE = "score"  # the only column whose numbers are scores of the first system
@@ -61,7 +65,7 @@ def read_labels(source: Source, pool: Pool, scale: tuple[float, float] | None = 
         DataError: no column tells the item or the vote, a cell is no vote, or somebody votes twice on an item.
     """
     table = source if isinstance(source, Table) else Table(source, read_rows(source), "line")
-    rows = [Row(row.line, _folded(row.fields)) for row in _plain_rows(list(table.rows))]
+    rows = [Row(row.line, _folded(table, row)) for row in _plain_rows(list(table.rows))]
     ours = [row for row in rows if _about(row.fields, pool.systems)]
     if not ours:
         others = sorted(
@@ -147,9 +151,12 @@ def _plain_rows(rows: list[Row]) -> Iterable[Row]:
     return verdict_rows(rows) if log else rows
 
 
-def _folded(fields: Fields) -> Fields:
+def _folded(table: Table, row: Row) -> Fields:
     """The fields by folded names, with our own names of the two systems."""
-    found = {normal(name): value for name, value in fields.items()}
+    found: Fields = {}
+    for name, value in row.fields.items():
+        if found.setdefault(normal(name), value) != value:
+            raise table.wrong(f"the column {normal(name)!r} appears twice, as {name!r} is one, too", row.line)
     if {"system", "against"} <= found.keys():  # a file of verdicts of judgeloop
         return found | {"model_a": found["system"], "model_b": found["against"]}
     for own in ("model_a", "model_b"):
@@ -201,7 +208,7 @@ def _turned(table: Table, rows: Sequence[tuple[Row, int]], names: Sequence[str],
                 f"{name!r}: expected labels of two systems in each row, found rows about one; a table of ratings has "
                 "item_id, model and score, each once, and one of votes model_a and model_b"
             )
-        if (side := vote_of(name, ())) not in {0.0, 1.0}:
+        if (side := _side(name)) is None:
             continue
         met = [_systems_in(cell, at, pool) for cell, (_, at) in zip(cells, rows, strict=True)]
         if not any(len(one) == 1 for one in met):
@@ -211,7 +218,16 @@ def _turned(table: Table, rows: Sequence[tuple[Row, int]], names: Sequence[str],
             if not here or (len(here) == 1 and found.setdefault(row.line, second_first) != second_first):
                 what = f"{some(pool.systems)}, or the output of the one that stands there"
                 raise table.wrong(f"{name!r}: expected {what}, found {shown(row.fields.get(name))}", row.line)
+    for name in names if not found else ():
+        if _SWAPPED.search(name) and any(plain_text(row.fields.get(name)) not in NO | NOTHING for row, _ in rows):
+            raise table.wrong(f"{name!r} says that A is not always the same system: name both in model_a and model_b")
     return found
+
+
+def _side(name: str) -> float | None:
+    """The score of the first system if a column is named for the place of A, of the second for that of B; else None."""
+    side = vote_of(_AFFIX.sub("", name), ())
+    return None if side == TIE else side
 
 
 def _systems_in(cell: str, at: int, pool: Pool) -> list[str]:
@@ -274,6 +290,11 @@ def _votes_in(
         if name not in NO_LABELS
     }
     aside = {name for name, texts in cells.items() if _HOW.search(name) and None not in map(_number, texts)}
+    # A vote for the worse one would count for the better, and who stands at a place is none.
+    ours = set(map(normal, systems))
+    aside |= {
+        name for name, texts in cells.items() if _LOSES.search(name) or (_side(name) is not None and texts <= ours)
+    }
     cells = {name: texts for name, texts in cells.items() if name not in aside}
     known, expected = (OF_RATINGS, "numbers") if rates else (OF_VOTES, f"a, b or tie, or {some(systems)}")
 
@@ -285,6 +306,8 @@ def _votes_in(
 
     found = {name: "2" in texts for name, texts in cells.items() if texts and all(fits(name, text) for text in texts)}
     sure = [name for name in known if name in found]
+    if sure and not rates:
+        _check_alike(table, rows, sure, systems)
     if sure:
         return {sure[0]: found[sure[0]]}
     for name in [one for one in names if one in cells and one not in found]:
@@ -301,6 +324,21 @@ def _votes_in(
     if found:
         raise table.wrong(f"several columns of numbers, {found_text(found)}: name the one of ratings 'rating'")
     raise table.wrong(f"expected a column of labels ({expected}); found {found_text(names)}")
+
+
+def _check_alike(table: Table, rows: Sequence[Row], names: Sequence[str], systems: Sequence[str]) -> None:
+    """Refuse several columns that are known for votes, of which one says another system than the next.
+
+    Raises:
+        DataError: names them, and the row.
+    """
+    for row in rows:
+        texts = {name: plain_text(row.fields.get(name)) for name in names}
+        said = {vote_of(text, systems) for text in texts.values()}
+        number = _share(texts.get(SCORE, "")) if "model_a" not in row.fields else None  # the score of A
+        said |= {None if number is None else as_score(preference(number - TIE))}
+        if len(said - {None}) > 1:
+            raise table.wrong(f"{found_text(names)} are all known for votes, and differ: leave one out", row.line)
 
 
 def _check_counts(table: Table, counts: Sequence[str], found: Collection[str], systems: Sequence[str]) -> None:

@@ -228,3 +228,36 @@ def test_an_id_as_it_stands_comes_before_one_that_a_spreadsheet_wrote():
     pool = Pool(items, POOL.systems, (("a",) * 3, ("b",) * 3))
     votes = [{"id": "1", "vote": "b"}, {"id": "1.0", "vote": "a"}, {"id": 2, "vote": "tie"}]
     assert read(votes, pool)["truth"] == [A, B, TIE]
+
+
+@pytest.mark.parametrize("header", ["Which is worse?", "loser", "rejected"])
+def test_who_is_worse_is_no_vote_for_it(header):
+    rows = [{"id": at, header: "a"} for at in range(6)]
+    with pytest.raises(DataError, match="expected a column of labels"):
+        read(rows)
+    assert read([row | {"chosen": "new"} for row in rows]) == {"truth": [B] * 6}
+    assert read([{"id": at, "Better or worse?": "a"} for at in range(6)]) == {"truth": [A] * 6}
+
+
+def test_who_stands_at_a_place_is_no_vote():
+    rows = [{"id": at, "left model": "new", "right model": "old", "Anna": "left", "Ben": "b"} for at in range(6)]
+    assert read(rows) == {"anna": [B] * 6, "ben": [A] * 6}
+    assert read([{"id": at, "shown first": "new", "vote": "first"} for at in range(6)]) == {"truth": [B] * 6}
+
+
+def test_a_table_that_swaps_the_answers_has_to_name_them():
+    rows = [{"id": at, "swapped": at % 2, "vote": "a"} for at in range(6)]
+    with pytest.raises(DataError, match="'swapped'"):
+        read(rows)
+    named = [
+        row | dict(zip(("model_a", "model_b"), ("old", "new")[:: 1 - 2 * row["swapped"]], strict=True)) for row in rows
+    ]
+    assert read(named) == {"truth": [A, B] * 3}
+    assert read([row | {"swapped": "no"} for row in rows]) == {"truth": [A] * 6}
+
+
+@pytest.mark.parametrize("other", [{"Vote": "b"}, {"winner": "b"}, {"winner": "new"}, {"score": 0}, {"score": "0.2"}])
+def test_two_columns_that_are_known_for_votes_and_differ_are_refused(other):
+    with pytest.raises(DataError, match="row 1"):
+        read([{"id": at, "vote": "a", **other} for at in range(6)])
+    assert read([{"id": at, "vote": "a", "winner": "old", "score": 1} for at in range(6)]) == {"truth": [A] * 6}

@@ -238,3 +238,11 @@ def test_two_people_who_name_the_systems_in_either_order_are_one_judge(tmp_path)
     rows = "2,old,new,anna,old\n2,new,old,ben,a\n3,new,old,anna,b\n"
     found = replayed(tmp_path, f"item_id,model_a,model_b,annotator,vote\n{rows}")
     assert found == {("2", "old", "new"): 0.5, ("3", "old", "new"): 1.0}
+
+
+def test_a_score_that_is_against_the_winner_beside_it_is_refused(tmp_path):
+    content = "item_id,model_a,model_b,winner,score\n0,old,new,{},0.9\n1,old,new,tie,0.9\n"
+    assert replayed(tmp_path, content.format("model_a")) == {("0", "old", "new"): 0.9, ("1", "old", "new"): 0.9}
+    for winner in ("model_b", "new"):
+        with pytest.raises(DataError, match="line 2: the score"):
+            replayed(tmp_path, content.format(winner))
