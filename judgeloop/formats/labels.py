@@ -201,6 +201,7 @@ def _turned(table: Table, rows: Sequence[tuple[Row, int]], names: Sequence[str],
         DataError: one row says it and another does not, or rows are about one system each.
     """
     found: dict[int, bool] = {}
+    others: list[str] = []  # columns of a place that have something else
     for name in names if len(pool.systems) > 1 else ():
         cells = [str(row.fields.get(name)) for row, _ in rows]
         if name in COLUMNS["model"] and "against" not in names and cells and {*cells} <= {*pool.systems}:
@@ -212,12 +213,16 @@ def _turned(table: Table, rows: Sequence[tuple[Row, int]], names: Sequence[str],
             continue
         met = [_systems_in(cell, at, pool) for cell, (_, at) in zip(cells, rows, strict=True)]
         if not any(len(one) == 1 for one in met):
+            others += [] if any(met) else [name]
             continue
         for (row, _), here in zip(rows, met, strict=True):
             second_first = (pool.systems[0] in here) == (side == 0.0)
             if not here or (len(here) == 1 and found.setdefault(row.line, second_first) != second_first):
                 what = f"{some(pool.systems)}, or the output of the one that stands there"
                 raise table.wrong(f"{name!r}: expected {what}, found {shown(row.fields.get(name))}", row.line)
+    if found and others and not {"model_a", "model_b"} & {*names}:  # which are enough
+        what = f"{some(pool.systems)}, or their outputs, as in other columns"
+        raise table.wrong(f"{others[0]!r}: expected {what}, found {shown(rows[0][0].fields.get(others[0]))}")
     for name in names if not found else ():
         if _SWAPPED.search(name) and any(plain_text(row.fields.get(name)) not in NO | NOTHING for row, _ in rows):
             raise table.wrong(f"{name!r} says that A is not always the same system: name both in model_a and model_b")

@@ -197,6 +197,16 @@ def test_a_row_that_does_not_say_which_is_a_beside_others_that_do_is_refused(row
     assert read([table[0], table[1] | {"vote": ""}], TEXTS)["truth"][:2] == [B, NONE]
 
 
+def test_a_row_of_one_of_the_systems_and_of_another_is_refused():
+    rows = [{"id": at, "left": "gpt", "right": "old", "vote": "right"} for at in range(6)]
+    with pytest.raises(DataError, match=r"'left': expected old, new, .* found 'gpt'"):
+        read(rows)
+    named = [row | {"model_a": "old", "model_b": "new", "output_a": "x", "output_b": "b"} for row in rows]
+    assert (
+        read([{name: row[name] for name in row if name not in {"left", "right"}} for row in named])["truth"] == [B] * 6
+    )
+
+
 @pytest.mark.parametrize("name", ["model", "system", "generator"])
 def test_ratings_of_single_systems_are_no_votes_of_two(name):
     rows = [{"id": at, name: "new" if at else "old", "annotator": who, "score": 0.9} for at in range(6) for who in "xy"]
