@@ -114,7 +114,7 @@ def settings_of(configs: Sequence[Any], switches: Sequence[Declared] = ()) -> di
     """The settings of a command, by name: those of its configurations, and its switches.
 
     Of a setting that several configurations have, the help is that of the first. Where their defaults differ, none
-    holds for the command, and it requires only what all of them do.
+    holds for the command, and it requires only its arguments and what all of them do.
     """
     found: dict[str, Declared] = {}
     for table in map(declared, configs):
@@ -122,11 +122,11 @@ def settings_of(configs: Sequence[Any], switches: Sequence[Declared] = ()) -> di
             known = found.setdefault(name, one)
             if known.default != one.default:
                 found[name] = replace(known, default=None)
-    for name, one in found.items():
-        if one.required and not all(name in declared(config) for config in configs):
-            found[name] = replace(one, default=None)
     own = declared(configs[0]) if configs else {}
     found = {name: one for name, one in found.items() if not one.setting.argument or name in own}
+    for name, one in found.items():
+        if one.required and not one.setting.argument and not all(name in declared(config) for config in configs):
+            found[name] = replace(one, default=None)
     return found | {one.name: one for one in switches}
 
 

@@ -24,6 +24,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import to_pico
+from judgeloop.core.records import TIE
 from judgeloop.formats.columns import GUESSES, ID, KNOWN, MODEL, normal
 from judgeloop.formats.harnesses import ANNOTATION, BATTLES, JUDGMENT
 from judgeloop.formats.join import id_of
@@ -48,6 +49,7 @@ COLUMNS = {
     "score": ("score", "winner", "vote", "verdict", "label", "preference"),
     "cost_usd": ("cost_usd",),
 }
+WON = {"winner", "vote", "verdict", "label", "preference"}
 # Votes in words, as the score of the first of two.
 VOTES = {
     **dict.fromkeys(("model_a", "a", "model_1", "system_a", "left"), 1.0),
@@ -187,6 +189,14 @@ def verdicts_in(path: Path, given: Iterable[Row]) -> VerdictTable:
     for source in verdict_rows(given):
         row = parse_row(path, source, VerdictRow)
         key = (row.item_id, *row.systems)
+        votes = [
+            vote_of(plain_text(value), row.systems) for name, value in source.fields.items() if normal(name) in WON
+        ]
+        score = TIE if row.score is None else row.score
+        if any((vote - TIE) * (score - TIE) < 0 for vote in votes if vote is not None):
+            raise DataError(
+                path, f"the score {score:g} and another column of votes differ: leave one out", line=source.line
+            )
         form = form or len(key)
         if len(key) != form:
             raise DataError(path, "rows about one system and about two are mixed", line=source.line)
@@ -238,12 +248,16 @@ def plain_text(value: object) -> str:
 def vote_of(text: str, systems: Sequence[str], *, ordinal: bool = False) -> float | None:
     """The score of the first system by a vote in words, or by a system's name, as `plain_text`; None if it is no vote.
 
+    Nor is one a vote that is the name of a system and a word for the other's place.
+
     >>> [vote_of(text, ["old", "new"]) for text in ("answer_a", "new", "same", "2", "good")]
     [1.0, 0.0, 0.5, None, None]
+    >>> vote_of("a", ["a", "b"]), vote_of("a", ["b", "a"])
+    (1.0, None)
     """
     named = {normal(system): 1.0 - place for place, system in enumerate(systems)}
     if text in named:
-        return named[text]
+        return named[text] if (ORDINALS | VOTES).get(text, named[text]) == named[text] else None
     bare = _NOUN.sub("", _NOUN.sub("", text))
     for one in (text, bare):
         if one in named or one in VOTES:

@@ -379,6 +379,6 @@ def read_key_from_terminal() -> str:
     import click
 
     try:
-        return click.getchar()
+        return click.getchar() or ""  # a terminal that has gone gives nothing
     except (EOFError, KeyboardInterrupt):
         return QUIT

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import final
 
-from judgeloop.core.errors import InputError, some
+from judgeloop.core.errors import DataError, InputError, some
 from judgeloop.core.keys import digest
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
@@ -34,7 +34,7 @@ from judgeloop.core.records import (
     preference,
 )
 from judgeloop.formats.join import Joined, Scores
-from judgeloop.formats.labels import id_text, names_all, read_labels
+from judgeloop.formats.labels import names_all, place_of, places_of, read_labels
 from judgeloop.formats.tables import Table, read_rows
 from judgeloop.formats.verdicts import RecordedScore, VerdictTable, verdicts_in
 from judgeloop.judges.base import BaseJudge
@@ -81,11 +81,17 @@ def recorded_verdicts(path: Path, pool: Pool | None) -> VerdictTable:
         DataError: as `verdicts_in` and `read_labels`.
     """
     rows = read_rows(path)
-    ids = {id_text(item.id): item.id for item in pool.items} if pool else {}
-    if names_all(rows, ids) or (pool and len(pool.systems) > PAIR):
-        table = verdicts_in(path, rows)
-        found = {(ids.get(id_text(item), item), *systems): score for (item, *systems), score in table.rows.items()}
-        return replace(table, rows=found) if len(found) == len(table.rows) else table
+    ids = [item.id for item in pool.items] if pool else []
+    places = places_of(ids)
+    if names_all(rows, places) or (pool and len(pool.systems) > PAIR):
+        table, found = verdicts_in(path, rows), dict[tuple[str, ...], RecordedScore]()
+        for (item, *systems), score in table.rows.items():
+            at = place_of(item, places)
+            key = (item if at is None else ids[at], *systems)
+            if key in found or (key[0], *key[:0:-1]) in found:
+                raise DataError(path, f"a second verdict on {', '.join(key)}, whose id is written in two ways")
+            found[key] = score
+        return replace(table, rows=found)
     if not pool:
         return VerdictTable(path.name, digest({}), paired=True, rows={})
     people = read_labels(Table(path, rows, "line"), pool)

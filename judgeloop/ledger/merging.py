@@ -31,6 +31,7 @@ from judgeloop.ledger.sqlite import errors_of_reading
 from judgeloop.ledger.upkeep import TAKEN, inspected, opened_to_read
 from judgeloop.ledger.writer import Connection, Statement, Writer
 
+_NUMBER = re.compile("[0-9]{1,19}")  # of an attempt
 ORIGIN_DIGITS = 12  # of the id of a ledger, in the names of its runs
 LONGEST = 2**26  # bytes of a text that is read; a longer one is refused by its declared length
 ROWS, CHARACTERS = 2_000, 2**22  # of a chunk, the larger of which ends it
@@ -50,7 +51,7 @@ ATTEMPTS = f"SELECT id, opener, run, {', '.join(COLUMNS)} FROM attempts WHERE en
 ADD_ATTEMPT = f"""INSERT INTO attempts (run, opener, charge_to, {", ".join(COLUMNS)})
     VALUES (:run, :opener, :charge_to, {", ".join(f":{name}" for name in COLUMNS)})"""
 # Where the attempts of a chunk are here: taken before, or booked here, as in a copy of the source.
-HERE = "SELECT id, opener FROM attempts WHERE key = ANY(:keys) AND opener = ANY(:openers)"
+HERE = "SELECT id, opener, key FROM attempts WHERE key = ANY(:keys) AND opener = ANY(:openers)"
 # What an attempt came to that this ledger saw no reply to: it is a copy that was made meanwhile, or merged before that.
 CAME_TO = ("state", "ended", "charged_p", "outcome", *TOKENS, "model", "request_id", "answered", "ended_at")
 UNSETTLED = "SELECT id FROM attempts WHERE key = ANY(:keys) AND (ended IS NULL OR state = 'abandoned')"
@@ -201,7 +202,7 @@ class _Origin(NamedTuple):
         if not opener.startswith(TAKEN):
             return cls(opener, number)
         booked_by, _, at = opener.removeprefix(TAKEN).rpartition(" ")
-        return cls(booked_by, int(at)) if at.isdecimal() else cls(opener, number)
+        return cls(booked_by, int(at)) if _NUMBER.fullmatch(at) else cls(opener, number)
 
     @property
     def mark(self) -> str:
@@ -302,28 +303,33 @@ class _Merge:
         settled = writer.do(lambda db: {key for (key,) in db.execute(used, {"keys": list(self._said)}).rows})
         self.found.disputed = tuple(said for key, said in self._said.items() if key not in settled)
 
-    def _here(self, db: Connection, rows: Sequence[Any]) -> dict[_Origin, int]:
-        """The numbers here of the attempts of some rows, by their origins."""
+    def _here(self, db: Connection, rows: Sequence[Any]) -> dict[tuple[str, _Origin], int]:
+        """The numbers here of the attempts of some rows, by their keys and origins."""
         origins = [_Origin.of(row["opener"], row["id"]) for row in rows]
         openers = sorted({name for one in origins for name in (one.opener, one.mark)})
         found = db.execute(HERE, {"keys": sorted({row["key"] for row in rows}), "openers": openers}).rows
-        return {_Origin.of(opener, number): number for number, opener in found}
+        return {(key, _Origin.of(opener, number)): number for number, opener, key in found}
 
     def _attempts(self, db: Connection, rows: list[Any]) -> None:
         if self._own:
             db.execute(ROLL)  # what began in a new period is counted there
         here, new, known = self._here(db, rows), list[Statement](), list[Statement]()
+        taken = set[tuple[str, _Origin]]()
         unsettled = {number for (number,) in db.execute(UNSETTLED, {"keys": sorted({row["key"] for row in rows})}).rows}
         names = {row["run"]: self._run(row["run"]) for row in rows}
         self._add_runs(db, names)
         for row in rows:
             origin = _Origin.of(row["opener"], row["id"])
-            if origin not in here:
+            at = row["key"], origin
+            if at in taken:
+                continue  # a source that names one attempt twice
+            if at not in here:
+                taken.add(at)
                 ours = ORIGIN not in names[row["run"]]
                 values = {name: row[name] for name in COLUMNS} | {"charge_to": "" if ours else None}
                 new.append((ADD_ATTEMPT, values | {"run": names[row["run"]], "opener": origin.mark}))
-            elif here[origin] in unsettled and (row["state"] == "settled" or row["ended"] == End.RECONCILED):
-                known.append((SETTLE_HERE, {name: row[name] for name in CAME_TO} | {"id": here[origin]}))
+            elif here[at] in unsettled and (row["state"] == "settled" or row["ended"] == End.RECONCILED):
+                known.append((SETTLE_HERE, {name: row[name] for name in CAME_TO} | {"id": here[at]}))
         db.execute_all(new + known)
         self.found.attempts += len(new)
         self.found.spent_p += sum(values["charged_p"] for _, values in new)
@@ -341,7 +347,7 @@ class _Merge:
         """Take verdicts that the source does not use: where this ledger uses one of them, or another, neither is."""
         answers, here = _Answers(db, rows), self._here(db, rows)
         for row in rows:
-            theirs = _Answer(row, here[_Origin.of(row["opener"], row["id"])])
+            theirs = _Answer(row, here[row["key"], _Origin.of(row["opener"], row["id"])])
             mine = answers.used.get(theirs.key)
             settled = mine is not None and (answers.others[theirs.key] or self.wins is False)
             if settled or (mine is not None and mine.origin != theirs.origin and mine.score == theirs.score):
@@ -356,7 +362,7 @@ class _Merge:
     def _verdicts(self, db: Connection, rows: list[Any]) -> None:
         answers, here = _Answers(db, rows), self._here(db, rows)
         for row in rows:
-            self._verdict(answers, _Answer(row, here[_Origin.of(row["opener"], row["id"])]))
+            self._verdict(answers, _Answer(row, here[row["key"], _Origin.of(row["opener"], row["id"])]))
 
     def _verdict(self, answers: _Answers, theirs: _Answer) -> None:
         """Take a verdict; where it is not the one here, use the one that is preferred, or none."""
@@ -399,7 +405,8 @@ class _Merge:
         new = [
             (
                 ADD_OUTPUT,
-                dict(zip(row.keys(), row, strict=True)) | {"attempt": here[_Origin.of(row["opener"], row["id"])]},
+                dict(zip(row.keys(), row, strict=True))
+                | {"attempt": here[row["key"], _Origin.of(row["opener"], row["id"])]},
             )
             for row in rows
             if row["key"] not in known

@@ -44,7 +44,7 @@ SUMS_THAT_DIFFER = """SELECT day, run FROM (
     GROUP BY day, run, judge, state HAVING sum(attempts) <> 0 OR sum(charged_p) <> 0 OR sum(input_tokens) <> 0
     OR sum(output_tokens) <> 0"""
 WITHOUT_ATTEMPT = """SELECT v.seq FROM {table} v LEFT JOIN attempts a ON a.id = v.attempt
-    WHERE a.id IS NULL OR a.key <> v.key"""
+    WHERE a.id IS NULL OR a.key <> v.key OR a.ended IS NULL"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def inspected(db: Connection) -> Inspection:
             problems += _of_sums(db)
             for table in ANSWERS:
                 lost = db.execute(WITHOUT_ATTEMPT.format(table=table)).rows
-                problems += [f"row {seq} of {table} has no attempt with its key" for (seq,) in lost]
+                problems += [f"row {seq} of {table} has no attempt with its key that has ended" for (seq,) in lost]
             step.done(sums)
             for table, columns, crc_of in CHECKED:
                 for seq, crc, *values in step.over(db.stream(f"SELECT seq, {columns} FROM {table}")):

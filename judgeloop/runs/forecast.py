@@ -461,7 +461,7 @@ async def forecast(
             for pair in zip((calls, cost_p), _cases(readings, quotes), strict=True)
         )
     shown = [ask.call for each in plans[:LOOKED_UP] for ask in each.asks]
-    to_read = sum(map(bool, quotes))  # the others are known, or their outputs are identical
+    to_read = sum(map(bool, judging))  # the others are known, or their outputs are identical
     share = to_read / max(1, len(quotes))
     read = Range(round(judgments.low * share), round(judgments.expected * share), min(judgments.worst, to_read))
     likely = [call.likely_cost_p for one in quotes for call in one]

@@ -44,6 +44,7 @@ def error():
         ((*COMMAND, "human", "--nope"), "No such option"),
         ((*COMMAND, "human", "c.jsonl"), "Got an argument too many: 'c.jsonl'"),
         (("compare", "a.jsonl", "--judge", "human"), "Missing argument 'B'"),
+        (("suite", "--budget", "1"), "Missing argument 'FILE'"),
     ],
 )
 def test_a_refused_command_is_an_error_in_the_junit_file(arguments, says):

@@ -159,3 +159,115 @@ def test_a_person_who_labels_other_items_in_another_table_is_one_person():
     (one,) = people_of([*labels(0, 1), *labels(2)])
     assert (one.person, sorted(one.places)) == ("anna", [0, 1, 2])
     assert len(people_of([*labels(0, 1), *labels(1)])) == 2, "two labels of an item are two people's"
+
+
+TEXTS = Pool(POOL.items, POOL.systems, tuple(tuple(f"{system} says {at}" for at in range(ITEMS)) for system in "xy"))
+
+
+@pytest.mark.parametrize("vote", ["a", "new", "new_better", "Model new", "output A"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"model_a": "new", "model_b": "old"},
+        {"model_b": "old"},
+        {"left": "new", "right": "old"},
+        {"System 1": "New", "System 2": "Old"},
+        {"Response A": "y says {at}", "Response B": "x says {at}"},
+        {"output_b": "x  says {at}"},
+    ],
+)
+def test_a_row_that_names_or_shows_its_systems_says_which_is_a(shown, vote):
+    rows = [{"id": at, **{name: text.format(at=at) for name, text in shown.items()}, "choice": vote} for at in range(6)]
+    assert read(rows, TEXTS)["truth"] == [B] * 6
+    assert read([row | {"choice": "b"} for row in rows], TEXTS)["truth"] == [A] * 6
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([("new", "old"), ("", "old")], "''"),
+        ([("new", "old"), ("new", "new")], "'new'"),
+        ([("y says 0", "x says 0"), ("y says 1, edited", "x says 1")], "'y says 1, edited'"),
+    ],
+)
+def test_a_row_that_does_not_say_which_is_a_beside_others_that_do_is_refused(rows, found):
+    table = [{"id": at, "left": left, "right": right, "vote": "left"} for at, (left, right) in enumerate(rows)]
+    with pytest.raises(DataError, match=f"row {len(rows)}: .*expected old, new, .* found {found}$"):
+        read(table, TEXTS)
+    assert read([table[0], table[1] | {"vote": ""}], TEXTS)["truth"][:2] == [B, NONE]
+
+
+def test_a_row_of_one_of_the_systems_and_of_another_is_refused():
+    rows = [{"id": at, "left": "gpt", "right": "old", "vote": "right"} for at in range(6)]
+    with pytest.raises(DataError, match=r"'left': expected old, new, .* found 'gpt'"):
+        read(rows)
+    named = [row | {"model_a": "old", "model_b": "new", "output_a": "x", "output_b": "b"} for row in rows]
+    assert (
+        read([{name: row[name] for name in row if name not in {"left", "right"}} for row in named])["truth"] == [B] * 6
+    )
+
+
+@pytest.mark.parametrize("name", ["model", "system", "generator"])
+def test_ratings_of_single_systems_are_no_votes_of_two(name):
+    rows = [{"id": at, name: "new" if at else "old", "annotator": who, "score": 0.9} for at in range(6) for who in "xy"]
+    with pytest.raises(DataError, match=f"'{name}': expected labels of two systems"):
+        read(rows)
+
+
+@pytest.mark.parametrize("names", [("old", "new"), ("rating_old", "rating_new"), ("Old rating", "New rating")])
+def test_ratings_in_a_column_of_each_system_are_no_votes(names):
+    for first, second in [(2, 5), (2, 1), (1, 2)]:
+        with pytest.raises(DataError, match=r"has numbers, and names (old|new)"):
+            read([{"id": at, names[0]: first, names[1]: second} for at in range(6)])
+
+
+def test_a_vote_that_names_a_system_and_the_place_of_the_other_is_refused_unless_the_row_says_which_is_a():
+    pool = Pool(POOL.items, ("b", "a"), POOL.outputs)
+    with pytest.raises(DataError):
+        read([{"id": at, "vote": "a"} for at in range(6)], pool)
+    rows = [{"id": at, "model_a": "a", "model_b": "b", "vote": "a"} for at in range(6)]
+    assert read(rows, pool)["truth"] == [B] * 6
+    assert (
+        read([{"id": at, "vote": "a"} for at in range(6)], Pool(POOL.items, ("a", "b"), POOL.outputs))["truth"]
+        == [A] * 6
+    )
+
+
+def test_an_id_as_it_stands_comes_before_one_that_a_spreadsheet_wrote():
+    items = tuple(Item(one, f"What is {one}?") for one in ("1.0", "1", "2.0"))
+    pool = Pool(items, POOL.systems, (("a",) * 3, ("b",) * 3))
+    votes = [{"id": "1", "vote": "b"}, {"id": "1.0", "vote": "a"}, {"id": 2, "vote": "tie"}]
+    assert read(votes, pool)["truth"] == [A, B, TIE]
+
+
+@pytest.mark.parametrize("header", ["Which is worse?", "loser", "rejected"])
+def test_who_is_worse_is_no_vote_for_it(header):
+    rows = [{"id": at, header: "a"} for at in range(6)]
+    with pytest.raises(DataError, match="expected a column of labels"):
+        read(rows)
+    assert read([row | {"chosen": "new"} for row in rows]) == {"truth": [B] * 6}
+    assert read([{"id": at, "Better or worse?": "a"} for at in range(6)]) == {"truth": [A] * 6}
+
+
+def test_who_stands_at_a_place_is_no_vote():
+    rows = [{"id": at, "left model": "new", "right model": "old", "Anna": "left", "Ben": "b"} for at in range(6)]
+    assert read(rows) == {"anna": [B] * 6, "ben": [A] * 6}
+    assert read([{"id": at, "shown first": "new", "vote": "first"} for at in range(6)]) == {"truth": [B] * 6}
+
+
+def test_a_table_that_swaps_the_answers_has_to_name_them():
+    rows = [{"id": at, "swapped": at % 2, "vote": "a"} for at in range(6)]
+    with pytest.raises(DataError, match="'swapped'"):
+        read(rows)
+    named = [
+        row | dict(zip(("model_a", "model_b"), ("old", "new")[:: 1 - 2 * row["swapped"]], strict=True)) for row in rows
+    ]
+    assert read(named) == {"truth": [A, B] * 3}
+    assert read([row | {"swapped": "no"} for row in rows]) == {"truth": [A] * 6}
+
+
+@pytest.mark.parametrize("other", [{"Vote": "b"}, {"winner": "b"}, {"winner": "new"}, {"score": 0}, {"score": "0.2"}])
+def test_two_columns_that_are_known_for_votes_and_differ_are_refused(other):
+    with pytest.raises(DataError, match="row 1"):
+        read([{"id": at, "vote": "a", **other} for at in range(6)])
+    assert read([{"id": at, "vote": "a", "winner": "old", "score": 1} for at in range(6)]) == {"truth": [A] * 6}

@@ -310,6 +310,12 @@ def test_a_terminal_that_is_gone_stops_the_run_and_hangs_nobody():
         asyncio.run(asyncio.wait_for(judge.judge(call), 5))
 
 
+def test_a_terminal_that_has_gone_gives_no_key(monkeypatch):
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("click.getchar", lambda: None)
+    assert human.read_key_from_terminal() == ""
+
+
 class Terminal(io.StringIO):
     """A screen that is one."""
 

@@ -226,3 +226,23 @@ def test_ratings_of_several_people_are_their_mean_and_scores_of_systems_are_take
 def test_a_table_that_tells_no_verdicts_is_refused_with_what_was_expected_and_found(tmp_path, content, said):
     with pytest.raises(DataError, match=said):
         replayed(tmp_path, content)
+
+
+def test_a_second_verdict_whose_id_a_spreadsheet_wrote_is_refused(tmp_path):
+    for again in ("2.0,old,new,1", "2.0,new,old,1"):
+        with pytest.raises(DataError, match="a second verdict on 2, "):
+            replayed(tmp_path, f"item_id,model_a,model_b,score\n2,old,new,0\n{again}\n")
+
+
+def test_two_people_who_name_the_systems_in_either_order_are_one_judge(tmp_path):
+    rows = "2,old,new,anna,old\n2,new,old,ben,a\n3,new,old,anna,b\n"
+    found = replayed(tmp_path, f"item_id,model_a,model_b,annotator,vote\n{rows}")
+    assert found == {("2", "old", "new"): 0.5, ("3", "old", "new"): 1.0}
+
+
+def test_a_score_that_is_against_the_winner_beside_it_is_refused(tmp_path):
+    content = "item_id,model_a,model_b,winner,score\n0,old,new,{},0.9\n1,old,new,tie,0.9\n"
+    assert replayed(tmp_path, content.format("model_a")) == {("0", "old", "new"): 0.9, ("1", "old", "new"): 0.9}
+    for winner in ("model_b", "new"):
+        with pytest.raises(DataError, match="line 2: the score"):
+            replayed(tmp_path, content.format(winner))

@@ -9,11 +9,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.booked import COST_P, WORST_P, known, noted, spent, write
+from support.booked import COST_P, WORST_P, key_of, known, noted, spent, write
 from support.commandline import judgeloop
 from support.database import opened
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
+from judgeloop.ledger.answers import checksum
 from judgeloop.ledger.merging import merge
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.records import End, Reservation
@@ -194,6 +195,54 @@ def test_a_row_that_was_changed_stops_the_whole_merge(table, paths):
     write(anna, {"k1": 1.0}, outputs=["o"])
     with opened(anna) as connection:
         connection.execute(f"UPDATE {table} SET key = 'other'")
+    with pytest.raises(DamagedLedgerError, match="is not sound"):
+        merge(team, [anna])
+    assert not team.exists()
+
+
+def test_a_source_that_names_one_attempt_twice_is_charged_once(paths):
+    team, anna, _ = paths
+    write(anna, {"k1": 1.0}, unknown=1)
+    with opened(anna) as connection:
+        names = connection.execute("SELECT name FROM pragma_table_info('attempts') WHERE name <> 'id'")
+        own = ", ".join(name for (name,) in names)
+        taken = own.replace("opener", "'from ' || opener || ' ' || id")
+        for _ in range(2):
+            connection.execute(
+                f"INSERT INTO attempts ({own}) SELECT {taken} FROM attempts WHERE opener NOT LIKE 'from%'"
+            )
+    assert not verify(anna).problems
+    (found,) = merge(team, [anna], own=True)
+    assert (found.attempts, found.spent_p, spent(team)["state"]) == (2, COST_P + WORST_P, COST_P + WORST_P)
+    assert not verify(team).problems
+
+
+def test_a_source_that_gives_an_attempt_another_key_takes_no_verdict_from_it(paths):
+    team, anna, _ = paths
+    write(team, {"k1": 1.0, "k2": 0.0})
+    shutil.copy(team, anna)
+    with opened(anna) as connection:
+        connection.execute("DELETE FROM verdicts WHERE key = ?", (key_of("k2"),))
+        first, second = (id_ for (id_,) in connection.execute("SELECT id FROM attempts ORDER BY id"))
+        connection.execute("UPDATE attempts SET key = ? WHERE id = ?", (key_of("k1"), second))
+        connection.execute("UPDATE attempts SET key = 'other' WHERE id = ?", (first,))
+        score, reason, probabilities = connection.execute(
+            "SELECT score, reason, probabilities FROM verdicts"
+        ).fetchone()
+        crc = checksum("other", score, reason, probabilities)
+        connection.execute("UPDATE verdicts SET key = 'other', crc = ?", (crc,))
+    assert not verify(anna).problems
+    merge(team, [anna])
+    assert known(team, ["k1", "k2"]) == {"k1": 1.0, "k2": 0.0}
+    assert not verify(team).problems
+
+
+def test_a_verdict_of_an_attempt_that_is_open_stops_the_whole_merge(paths):
+    team, anna, _ = paths
+    write(anna, {"k1": 1.0})
+    with opened(anna) as connection:
+        connection.execute("UPDATE attempts SET state = 'sent', ended = NULL")
+    assert len(verify(anna).problems) == 1
     with pytest.raises(DamagedLedgerError, match="is not sound"):
         merge(team, [anna])
     assert not team.exists()

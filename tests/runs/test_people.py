@@ -132,6 +132,17 @@ def test_nobody_reads_outputs_that_are_identical():
     assert values["by_people"]["hours"]["worst"] == pytest.approx(20 * 300 / 3600, abs=1e-3)
 
 
+def test_a_proxy_that_reads_outputs_that_are_identical_takes_no_time_of_people():
+    for name in "ab":
+        rows = [{"id": str(at), "prompt": f"p {at}", "reference": "r", "output": f"{name if at < 20 else ''} {at}"}
+                for at in range(40)]  # fmt: skip
+        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    asks = ("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--human-price", "40", "--proxy", "metric:exact")
+    values = json.loads(judgeloop(*asks, "--dry-run", "--json").stdout)
+    assert values["by_people"]["usd"]["expected"] == pytest.approx(values["usd"]["expected"], rel=0.05)
+    assert values["by_people"]["hours"]["worst"] == pytest.approx(20 * 300 / 3600, abs=1e-3)
+
+
 class Heard:
     """People who note what they are told."""
 
