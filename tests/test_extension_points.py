@@ -433,7 +433,7 @@ def test_a_question_is_its_folder_and_its_row(copy: Copy, incidents: Path, tmp_p
 
 
 def test_a_sentence_of_the_result_is_worded_in_one_place(copy: Copy, pair: list[object]) -> None:
-    copy.say("questions/compare/page.py", "is better than {loser}", "outdoes {loser}")
+    copy.say("questions/compare/page.py", "{winner} is better than {loser}", "{winner} outdoes {loser}")
     files = [Path(f"result.{form}") for form in ("html", "md", "tex", "xml", "json")]
     shown = copy.run(*pair, "--judge", "metric:rouge2", *(word for file in files for word in ("-o", file)))
     assert all(" outdoes " in text for text in (shown, *(file.read_text() for file in files)))

@@ -484,7 +484,7 @@ def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     assert not out
-    assert "no result: interrupted" in err
+    assert "INTERRUPTED, no result" in err
     assert "judgeloop ledger show --unknown" in err
 
 
