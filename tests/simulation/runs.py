@@ -276,8 +276,11 @@ class Simulation:
             if _decision(again) != _decision(resumed):
                 raise BrokenError(f"{job.name}, repeated: {_decision(again)}, not {_decision(resumed)}")
             calm = await undisturbed(self, job)
-            if calm.ending.stop.kind is StopKind.CONTROLS:
-                continue  # a process that was ended may have failed this try of the controls: the next draws others
+            # A process that was ended may have failed a try of the controls, so that the next draws others; and a
+            # control that it asked twice in vain stays without a verdict.
+            others = resumed is not None and any(one and (one.number > 1 or one.abstained) for one in resumed.controls)
+            if others or calm.ending.stop.kind is StopKind.CONTROLS:
+                continue
             if _decision(resumed) != _decision(calm):
                 raise BrokenError(f"{job.name}, resumed: {_decision(resumed)}, not {_decision(calm)}")
 
