@@ -90,7 +90,7 @@ def pages_for_machines() -> str:
 def _first_sentence(page: Path) -> str:
     """What a page says first, without its links."""
     paragraphs = re.sub(r"<!--.*?-->|```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL).split("\n\n")
-    first = next(one for one in map(str.strip, paragraphs) if one and one[0] not in "#!|`<")
+    first = next(one for one in map(str.strip, paragraphs) if one and one[0] not in "#!|<")
     plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", " ".join(first.split()))
     return re.split(r"(?<=\.) ", plain)[0].rstrip(":")
 
