@@ -27,7 +27,8 @@ from judgeloop.questions.catalogue import QuestionRow
 from judgeloop.questions.kept import keep
 from judgeloop.questions.question import Question
 from judgeloop.report.words import as_python
-from judgeloop.runs.begin import called, masked, opened, repeatable
+from judgeloop.runs.again import called, masked, repeatable
+from judgeloop.runs.begin import opened
 from judgeloop.runs.forecast import Forecast
 from judgeloop.settings.setting import declared
 

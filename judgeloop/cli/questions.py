@@ -78,7 +78,7 @@ class Asking(Generic[R]):
         """A result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.providers.redaction import MASK
         from judgeloop.report.page import Fact, Section
-        from judgeloop.runs.begin import masked, repeatable
+        from judgeloop.runs.again import masked, repeatable
         from judgeloop.settings.setting import PREFIX
         from judgeloop.settings.sources import OF_TESTS
         from judgeloop.settings.values import names_a_secret

@@ -1,6 +1,6 @@
 """The judge `human`: a person at the terminal, who answers each call with one key.
 
-The person never sees the systems' names. `runs/begin.py` has the outputs of a comparison shown in
+The person never sees the systems' names. `runs/prepared.py` has the outputs of a comparison shown in
 random order. An answer becomes final, and is in the ledger, `HELD_S` after it was given, so that a slip can be
 corrected, or when the person answers the next call or there is nothing else to answer. Quitting keeps the answers
 given, and the same command resumes the run. The screen is standard error, because standard output holds the result.

@@ -20,7 +20,7 @@ from judgeloop.report.labels import Texts
 from judgeloop.report.page import Page
 from judgeloop.report.people import by_people
 from judgeloop.report.result import RunResult
-from judgeloop.runs.begin import conducted, opened, terms_of
+from judgeloop.runs.begin import conducted, opened
 from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
 from judgeloop.runs.peoples_time import read_twice
@@ -126,7 +126,7 @@ class Question(ABC, Generic[S, T, R]):
         """Ask the judges until the question is answered, or money, judgments or items run out."""
         with opened(run) as begun:
             observe = await self._telling(begun, observe)
-            return await self._concluded(await self._ran(begun, terms_of(begun), interruption, observe))
+            return await self._concluded(await self._ran(begun, begun.terms(), interruption, observe))
 
     def more(self, run: Prepared[S], tally: T) -> int | None:
         """About how many more judgments decide, if it goes on like this; None if that is not known."""
@@ -152,7 +152,7 @@ class Question(ABC, Generic[S, T, R]):
         if not run.booked:  # all is known
             return Forecast(await self.run(run))
         with opened(run, offline=True) as begun:
-            terms = terms_of(begun, offline=True)
+            terms = begun.terms(offline=True)
             ran = await self._ran(begun, terms)
             result = await self._concluded(ran)
             return await forecast(begun, terms, self.left(ran), result, ran.finished)

@@ -32,7 +32,7 @@ from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import WIDTH, about, as_python, count, dollars, per_cent, sentence, shortened, visible
-from judgeloop.runs.begin import silent_of, systems_of
+from judgeloop.runs.known import silent_of
 from judgeloop.runs.peoples_time import PeoplesTime, peoples_time, read_twice
 from judgeloop.runs.prepared import Prepared
 
@@ -423,7 +423,7 @@ async def forecast(
     affordable. Retries are not included.
     """
     left_p = finished.spend.left_p
-    queries, judges, judgments, systems = left.queries, run.judges, left.judgments, systems_of(run)
+    queries, judges, judgments, systems = left.queries, run.judges, left.judgments, run.systems
     sources = Sources(systems, judges, terms)
     counting = finished.counting or ("",) * len(judges)
     answering = [

@@ -31,7 +31,7 @@ from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.report.result import SCHEMA_VERSION
-from judgeloop.runs.begin import conducted, opened, systems_of, terms_of
+from judgeloop.runs.begin import conducted, opened
 from judgeloop.runs.inputs import Inputs, check_ledger, live_systems, with_live
 from judgeloop.runs.prepared import Parts, Prepared, ids_of
 from judgeloop.settings.fields import JUDGES
@@ -152,7 +152,7 @@ async def run(
 ) -> Gathered:
     """Ask for the outputs that are not known, and return all that are known then."""
     with opened(generation) as begun:
-        finished = await conducted(begun.session(), begun, terms_of(begun), interruption=interruption, observe=observe)
+        finished = await conducted(begun.session(), begun, begun.terms(), interruption=interruption, observe=observe)
         found, stop = await _gathered(begun), finished.ending.stop
     return replace(
         found, new=finished.generated[0], spend=finished.spend, stop=stop if stop.kind in UNFINISHED else None
@@ -169,7 +169,7 @@ async def _gathered(generation: Prepared[RunOfOutputs]) -> Gathered:
     """What the ledger, which is open, has of the outputs that are wanted; asks nothing."""
     pool = generation.pool
     queries = [pool.query(position, ONE_SYSTEM) for position in range(len(pool))]
-    sources = Sources(systems_of(generation), (), terms_of(generation))
+    sources = Sources(generation.systems, (), generation.terms())
     await sources.look_up(queries, generation.open_ledger)
     found = [(query.item, sources.output_of(query)) for query in queries]
     known = [(item, output) for item, output in found if output is not None]

@@ -1,4 +1,4 @@
-"""A run that is ready to start: settings, inputs, parts and run id; and the check for unused settings.
+"""A run that is ready to start: settings, inputs, parts, run id, terms; and the check for unused settings.
 
 The budget bounds all money ever spent under a run's id, and a repeated command continues under the
 same id. So the id is made of everything that can change the outcome: the question, the data, the
@@ -19,10 +19,11 @@ import numpy as np
 from judgeloop.catalogue import rules_of, selectors_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import KeyedJudge, digest, output_note
-from judgeloop.core.protocols import Check, Estimator, Further, Judge, People, Selector, StoppingRule, T
-from judgeloop.core.records import Draws, Pool, Population, Shown
+from judgeloop.core.protocols import Check, Estimator, Further, Judge, People, Selector, StoppingRule, System, T
+from judgeloop.core.records import DECISION_MARGIN, Draws, Order, Pool, Population, Shown
 from judgeloop.core.spend import Spend
 from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.state import Terms
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, look, runs_of
 from judgeloop.ledger.reader import LedgerReader
@@ -33,6 +34,7 @@ from judgeloop.report.lost import lost_first
 from judgeloop.report.result import RunResult
 from judgeloop.runs.earlier import met_by, noted_questions
 from judgeloop.runs.inputs import Inputs, check_families, identities, since_of
+from judgeloop.settings.fields import ABSTAIN
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
 from judgeloop.settings.setting import Role, alternatives, declared
 
@@ -97,6 +99,11 @@ class Prepared(Generic[C]):
         return self.inputs.pool
 
     @property
+    def systems(self) -> dict[str, System]:
+        """The systems that answer live, by name."""
+        return {self.pool.systems[place]: system for place, system in self.inputs.systems.items()}
+
+    @property
     def open_ledger(self) -> Ledger:
         """The ledger of a run that has begun."""
         assert self.ledger is not None, "`opened` has opened it"
@@ -105,6 +112,36 @@ class Prepared(Generic[C]):
     async def look(self, find: Callable[[LedgerReader], F]) -> F:
         """What `find` reads of the ledger of a run that has begun."""
         return await look(self.open_ledger, find)
+
+    def terms(self, *, offline: bool = False) -> Terms:
+        """The terms of the run.
+
+        People are given as many calls as they can have in hand, in random order, without a time limit.
+        """
+        config, by_hand, people = self.config, self.by_hand, self.people
+        return Terms(
+            run_id=self.run_id,
+            order=Order.RANDOM if by_hand and not config.rates else config.order,
+            vote=config.vote,
+            seed=config.seed,
+            budget_p=config.budget_p,
+            concurrency=people.at_once if people else config.concurrency,
+            calls_a_minute=config.rpm,
+            tokens_a_minute=config.tpm,
+            timeout_s=None if by_hand else config.judge_timeout,
+            deadline_s=config.deadline,
+            controls=self.inputs.controls,
+            controls_of=self.inputs.controls_of,
+            controls_advise=config.advised,
+            offline=offline,
+            max_item_bytes=config.max_item_bytes,
+            missing_abstains=config.missing == ABSTAIN,
+            max_failed=config.most_abstentions(),
+            tie_margin=DECISION_MARGIN if config.tie_margin is None else config.tie_margin,
+            outputs_since={self.pool.systems[n]: day for n, day in since_of(config).items()},
+            shared=config.shared or 0.0 if people else 0.0,
+            repeated=config.repeated or 0.0 if people else 0.0,
+        )
 
     def session(self, parts: Parts[T] | None = None) -> Session[T]:
         """The session of the run, from its parts, or from others."""

@@ -18,9 +18,9 @@ from judgeloop.engine.asks import asks_for
 from judgeloop.engine.state import Terms
 from judgeloop.judges.wage import Wage, likely_s
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
-from judgeloop.runs.begin import known_answers, terms_of
 from judgeloop.runs.inputs import Inputs
 from judgeloop.runs.judging import checked_judge, judge_options
+from judgeloop.runs.known import known_answers
 from judgeloop.runs.prepared import Prepared
 from judgeloop.settings.run_settings import RunSettings
 
@@ -68,7 +68,7 @@ class Known(NamedTuple):
 
 async def known_r2(run: Prepared[Any], proxy: Judge) -> Known | None:
     """What the ledger knows of a proxy beside the judges of a run that has begun; None of too few."""
-    terms = terms_of(run)
+    terms = run.terms()
     dear = await known_answers(run, run.judges, terms)
     cheap = await known_answers(run, (proxy,), replace(terms, order=run.config.order))
     both = [

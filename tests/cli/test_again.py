@@ -13,7 +13,7 @@ from support.commandline import judgeloop
 
 from judgeloop import compare
 from judgeloop.questions.catalogue import QUESTIONS
-from judgeloop.runs.begin import masked
+from judgeloop.runs.again import masked
 from judgeloop.settings.setting import declared, key
 
 KEY = "planted-Key0123456789-abcdefgh"
@@ -111,7 +111,7 @@ def test_a_report_of_a_past_run_has_the_settings_and_the_date_of_that_run(incide
     monkeypatch.setenv("JUDGELOOP_REPORT_TEXTS", "none")
     judgeloop(*pair(incidents), "-o", "then.html")
     monkeypatch.delenv("JUDGELOOP_REPORT_TEXTS")
-    monkeypatch.setattr("judgeloop.runs.begin.datetime", None)  # there is no time but that of the run
+    monkeypatch.setattr("judgeloop.runs.again.datetime", None)  # there is no time but that of the run
     judgeloop("runs", "show", "-o", "later.html")
     assert Path("later.html").read_text() == Path("then.html").read_text()
     assert re.search(r"better\? · \d\d \w+ \d{4}, \d\d:\d\d UTC</p>", Path("later.html").read_text())

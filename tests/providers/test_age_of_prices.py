@@ -18,7 +18,7 @@ from judgeloop.providers import pricing
 from judgeloop.providers.pricing import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 from judgeloop.questions.compare.question import CompareQuestion
 from judgeloop.questions.compare.settings import CompareSettings
-from judgeloop.runs import begin
+from judgeloop.runs import description
 
 
 def checked():
@@ -95,7 +95,7 @@ def config(incidents, **more):
 
 @pytest.mark.parametrize(("days", "old"), [(10, False), (200, True)])
 def test_a_dry_run_and_a_result_say_that_prices_are_old(monkeypatch, incidents, days, old):
-    monkeypatch.setattr(begin, "today", lambda: checked() + timedelta(days))
+    monkeypatch.setattr(description, "today", lambda: checked() + timedelta(days))
     ready = CompareQuestion().prepare(config(incidents), {}, offline=True)
     forecast = asyncio.run(CompareQuestion().forecast(ready))
     result = forecast.result

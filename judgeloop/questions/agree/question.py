@@ -50,7 +50,8 @@ from judgeloop.questions.agree.settings import AGAIN, OF_LEDGER, QUESTION, Agree
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
 from judgeloop.report.records import HUMAN
-from judgeloop.runs.begin import conducted, data_notes, opened, setup_of, terms_of
+from judgeloop.runs.begin import conducted, opened
+from judgeloop.runs.description import data_notes, setup_of
 from judgeloop.runs.forecast import Forecast, Left, Range, forecast
 from judgeloop.runs.inputs import Inputs, answered, read_inputs
 from judgeloop.runs.judging import checked_judge, judge_options
@@ -230,7 +231,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         alone = replace(run, inputs=replace(given, truth=None))
         every = replace(run.parts, rule=replace(cast("Agreeing", run.parts.rule), once=True))
         first = await conducted(
-            run.session(every), alone, replace(terms_of(alone), offline=terms.offline), interruption=interruption
+            run.session(every), alone, alone.terms(offline=terms.offline), interruption=interruption
         )
         stop = first.ending.stop
         if stop.kind not in WHOLE:
@@ -249,7 +250,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         second = await conducted(
             person.session(parts),
             person,
-            replace(terms_of(person), offline=terms.offline),
+            person.terms(offline=terms.offline),
             judges=person.judges,
             interruption=interruption,
         )
@@ -262,7 +263,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         if not run.config.again:
             return await super().forecast(run)
         with opened(run, offline=True) as begun:
-            terms = terms_of(begun, offline=True)
+            terms = begun.terms(offline=True)
             ran = await self._ran(begun, terms)
             left, result = self.left(ran), await self._concluded(ran)
             systems = ONE_SYSTEM if run.config.rates else TWO_SYSTEMS

@@ -55,10 +55,12 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import asked_before, conducted, data_notes, known_verdicts, neighbours_alike, opened, setup_of
+from judgeloop.runs.begin import conducted, opened
+from judgeloop.runs.description import asked_before, data_notes, neighbours_alike, setup_of
 from judgeloop.runs.earlier import runs_before, searched, ties_of
 from judgeloop.runs.forecast import Forecast, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
+from judgeloop.runs.known import known_verdicts
 from judgeloop.runs.measured import measured_by
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
 from judgeloop.runs.proxies import SUPPOSED, known_r2, proxy_judge

@@ -31,7 +31,8 @@ from judgeloop.questions.estimate.result import EstimateOptions, Estimation, est
 from judgeloop.questions.estimate.settings import BY_CONFIDENCE, QUESTION, EstimateSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
-from judgeloop.runs.begin import conducted, data_notes, neighbours_alike, setup_of
+from judgeloop.runs.begin import conducted
+from judgeloop.runs.description import data_notes, neighbours_alike, setup_of
 from judgeloop.runs.forecast import Left, Range
 from judgeloop.runs.inputs import Inputs, looks_at_all, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn

@@ -29,7 +29,8 @@ from judgeloop.questions.select.result import Selection, SelectOptions, selected
 from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.page import Page
 from judgeloop.report.words import count
-from judgeloop.runs.begin import asked_before, conducted, data_notes, setup_of
+from judgeloop.runs.begin import conducted
+from judgeloop.runs.description import asked_before, data_notes, setup_of
 from judgeloop.runs.forecast import Forecast, Left, Range
 from judgeloop.runs.inputs import Inputs, looks_at_all, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn

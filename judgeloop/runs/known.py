@@ -1,0 +1,79 @@
+"""What the ledger knows of what a run asks: verdicts of any run, and what earlier commands of this one found."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from judgeloop.core.outcomes import Checked, Control, ControlTally, Finished, StopKind
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Abstention, Answer, Call, Query, Verdict
+from judgeloop.engine.answering import AnsweringModel, counting
+from judgeloop.engine.asks import answered_by, plan_for
+from judgeloop.engine.state import OneModel, Terms
+from judgeloop.ledger.reader import LedgerReader
+from judgeloop.ledger.records import KeptResult
+from judgeloop.runs.prepared import Prepared
+
+LOOKED_UP = 10_000  # items of whose verdicts the ledger is asked
+
+
+async def known_verdicts(prepared: Prepared[Any], finished: Finished[Any]) -> tuple[int, int]:
+    """How many of the verdicts that the ledger holds on two systems' outputs prefer each, whichever run asked them."""
+    answers = await known_answers(prepared, prepared.judges, prepared.terms(), finished.counting)
+    preferred = [answer.preference for answer in answers if isinstance(answer, Verdict)]
+    return preferred.count(1), preferred.count(-1)
+
+
+async def known_answers(
+    prepared: Prepared[Any], judges: Sequence[Judge], terms: Terms, models: Sequence[str] = ()
+) -> list[Answer | None]:
+    """What these judges say of two systems' outputs, item by item, as far as the ledger holds it from any run.
+
+    `models` names the model whose verdicts count, judge by judge; an empty name any.
+    """
+    pool = prepared.pool
+    plans = [plan_for(pool.query(at), judges, terms) for at in range(min(len(pool), LOOKED_UP))]
+    known: dict[str, Verdict] = {}
+
+    async def look_up(keys: set[str]) -> dict[str, Verdict]:
+        known.update(await prepared.open_ledger.verdicts(sorted(keys - known.keys())))
+        return known
+
+    models = models or ("",) * len(judges)
+    whose = [AnsweringModel(one, OneModel(model) if model else None) for one, model in zip(judges, models, strict=True)]
+    plans = await counting(plans, whose, look_up)
+    return [answered_by(planned, known, len(judges), terms) for planned in plans]
+
+
+def answered_before(
+    reader: LedgerReader, queries: Iterable[Query], judges: Sequence[Judge], terms: Terms
+) -> list[tuple[Call, str]]:
+    """Which calls people answered already, whichever run asked them, and who; of a panel of people."""
+    asks = [ask for query in queries for ask in plan_for(query, judges, terms).asks]
+    by = reader.people([ask.key for ask in asks])
+    return [(ask.call, by[ask.key]) for ask in asks if ask.key in by]
+
+
+def silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Abstention]:
+    """The calls to which earlier commands of a run got no verdict, by key; a person is asked them again.
+
+    A run that ended for too many of them asks them again, too: something may be better now.
+    """
+    kept = reader.result(prepared.run_id)
+    ended_for_them = kept and json.loads(kept.document)["result"]["stop_reason"] == StopKind.ABSTENTIONS
+    if prepared.by_hand or ended_for_them:
+        return {}
+    said = reader.silent(prepared.run_id)
+    return {key: Abstention(why.removeprefix("abstained: ")) for key, why in said.items()}
+
+
+def checked_of(kept: KeptResult) -> tuple[Checked, ...]:
+    """What came of the checks of people whom an earlier command of a run asked."""
+    by_people = json.loads(kept.document)["result"]["by_people"] or {}
+    return tuple(Checked(**one) for one in by_people.get("checks", ()))
+
+
+def controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:
+    """What judges made of the controls that an earlier command of a run asked."""
+    found = json.loads(kept.document)["result"]["counts"]["controls"]
+    return tuple(one and ControlTally(**one | {"end": one["end"] and Control(one["end"])}) for one in found)
