@@ -38,7 +38,7 @@ from scipy.stats import beta
 from score_tables import score_table
 
 from judgeloop.core.records import TIE, UNLIMITED, preference
-from judgeloop.methods.estimators.beside import CheapVerdicts
+from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.stats.corrected import Aside
 from judgeloop.methods.stopping.bets import Bets, answers
@@ -241,10 +241,10 @@ def searched(scores: Scores, cheap: Scores | None, gap: float, seed: int) -> Run
     beside = None
     if cheap is not None:
         beside = {
-            (system, systems - 1): CheapVerdicts(items, scores=dict(enumerate(cheap[system].tolist())))
+            (system, systems - 1): ProxyVerdicts(items, scores=dict(enumerate(cheap[system].tolist())))
             for system in range(systems - 1)
         }
-    race = Racing(systems, systems - 1, RISK, gap, cheap=beside)
+    race = Racing(systems, systems - 1, RISK, gap, proxy=beside)
     return search(lambda item, system, _: float(scores[system, item]), race, scores.sum(axis=1), items, seed)
 
 

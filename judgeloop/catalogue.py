@@ -27,7 +27,7 @@ def _race(draft: Draft) -> Any:
     from judgeloop.methods.selectors.families import by_family
     from judgeloop.methods.selectors.race import Racing
 
-    race = Racing(draft.systems, draft.baseline, draft.risk, draft.gap, draft.sampled, draft.cheap)
+    race = Racing(draft.systems, draft.baseline, draft.risk, draft.gap, draft.sampled, draft.proxy)
     return by_family(race, draft.members)
 
 

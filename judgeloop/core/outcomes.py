@@ -33,19 +33,19 @@ T_co = TypeVar("T_co", bound=Counted, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Controlled:
-    """What a draw says, an int or None as in `Observed`, beside what a cheap judge says of its item.
+class WithProxy:
+    """What a draw says, an int or None as in `Observed`, beside what a proxy says of its item.
 
-    `beside` has the fields of `methods.stats.corrected.Aside`.
+    `proxy` has the fields of `methods.stats.corrected.Aside`.
     """
 
     observed: int | None
-    beside: tuple[float, float, int]
+    proxy: tuple[float, float, int]
 
 
 # What a draw says: 1 for the first system, -1 for the second, 0 for a tie, None for an abstention; of a family of which
 # several members are judged, its mean score for each system.
-Observed = int | tuple[float, float] | Controlled | None
+Observed = int | tuple[float, float] | WithProxy | None
 
 
 def scores_of(observed: Observed) -> tuple[float, float]:
@@ -54,7 +54,7 @@ def scores_of(observed: Observed) -> tuple[float, float]:
     >>> scores_of(1), scores_of(None), scores_of((0.5, -0.5))
     ((1, -1), (-1, -1), (0.5, -0.5))
     """
-    if isinstance(observed, Controlled):
+    if isinstance(observed, WithProxy):
         observed = observed.observed
     if observed is None:
         return -1, -1
@@ -72,7 +72,7 @@ class Tally:
     `propensities`, in the same order, is given only when the draws had unequal propensities:
     sampled shares are then biased, and weights can correct the bias.
 
-    Where a cheap judge is asked, too, there may be more `preferences` than judged items: one that is drawn again counts
+    Where a proxy is asked, too, there may be more `preferences` than judged items: one that is drawn again counts
     in them each time.
 
     Where several members of a family are judged, a family is an item here. It is won by the system with the higher

@@ -121,7 +121,7 @@ class Query:
     `missing` holds the places of the outputs that a live system has not given yet; their texts are
     empty.
     `alone` is the number of the only judge that is asked, in the order given; None for all judges, and
-    `NOBODY` if the outputs alone are wanted. `cheap` is True where the cheap judge beside them is asked. `reading` is
+    `NOBODY` if the outputs alone are wanted. `by_proxy` is True where the proxy is asked. `reading` is
     None for the verdict that may decide.
     """
 
@@ -130,7 +130,7 @@ class Query:
     outputs: tuple[str, ...]
     missing: tuple[int, ...] = ()
     alone: int | None = None
-    cheap: bool = False
+    by_proxy: bool = False
     reading: SecondReading | None = None
 
 

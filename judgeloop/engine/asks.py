@@ -101,7 +101,7 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
     A blind judge is not asked about two identical outputs.
     """
     asks = []
-    for number in asked_of(query, len(judges) - (terms.beside is not None)):
+    for number in asked_of(query, len(judges) - (terms.proxy is not None)):
         judge = judges[number]
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
@@ -111,7 +111,7 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
             identity = replace(identity, parameters={**identity.parameters, ANEW: anew})
         # One order of a control is drawn with it, so that it is the same for every seed.
         order = Order.FIXED if query.alone is not None and terms.order is not Order.BOTH else terms.order
-        order = terms.beside.order if query.cheap and terms.beside else order
+        order = terms.proxy.order if query.by_proxy and terms.proxy else order
         calls = calls_for(query, order, terms.seed, order_matters=judge.order_matters)
         if query.reading is not None or (
             number and judge.by_hand
@@ -125,10 +125,10 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
 
 
 def asked_of(query: Query, panel: int) -> Sequence[int]:
-    """Which judges are asked, by number: those of a panel of so many, the cheap one after them, or one alone."""
+    """Which judges are asked, by number: those of a panel of so many, the proxy after them, or one alone."""
     if query.alone is not None:
         return (query.alone,) if query.alone != NOBODY else ()
-    return (panel,) if query.cheap else range(panel)
+    return (panel,) if query.by_proxy else range(panel)
 
 
 def reservation(ask: Ask, judge: Judge) -> Reservation:
@@ -159,7 +159,7 @@ def decided(
     """The answer to a query: combine each judge's answers, then decide by `vote`.
 
     `answers` are in the order of `planned.asks`, None for a call that was not needed; `judges` is
-    the number of judges, but for a cheap one beside them. A judge without a call saw identical
+    the number of judges, but for a proxy. A judge without a call saw identical
     outputs, which are a tie. Within `tie_margin` the probabilities of a decision model are a tie.
     """
     if planned.unasked is not None:

@@ -69,15 +69,15 @@ class Oracle:
         self.silent = dict(state.terms.silent)  # calls without a verdict, by key
         self.accounts = Accounts(judges, ledger, state, self.sources)
         self._paces: dict[object, Pace] = {}
-        beside, timeout_s = state.terms.beside, state.terms.timeout_s
-        self.panel = len(judges) - (beside is not None)  # how many judges decide together
+        proxy, timeout_s = state.terms.proxy, state.terms.timeout_s
+        self.panel = len(judges) - (proxy is not None)  # how many judges decide together
         judging = list(zip(judges, self.answering, strict=True))
         self.attempts = [
             self._attempts(one, Answerer.judge(one, timeout_s, whose)) for one, whose in judging[: self.panel]
         ]
-        if beside is not None:
+        if proxy is not None:
             one, whose = judging[self.panel]
-            self.attempts.append(self._attempts(one, Answerer.judge(one, beside.timeout_s, whose), beside.concurrency))
+            self.attempts.append(self._attempts(one, Answerer.judge(one, proxy.timeout_s, whose), proxy.concurrency))
         self.generating = {name: self._attempts(one, Answerer.system(name, one)) for name, one in systems.items()}
 
     def _attempts(self, one: Judge | System, answerer: Answerer, concurrency: int | None = None) -> Attempts:
@@ -407,8 +407,8 @@ class Window:
             return None
         answers = [None if isinstance(reply, Output) else reply for reply in replies]
         terms, counts = self._state.terms, used(planned, answers)
-        if planned.query.cheap:
-            self._state.cheap.update(ask.key for ask, needed in zip(planned.asks, counts, strict=True) if needed)
+        if planned.query.by_proxy:
+            self._state.of_proxy.update(ask.key for ask, needed in zip(planned.asks, counts, strict=True) if needed)
         for ask, answer, needed in zip(planned.asks, answers, counts, strict=True):
             if needed and isinstance(answer, Verdict):
                 whose = self._oracle.answering[ask.judge]

@@ -86,7 +86,7 @@ async def drive(
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
     tested = await ledger.spend(terms.run_id, terms.budget_p, terms.tested)
-    cheap = await ledger.spend(terms.run_id, terms.budget_p, state.cheap)
+    proxy = await ledger.spend(terms.run_id, terms.budget_p, state.of_proxy)
     twice = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
     return Finished(
         ending,
@@ -103,8 +103,8 @@ async def drive(
             tokens=state.tokens,
             controls=tested.answers,
             controls_p=tested.answers_p,
-            proxy=cheap.answers,
-            proxy_p=cheap.answers_p,
+            proxy=proxy.answers,
+            proxy_p=proxy.answers_p,
             again=sum(len(one.again) for one in oracle.answering),
             again_p=twice.answers_p,
         ),
@@ -129,7 +129,7 @@ async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -
                 choices = session.ask(
                     places if window.calls else 0, free=priced and oracle.accounts.unpaid, later=False
                 )
-                await _ask_beside(oracle, pool, choices)
+                await _ask_proxy(oracle, pool, choices)
                 window.add(pool.query(choice.position, choice.systems) for choice in choices)
             if window.is_empty:
                 return
@@ -157,17 +157,17 @@ async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -
         await window.close()
 
 
-async def _ask_beside(oracle: Oracle, pool: Pool, choices: Sequence[Choice]) -> None:
-    """Have the cheap judge's verdicts that these choices need; the run halts where they cannot be had."""
-    beside = oracle.state.terms.beside
-    if beside is None:
+async def _ask_proxy(oracle: Oracle, pool: Pool, choices: Sequence[Choice]) -> None:
+    """Have the proxy's verdicts that these choices need; the run halts where they cannot be had."""
+    proxy = oracle.state.terms.proxy
+    if proxy is None:
         return
     asked = dict.fromkeys(
-        (place, choice.systems) for choice in choices for place in beside.of(choice.systems).needed(choice.position)
+        (place, choice.systems) for choice in choices for place in proxy.of(choice.systems).needed(choice.position)
     )
-    queries = [replace(pool.query(*one), cheap=True) for one in asked]
+    queries = [replace(pool.query(*one), by_proxy=True) for one in asked]
     for (place, systems), answer in zip(asked, await answers(oracle, queries, counted=False), strict=False):
-        beside.of(systems).tell(place, answer)
+        proxy.of(systems).tell(place, answer)
 
 
 def _begins_anew(oracle: Oracle) -> bool:

@@ -44,8 +44,8 @@ class OneModel:
     pinned: bool = False
 
 
-class Cheap(Protocol):
-    """The answers of a cheap judge."""
+class ProxyAnswers(Protocol):
+    """The answers of a proxy."""
 
     def needed(self, position: int) -> Sequence[int]:
         """The items, by position, that it is asked about before the others are asked about this one."""
@@ -57,14 +57,14 @@ class Cheap(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beside:
-    """How a cheap judge, the last one of a run, is asked beside the others.
+class ProxyTerms:
+    """How a proxy, the last judge of a run, is asked beside the others.
 
     `of` gives who knows its answers about these systems. Its calls have an order of presentation, a limit in flight and
     a time limit of their own.
     """
 
-    of: Callable[[tuple[int, ...]], Cheap]
+    of: Callable[[tuple[int, ...]], ProxyAnswers]
     order: Order
     concurrency: int
     timeout_s: float | None
@@ -90,7 +90,7 @@ class Terms:
     run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
     made, and of those that the ledger answers, so that each counts once. `tested` gets those of them that were
     made for controls. `one_model` says of each judge whether the verdicts of one model alone count, and of which; None
-    where all do. Empty, all do. `beside` is None without a cheap judge. `anew` is a part of the keys of verdicts that
+    where all do. Empty, all do. `proxy` is None without one. `anew` is a part of the keys of verdicts that
     are asked past the earlier ones; empty where these count. After the decision another person reads a `shared` part
     of the items again, and whoever answered first a `repeated` part.
     """
@@ -119,7 +119,7 @@ class Terms:
     seen: set[str] = field(default_factory=set)
     tested: set[str] = field(default_factory=set)
     one_model: tuple[OneModel | None, ...] = ()
-    beside: Beside | None = None
+    proxy: ProxyTerms | None = None
     anew: str = ""
     shared: float = 0.0
     repeated: float = 0.0
@@ -269,7 +269,7 @@ class RunState(Generic[T]):
     - `made`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
       taken from it.
-    - `sent`: the keys of the calls that were made. `cheap`: of the calls to a cheap judge whose answers are used.
+    - `sent`: the keys of the calls that were made. `of_proxy`: of the calls to a proxy whose answers are used.
     - `paces`: the pace of each judge.
     - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
     - `trouble`: why the last call failed; empty after a reply.
@@ -289,7 +289,7 @@ class RunState(Generic[T]):
         self.tokens = NO_TOKENS
         self.found, self._part = False, bool(terms.seen)
         self.sent: set[str] = set()
-        self.cheap: set[str] = set()
+        self.of_proxy: set[str] = set()
         self.paces: list[Pace] = []
         self.waited = self.trouble = ""
         self._broken = self._rests = False

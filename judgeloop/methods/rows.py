@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from judgeloop.core.records import ONE_SYSTEM, Draws, Pool
 
 if TYPE_CHECKING:
-    from judgeloop.methods.estimators.beside import CheapVerdicts
+    from judgeloop.methods.estimators.proxy import ProxyVerdicts
 
 T = TypeVar("T")
 # Intervals for a mean (`methods/stopping/precise.py`), and whether they hold at any number of looks.
@@ -31,7 +31,7 @@ class Draft:
     - `settings`: those of the question or of the replay. `seed`: that of what is drawn before the run.
     - `pool`: items and outputs; None in a replay, which has `found` what would be computed of them.
     - `members`: where families of items are drawn, the members of each that are judged; `items` is then their number.
-    - `cheap`: of a search, the verdicts of a cheap judge on all items, by a system and the baseline; None without one.
+    - `proxy`: of a search, its proxy's verdicts on all items, by a system and the baseline; None without one.
     - `found`: what is known of the items already, by what it is. Several selectors of one draft compute it once.
     """
 
@@ -46,7 +46,7 @@ class Draft:
     settings: Any = None
     seed: Sequence[int] = ()
     pool: Pool | None = None
-    cheap: "Mapping[tuple[int, ...], CheapVerdicts] | None" = None
+    proxy: "Mapping[tuple[int, ...], ProxyVerdicts] | None" = None
     found: dict[Any, Any] = field(default_factory=dict)
     members: tuple[tuple[int, ...], ...] = ()
 

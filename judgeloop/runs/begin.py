@@ -17,7 +17,7 @@ from judgeloop.core.records import Answer, Call, Output
 from judgeloop.core.spend import Spend
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
-from judgeloop.engine.state import Beside, Interruption, Observe, OneModel, Terms, unobserved
+from judgeloop.engine.state import Interruption, Observe, OneModel, ProxyTerms, Terms, unobserved
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.records import RunNote
@@ -54,7 +54,7 @@ async def conducted(
     terms: Terms,
     *,
     judges: tuple[Judge, ...] | None = None,
-    beside: Beside | None = None,
+    proxy: ProxyTerms | None = None,
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
@@ -62,12 +62,11 @@ async def conducted(
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
-    earlier replies from the ledger. `judges` replace the run's judges, and `beside` says how its proxy
+    earlier replies from the ledger. `judges` replace the run's judges, and `proxy` says how its proxy
     is asked. A run that is not booked has no ledger.
     """
     deciding, systems = prepared.judges if judges is None else judges, prepared.systems
-    proxy = prepared.inputs.proxy if beside else None
-    asking = deciding if proxy is None else (*deciding, proxy)
+    asking = deciding if proxy is None or prepared.inputs.proxy is None else (*deciding, prepared.inputs.proxy)
     if not prepared.booked:
         (judge,) = asking
         return await _answered(session, prepared, judge)
@@ -94,7 +93,7 @@ async def conducted(
                 asking,
                 ledger,
                 replace(
-                    terms, silent=silent, seen=command.seen, tested=command.tested, one_model=one_model, beside=beside
+                    terms, silent=silent, seen=command.seen, tested=command.tested, one_model=one_model, proxy=proxy
                 ),
                 systems=systems,
                 interruption=interruption,

@@ -65,7 +65,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     )
 
 
-def neighbours_alike(prepared: Prepared[Any], outcome: Ending[Any]) -> float | None:
+def neighbours_alike(prepared: Prepared[Any], ending: Ending[Any]) -> float | None:
     """The p-value of a test of whether verdicts on neighbours in the files agree more than others.
 
     None where the result is about these items alone, and for few verdicts.
@@ -73,8 +73,8 @@ def neighbours_alike(prepared: Prepared[Any], outcome: Ending[Any]) -> float | N
     first = {members[0] for members in prepared.parts.members}  # those of one family may agree
     deciding = [
         label
-        for label in outcome.labels
-        if label.choice.key in outcome.deciding and (not first or label.choice.position in first)
+        for label in ending.labels
+        if label.choice.key in ending.deciding and (not first or label.choice.position in first)
     ]
     judged = [
         (label.choice.position, label.answer.score if prepared.config.rates else label.answer.preference)

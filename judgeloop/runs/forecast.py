@@ -100,7 +100,7 @@ class Left:
     - `judgments`: further ones. `assumed`: in words what the expected case assumes; None if it rests on verdicts.
     - `queries`: those that may be asked yet, beside the number that is `done`.
     - `stays_open`, `equal`, `groups`: as in `Forecast`, the largest group first.
-    - `first`: the judges that are asked all queries before. `beside`: of each query those that a judge of these is
+    - `first`: the judges that are asked all queries before. `by_proxy`: of each query those that a judge of these is
       asked about before it, and of no other.
     """
 
@@ -112,7 +112,7 @@ class Left:
     equal: tuple[EqualSystem, ...] = ()
     groups: tuple[GroupOutlook, ...] = ()
     first: tuple[Judge, ...] = ()
-    beside: Sequence[Sequence[Query]] | None = None
+    by_proxy: Sequence[Sequence[Query]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Forecast:
       `judging_cost_p` that of all other calls; None without such systems.
     - `again`: how many of these calls ask again what another model had judged, and their probable cost.
     - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
-    - `ways`: how the verdicts of a cheap judge may be bought, line by line, and which way is chosen.
+    - `ways`: how the verdicts of a proxy may be bought, line by line, and which way is chosen.
     - `settings`: which files set something; empty if none did.
     - `people`: the time that people probably take, and what it costs; None if none judge.
     """
@@ -321,7 +321,7 @@ class Forecast:
         return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
 
     def _ways(self, width: int) -> list[str]:
-        """How a cheap judge may be bought, as a table with its title; nothing without one."""
+        """How a proxy's verdicts may be bought, as a table with its title; nothing without one."""
         lines = (one if one.startswith(" ") else wrapped(one, width) for one in self.ways)
         return ["\n".join(lines)] if self.ways else []
 
@@ -437,13 +437,13 @@ async def forecast(
     blocks: list[list[Quote]] = []
     if left.first:
         proxies, own = [AnsweringModel(judge, None) for judge in left.first], replace(terms, order=run.config.order)
-        asked = queries if left.beside is None else [*chain.from_iterable(left.beside)]
+        asked = queries if left.by_proxy is None else [*chain.from_iterable(left.by_proxy)]
         found_p = await _quotes_left(run, Sources(systems, left.first, own), asked, left.first, proxies)
-        if left.beside is None:
+        if left.by_proxy is None:
             beside += found_p
         else:
             each = iter(found_p)
-            blocks = [[quote for _ in block for quote in next(each)] for block in left.beside]
+            blocks = [[quote for _ in block for quote in next(each)] for block in left.by_proxy]
     plans, whole = await _not_known(run, sources, queries, answering)
     again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
     again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)

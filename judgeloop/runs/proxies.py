@@ -70,10 +70,10 @@ async def known_r2(run: Prepared[Any], proxy: Judge) -> Known | None:
     """What the ledger knows of a proxy beside the judges of a run that has begun; None of too few."""
     terms = run.terms()
     dear = await known_answers(run, run.judges, terms)
-    cheap = await known_answers(run, (proxy,), replace(terms, order=run.config.order))
+    cheaper = await known_answers(run, (proxy,), replace(terms, order=run.config.order))
     both = [
         (one.preference, other.score)
-        for one, other in zip(dear, cheap, strict=True)
+        for one, other in zip(dear, cheaper, strict=True)
         if isinstance(one, Verdict) and isinstance(other, Verdict)
     ]
     scores = np.array(both, dtype=np.float64).reshape(-1, 2)
@@ -101,7 +101,7 @@ class Prices(NamedTuple):
     """
 
     label_p: float
-    cheap_p: float
+    proxy_p: float
     seconds: float
     supposed: bool
 
@@ -116,13 +116,13 @@ class Prices(NamedTuple):
 
 def prices_of_a_plan(config: RunSettings, inputs: Inputs) -> Prices:
     """As `prices`; people whose time has no price are supposed to have one."""
-    label_p, cheap_p = prices(config, inputs)
+    label_p, proxy_p = prices(config, inputs)
     seconds = 0.0
     if inputs.by_hand:  # nobody reads outputs that are identical
         read = fmean(bool([*asks_for(one, inputs.judges, Terms(""))]) for one in sample(inputs))
         seconds = read * likely_each_s(inputs)
     supposed = inputs.by_hand and not label_p
-    return Prices(Wage(WAGE).cost_p(seconds) if supposed else label_p, cheap_p, seconds, supposed)
+    return Prices(Wage(WAGE).cost_p(seconds) if supposed else label_p, proxy_p, seconds, supposed)
 
 
 def likely_each_s(inputs: Inputs) -> float:
@@ -136,9 +136,9 @@ def sample(inputs: Inputs) -> list[Query]:
     return [inputs.pool.query(at, systems) for at in range(min(SAMPLE, len(inputs.pool)))]
 
 
-def best_block(label_p: float, cheap_p: float) -> float:
+def best_block(label_p: float, proxy_p: float) -> float:
     """How many cheap verdicts a label cost the least for what they tell together, at the R² that is supposed."""
-    return min(MOST_EACH, math.sqrt(SUPPOSED / (1 - SUPPOSED) * label_p / cheap_p) if cheap_p else MOST_EACH)
+    return min(MOST_EACH, math.sqrt(SUPPOSED / (1 - SUPPOSED) * label_p / proxy_p) if proxy_p else MOST_EACH)
 
 
 def _likely_cost_p(judges: tuple[Judge, ...], queries: list[Query], terms: Terms) -> float:

@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import UNLIMITED
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.beside import CheapVerdicts
+from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
@@ -52,7 +52,7 @@ def outcome_of(scores, seed, *, risk, gap=0.0, selector="race", sampled=False, c
     pairs = tuple((one, systems - 1) for one in range(systems - 1))
     beside = None
     if cheap is not None:
-        beside = {pair: CheapVerdicts(items, scores=dict(enumerate(cheap[pair[0]].tolist()))) for pair in pairs}
+        beside = {pair: ProxyVerdicts(items, scores=dict(enumerate(cheap[pair[0]].tolist()))) for pair in pairs}
     racing = Racing(systems, systems - 1, risk, gap, sampled, beside)
     session = Session(
         items=items,

@@ -18,7 +18,7 @@ import numpy as np
 from judgeloop.core.memory import grown
 from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, every_one, scores_of
 from judgeloop.core.records import Abstention, Label, Verdict, preference
-from judgeloop.methods.estimators.beside import CheapVerdicts
+from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.stats.intervals import UNSEEN, Interval, interval_at_once
 from judgeloop.methods.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 
@@ -42,12 +42,12 @@ class Preferences:
     Ashury-Tahan et al. (2024), equation 1, on the labels in the decision. With `sampled`, the pool
     is a sample of the population that the result is about. Then a pool that is judged whole leaves
     something to chance. Where several members of each family are judged, `family_of` is the family of each position,
-    and the mean of a family's verdicts counts. The verdicts of a `cheap` judge stand beside those of the labels.
+    and the mean of a family's verdicts counts. The verdicts of a `proxy` stand beside the labels.
     """
 
     sampled: bool = False
     family_of: Mapping[int, int] = field(default_factory=dict, hash=False)
-    cheap: CheapVerdicts | None = None
+    proxy: ProxyVerdicts | None = None
 
     def tally(self, labels: Sequence[Label], items: int) -> Tally:
         """Count `labels` over a pool of `items`."""
@@ -58,7 +58,7 @@ class Preferences:
         answers, total = [label.answer for label in labels], tally.total
         seen = [None if isinstance(answer, Abstention) else answer.preference for answer in answers]
         won: Sequence[Observed] = seen
-        preferences: Sequence[Observed] = seen if self.cheap is None else self.cheap.beside(tally, labels, seen)
+        preferences: Sequence[Observed] = seen if self.proxy is None else self.proxy.beside(tally, labels, seen)
         if self.family_of:
             labels, preferences = self._by_family(labels)
             leads = [None if one is None else (scores_of(one)[0] - scores_of(one)[1]) / 2 for one in preferences]

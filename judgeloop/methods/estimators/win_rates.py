@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, every_one
 from judgeloop.core.records import TIE, TWO_SYSTEMS, UNLIMITED, Abstention, Label, Verdict, as_score, preference
-from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.estimators.preferences import SAMPLE_JUDGED
+from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.stats.levels import Drawn, Flags, Floats, Levels, start
 
 Counts = NDArray[np.int64]
-Beside = Mapping[tuple[int, ...], CheapVerdicts]  # of a cheap judge, by a system and the baseline
+ProxyByPair = Mapping[tuple[int, ...], ProxyVerdicts]  # by a system and the baseline
 
 # Items on which all systems are compared with one of them, to choose a baseline; and what a pool must have
 # so that they can be spared.
@@ -127,13 +127,13 @@ def score_of(label: Label) -> float:
     return as_score(label.answer.preference)
 
 
-def rows_of(labels: Sequence[Label], cheap: Beside | None = None) -> Iterator[dict[int, Drawn]]:
-    """Yield the scores of each item by system, beside the `cheap` verdicts; the labels of an item stand together."""
+def rows_of(labels: Sequence[Label], proxy: ProxyByPair | None = None) -> Iterator[dict[int, Drawn]]:
+    """Yield the scores of each item by system, beside those of a `proxy`; the labels of an item stand together."""
 
     def seen(label: Label) -> Drawn:
-        if cheap is None:
+        if proxy is None:
             return Drawn(score_of(label))
-        own = cheap[label.choice.systems]
+        own = proxy[label.choice.systems]
         return Drawn(score_of(label), own.scores[label.choice.position], own.total)
 
     for _, group in groupby(labels, key=lambda label: label.choice.position):
@@ -148,7 +148,7 @@ class WinRates:
     Without a `baseline`, it is the one of the labels, and the items that chose it are not in the pool
     (`scouted_items`). `risk` is that of the bounds, None for none, and `gap` the one that the race ends
     at. With `sampled`, the pool is a sample of the population that the result is about (`Preferences`). The verdicts of
-    a `cheap` judge on all items are there before the first label of a pair.
+    a `proxy` on all items are there before the first label of a pair.
     """
 
     systems: int
@@ -156,7 +156,7 @@ class WinRates:
     risk: float | None = None
     sampled: bool = False
     gap: float = 0.0
-    cheap: Beside | None = None
+    proxy: ProxyByPair | None = None
 
     def tally(self, labels: Sequence[Label], items: int) -> Standings:
         """Count `labels` over a pool of `items`."""
@@ -165,7 +165,7 @@ class WinRates:
         baseline = labels[0].choice.systems[1] if labels else self.baseline or 0
         if self.risk is not None:
             population = UNLIMITED if self.sampled else items
-            beside = self.cheap is not None
+            beside = self.proxy is not None
             levels = start(self.systems, baseline, self.risk, population, items, gap=self.gap, beside=beside)
         return self.extended(Standings(items, baseline, none, none, none, none, levels), labels)
 
@@ -189,7 +189,7 @@ class WinRates:
             ties=counted(tally.ties, known & (preferred == 0)),
             losses=counted(tally.losses, preferred < 0),
             silent=counted(tally.silent, ~known),
-            levels=levels and levels.after(rows_of(labels, self.cheap)),
+            levels=levels and levels.after(rows_of(labels, self.proxy)),
             drawn=drawn,
             flips=tally.flips + sum(verdict.flipped for verdict in verdicts),
             both=tally.both + sum(verdict.both for verdict in verdicts),

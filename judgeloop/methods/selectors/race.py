@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import TIE, UNLIMITED, Choice, Draws, Label, Step
-from judgeloop.methods.estimators.win_rates import SCOUTED, Beside, rows_of, scouted_items
+from judgeloop.methods.estimators.win_rates import SCOUTED, ProxyByPair, rows_of, scouted_items
 from judgeloop.methods.stats.levels import Floats, Levels, start
 
 
@@ -46,7 +46,7 @@ class Racing:
     scores against any given baseline are in random order whatever was found before, so that the proof
     of `Levels` holds for the baseline that was chosen.
 
-    With the verdicts of a `cheap` judge, on all items, a baseline is given.
+    With the verdicts of a `proxy`, on all items, a baseline is given.
     """
 
     systems: int
@@ -54,7 +54,7 @@ class Racing:
     risk: float
     gap: float = 0.0
     sampled: bool = False
-    cheap: Beside | None = None
+    proxy: ProxyByPair | None = None
     name: str = "race"
     draws: Draws = Draws.EVEN
 
@@ -85,7 +85,7 @@ class Racing:
     def tell(self, state: RaceState, labels: Sequence[Label]) -> RaceState:
         """Move the bounds of the systems that were asked about, or choose the baseline."""
         if state.levels is not None:
-            return RaceState(state.order, state.levels.after(rows_of(labels, self.cheap)), scouted=state.scouted)
+            return RaceState(state.order, state.levels.after(rows_of(labels, self.proxy)), scouted=state.scouted)
         scores = np.full((self.systems, SCOUTED), TIE)
         for number, row in enumerate(rows_of(labels)):
             scores[list(row), number] = np.nan_to_num([seen.score for seen in row.values()], nan=TIE)
@@ -95,7 +95,7 @@ class Racing:
 
     def _levels(self, baseline: int, items: int) -> Levels:
         population = UNLIMITED if self.sampled else items
-        beside = self.cheap is not None
+        beside = self.proxy is not None
         return start(self.systems, baseline, self.risk, population, items, gap=self.gap, beside=beside)
 
     def _scout(self, state: RaceState) -> tuple[Step | None, RaceState]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.memory import Growing, IncrementalState
-from judgeloop.core.outcomes import Controlled, Observed, StopKind, StopReason, Tally, scores_of
+from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, WithProxy, scores_of
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.corrected import Aside, Slope
@@ -35,7 +35,7 @@ from judgeloop.methods.stopping.rule import (
 )
 
 NEAR = 2  # in the place of a system: both are nearly equal
-GROWS = 0.3  # by so much the slope of a cheap judge may grow in the labels that are asked at once
+GROWS = 0.3  # by so much the slope of a proxy may grow in the labels that are asked at once
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
 LOOKS = 200  # of a forecast at each of its runs: of longer ones several draws are taken at once
 
@@ -255,7 +255,7 @@ class Bets(Rule):
     def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
         """As `Rule.items_to_decide`, by the boundary of bets at their end, in standard deviations.
 
-        A cheap judge takes off the lead, and off what it varies by, what it foresees of them.
+        A proxy takes off the lead, and off what it varies by, what it foresees of them.
         """
         if tally.leader is None or not sum(tally.wins):
             return None
@@ -309,7 +309,7 @@ class _Imagined:
 
     bets: tuple[HedgedBets, ...]
     scores: Callable[[int], tuple[int, int]]  # of the draw with this number
-    most: float = 0.0  # that a cheap verdict may take off a score, and has foreseen nothing of it
+    most: float = 0.0  # that a proxy may take off a score, and has foreseen nothing of it
     _drawn: int = 0
     _fallen: NDArray[np.int64] | None = None  # 0: not yet
 
@@ -334,15 +334,15 @@ class _Course:
     """Bets after some draws, and how they would go on."""
 
     bets: tuple[HedgedBets, ...]
-    slope: Slope | None = None  # of the dear verdicts by the cheap ones; None without any
-    most: float = 0.0  # that a cheap verdict may take off a score
+    slope: Slope | None = None  # of the labels by the proxy's verdicts; None without any
+    most: float = 0.0  # that a proxy may take off a score
     _wins: _Imagined | None = None
     _levelled: _Imagined | None = None
 
     def follow(self, observed: Observed) -> None:
         """Go on by one draw."""
-        if isinstance(observed, Controlled):
-            aside, slope = Aside(*observed.beside), self.slope or Slope()
+        if isinstance(observed, WithProxy):
+            aside, slope = Aside(*observed.proxy), self.slope or Slope()
             control, most = float(aside.control(slope.value)), np.array(aside.most(slope.value))
             self.bets = _after(self.bets, scores_of(observed), np.array([control, -control]), most)
             self.slope = slope if observed.observed is None else slope.after(observed.observed, aside.cheap)
@@ -353,7 +353,7 @@ class _Course:
 
     @property
     def wins(self) -> _Imagined:
-        """If each system won every further item, as no cheap verdict foresaw."""
+        """If each system won every further item, as no proxy foresaw."""
         self._wins = self._wins or _Imagined(self.bets, lambda _: (1, 1), self.most)
         return self._wins
 
@@ -395,15 +395,15 @@ def _whole(parts: NDArray[np.float64]) -> NDArray[np.int64]:
 def answers(
     begin: Sequence[HedgedBets],
     draws: NDArray[np.integer | np.floating],
-    beside: Aside | None = None,
+    proxy: Aside | None = None,
     *,
     at_once: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Follow runs of bets through `draws`, shape (runs, draws), of the first system's scores.
 
-    `beside` has what a cheap judge says of each, in arrays of this shape. The result is the number of draws of each run
+    `proxy` has what a proxy says of each, in arrays of this shape. The result is the number of draws of each run
     until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1. Where so many draws are taken
-    `at_once`, wins, ties and losses without a cheap judge, it is about this.
+    `at_once`, wins, ties and losses without a proxy, it is about this.
     """
     runs, most = draws.shape
     when, which, going = np.full(runs, most), np.full(runs, -1), np.arange(runs)
@@ -413,12 +413,12 @@ def answers(
         if t and 2 * np.count_nonzero(which[going] < 0) <= len(going):  # those that have their answer are left out
             goes_on = which[going] < 0
             going, bets = going[goes_on], tuple(one.of(goes_on) for one in bets)
-            slope = slope if beside is None else slope.of(goes_on)
+            slope = slope if proxy is None else slope.of(goes_on)
         if not len(going):
             break
         scores = np.stack([draws[going, t], -draws[going, t]], axis=-1)
-        if beside is not None:
-            aside = Aside(np.asarray(beside.cheap)[going, t], np.asarray(beside.mean)[going, t], beside.block)
+        if proxy is not None:
+            aside = Aside(np.asarray(proxy.cheap)[going, t], np.asarray(proxy.mean)[going, t], proxy.block)
             control = aside.control(slope.value)
             controls, largest = np.stack([control, -control], axis=-1), np.stack(aside.most(slope.value), axis=-1)
             slope = slope.after(draws[going, t], aside.cheap)

@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, TypeVar, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import Controlled, Observed, Tally, scores_of
+from judgeloop.core.outcomes import Observed, Tally, WithProxy, scores_of
 from judgeloop.core.records import UNLIMITED, Abstention, Choice, Label
 from judgeloop.methods.stats.betting import Bettor
 from judgeloop.methods.stats.corrected import Aside, Slope
@@ -74,15 +74,15 @@ class BetPair:
 
     def __init__(self, items: int) -> None:
         self._bettors = [Bettor(items) for _ in (0, 1)]
-        self._slope, self._most = Slope(), 0.0  # of cheap verdicts, and the most that one may take off a score
+        self._slope, self._most = Slope(), 0.0  # of a proxy's verdicts, and the most that one may take off a score
         # The bettors after further verdicts, by the side of the bettor and the score of each verdict.
         self._ahead: dict[tuple[int, int], list[Bettor]] = {}
 
     def follow(self, observed: Observed) -> None:
         """Go on by one verdict: 1, 0, -1, or None for an abstention, which each side loses; or with its control."""
         control, most = 0.0, [0.0, 0.0]
-        if isinstance(observed, Controlled):
-            aside, slope = Aside(*observed.beside), self._slope
+        if isinstance(observed, WithProxy):
+            aside, slope = Aside(*observed.proxy), self._slope
             control, most = float(aside.control(slope.value)), [float(one) for one in aside.most(slope.value)]
             self._slope = slope if observed.observed is None else slope.after(observed.observed, aside.cheap)
             self._most = 2 * float(self._slope.value)
@@ -96,7 +96,7 @@ class BetPair:
         return self._bettors[side].risk
 
     def risk_after(self, side: int, score: int, scored: int) -> float:
-        """`risk` after so many further verdicts with this score of `side`, which no cheap judge foresees."""
+        """`risk` after so many further verdicts with this score of `side`, which no proxy foresees."""
         known = self._ahead.setdefault((side, score), [self._bettors[side]])
         while len(known) <= scored:
             known.append(known[-1].after(score, -self._most, self._most))
@@ -141,9 +141,9 @@ class ByGroup(Generic[G]):
     (`sampled`) the p-values are those of `Walk`, for a limit of all the group's items; of these
     items, 1 / the largest wealth of bets (`methods/stats/betting.py`).
 
-    With `cheap` verdicts of all these items bets have a control (theorem 1 of `methods/stats/corrected.py`): a group's
-    items come in a uniform order, and the slope is that of its own labels, so that the p-values are again those of a
-    sequence that was there before.
+    With the verdicts of a `proxy` on all these items bets take off what it foresees (theorem 1 of
+    `methods/stats/corrected.py`): a group's items come in a uniform order, and the slope is that of its own labels, so
+    that the p-values are again those of a sequence that was there before.
 
     `groups` are those of the items that may be judged, by position.
     """
@@ -151,7 +151,7 @@ class ByGroup(Generic[G]):
     groups: Mapping[int, G]
     risk: float
     sampled: bool
-    cheap: Mapping[int, float] | None = None
+    proxy: Mapping[int, float] | None = None
     _preferences: dict[G, list[Observed]] = field(init=False)
     _evidence: dict[G, Walk | BetPair] = field(init=False)
     _followed: int = 0
@@ -184,21 +184,21 @@ class ByGroup(Generic[G]):
             group, answer = self.groups[label.choice.position], label.answer
             preference = None if isinstance(answer, Abstention) else answer.preference
             observed: Observed = preference
-            if self.cheap is not None:
-                observed = Controlled(preference, self._beside(group, self.cheap[label.choice.position]))
+            if self.proxy is not None:
+                observed = WithProxy(preference, self._said_by_proxy(group, self.proxy[label.choice.position]))
             self._preferences[group].append(observed)
             self._evidence[group].follow(observed)
         self._followed = len(labels)
 
-    def _beside(self, group: G, cheap: float) -> tuple[float, float, int]:
-        """What is known beside the next label of a group: the mean of its cheap verdicts that are left, too."""
-        assert self.cheap is not None, "there are some"
+    def _said_by_proxy(self, group: G, verdict: float) -> tuple[float, float, int]:
+        """What is known beside the next label of a group: the mean of the proxy's verdicts that are left, too."""
+        assert self.proxy is not None, "there are some"
         before = self._preferences[group]
-        if before and isinstance(last := before[-1], Controlled):
-            rest = last.beside[1] * (self.sizes[group] - len(before) + 1) - last.beside[0]
+        if before and isinstance(last := before[-1], WithProxy):
+            rest = last.proxy[1] * (self.sizes[group] - len(before) + 1) - last.proxy[0]
         else:
-            rest = sum(self.cheap[place] for place, own in self.groups.items() if own == group)
-        return cheap, min(1.0, max(-1.0, rest / (self.sizes[group] - len(before)))), 0
+            rest = sum(self.proxy[place] for place, own in self.groups.items() if own == group)
+        return verdict, min(1.0, max(-1.0, rest / (self.sizes[group] - len(before)))), 0
 
     def rejected(self) -> set[Null[G]]:
         """The nulls that Holm's procedure rejects now."""
@@ -276,7 +276,7 @@ class ByGroup(Generic[G]):
 
     def _finding(self, group: G, better: int | None, rejected: int) -> GroupFinding:
         items, observed = self.sizes[group], self._preferences[group]
-        preferences = [one.observed if isinstance(one, Controlled) else one for one in observed]
+        preferences = [one.observed if isinstance(one, WithProxy) else one for one in observed]
         tally = Tally(
             items,
             wins=(preferences.count(1), preferences.count(-1)),

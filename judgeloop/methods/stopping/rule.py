@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import Controlled, Observed, StopKind, StopReason, Tally, scores_of
+from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, WithProxy, scores_of
 from judgeloop.methods.stats.betting import Controls, interval_of_bounds
 from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.corrected import Aside, controls
@@ -212,12 +212,12 @@ def scores_for(tally: Tally, side: int) -> NDArray[Any]:
 
 
 def asides_of(tally: Tally) -> list[tuple[int | None, Aside]]:
-    """The verdicts in the order drawn, each with what a cheap judge says beside it; [] without one."""
-    return [(one.observed, Aside(*one.beside)) for one in tally.preferences if isinstance(one, Controlled)]
+    """The verdicts in the order drawn, each with what a proxy says beside it; [] without one."""
+    return [(one.observed, Aside(*one.proxy)) for one in tally.preferences if isinstance(one, WithProxy)]
 
 
 def controls_of(tally: Tally) -> Controls | None:
-    """What a cheap judge takes off the verdicts of a tally; None without one, or where only counts are known."""
+    """What a proxy takes off the verdicts of a tally; None without one, or where only counts are known."""
     both = asides_of(tally)
     if not both or len(both) < len(tally.preferences):
         return None
@@ -231,7 +231,7 @@ def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | N
     the gaps against which bets have reached 1/risk, and against the true gap they ever do so with at
     most that probability (Ville 1939). So it holds at any time at which a run may end. An abstention
     counts against each bound. The bounds depend on the order of the verdicts, too: what an earlier
-    look ruled out stays ruled out. What a cheap judge foresees is taken off the verdicts. Of
+    look ruled out stays ruled out. What a proxy foresees is taken off the verdicts. Of
     `core.records.UNLIMITED` items, draws are independent. None without a verdict, or if the draws were not uniform.
     """
     if tally.judged == items and tally.gap is not None:

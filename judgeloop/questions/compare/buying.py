@@ -1,6 +1,6 @@
-"""How a comparison buys a cheap judge's verdicts beside those of a dear one: on every item, in blocks, or not at all.
+"""How a comparison buys a proxy's verdicts beside those of a dear judge: on every item, in blocks, or not at all.
 
-A cheap verdict on all N items takes N c, and saves labels worth about R²/2 of their price P; a block of k a label takes
+Its verdicts on all N items take N c, and save labels worth about R²/2 of their price P; a block of k a label takes
 k c more for each label. What is cheapest follows from the prices and the numbers of items before the first call, with
 an R² that is supposed, so that the same command buys the same.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import UNLIMITED
 from judgeloop.judges.wage import HOUR_S
-from judgeloop.methods.estimators.beside import CheapVerdicts
+from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.selectors.blocks import LEAST_BLOCK, Blocks
 from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stopping.bets import Bets
@@ -28,7 +28,7 @@ USELESS = "it costs its price, and 1 to 3 % more labels"  # benchmarks/people.py
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to buy: `each` cheap verdicts a label; 0 on every item, 1 for none. With what it probably takes."""
+    """A way to buy: `each` verdicts of the proxy a label; 0 on every item, 1 for none. With what it probably takes."""
 
     each: int
     labels: float
@@ -38,7 +38,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Buying:
-    """The ways to buy the verdicts of a cheap judge, of which `chosen` is the cheapest that the theorems allow.
+    """The ways to buy the verdicts of a proxy, of which `chosen` is the cheapest that the theorems allow.
 
     `alone` is the number of labels without it, and `items` that of the items. `fits` is the largest block of fresh
     items that leaves no label short, None where all items may be rated.
@@ -58,7 +58,7 @@ class Buying:
             left = 1.0 if self.fits is not None else max(1 - self.alone / self.items, 1 / self.items)
             drawn = self.alone / left * (1 - r2 / 2 * (1 - 1 / each))
             labels, verdicts = self._different(drawn), self._different(drawn * each)
-        return Way(each, labels, verdicts, labels * self.prices.label_p + verdicts * self.prices.cheap_p)
+        return Way(each, labels, verdicts, labels * self.prices.label_p + verdicts * self.prices.proxy_p)
 
     def _different(self, drawn: float) -> float:
         """How many items are among so many that are drawn for blocks: with replacement some are known already."""
@@ -75,7 +75,7 @@ class Buying:
     def chosen(self) -> Way:
         """The first that costs less than labels alone do."""
         *ways, none = self.ways
-        return next((one for one in ways if one.cost_p < none.cost_p or not self.prices.cheap_p), none)
+        return next((one for one in ways if one.cost_p < none.cost_p or not self.prices.proxy_p), none)
 
     @property
     def further(self) -> int:
@@ -91,29 +91,29 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     limit = min(config.max_judgments, items)
     rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
     alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
-    if config.by_group is not None and not sampled:  # open groups may take every item, and all cheap verdicts help them
+    if config.by_group is not None and not sampled:  # open groups may take every item, and all its verdicts help them
         alone = float(items)
     fits = items // limit if sampled else None
     return Buying(items, alone, prices_of_a_plan(config, inputs), fits, limit)
 
 
-def cheap_verdicts(config: CompareSettings, inputs: Inputs, members: Members) -> CheapVerdicts | None:
-    """What the run asks the cheap judge; None where it is not worth its price, or there is none."""
+def proxy_verdicts(config: CompareSettings, inputs: Inputs, members: Members) -> ProxyVerdicts | None:
+    """What the run asks the proxy; None where it is not worth its price, or there is none."""
     if inputs.proxy is None:
         return None
     each, items = buying(config, inputs, members).chosen.each, len(inputs.pool)
     if each == 1:
         return None
     if each == 0:
-        return CheapVerdicts(items)
+        return ProxyVerdicts(items)
     if inputs.sampled:
         places = [family[0] for family in members] if members else range(items)
-        return CheapVerdicts(items, Blocks.fresh(places, each, config.seed))
-    return CheapVerdicts(items, Blocks.again(items, each, config.max_judgments, config.seed))
+        return ProxyVerdicts(items, Blocks.fresh(places, each, config.seed))
+    return ProxyVerdicts(items, Blocks.again(items, each, config.max_judgments, config.seed))
 
 
 class Offer(NamedTuple):
-    """A cheap judge, the ways to buy its verdicts, and what the ledger knows of it, None if too little."""
+    """A proxy, the ways to buy its verdicts, and what the ledger knows of it, None if too little."""
 
     proxy: str
     buying: Buying

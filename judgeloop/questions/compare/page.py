@@ -12,7 +12,7 @@ from judgeloop.core.records import Population
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
-from judgeloop.questions.compare import beside
+from judgeloop.questions.compare import proxy
 from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
@@ -130,7 +130,7 @@ def _corrected(result: Comparison) -> list[Fact]:
         return []
     first, second = result.setup.systems
     labels = {"proxy": "proxy", "corrected": "gap corrected", "alone": "gap by proxy"}
-    told = beside.said_of(result.corrected, result.setup.judge, (first, second))
+    told = proxy.said_of(result.corrected, result.setup.judge, (first, second))
     return [Fact(name, Section.EVIDENCE, labels[name], text, first=name == "proxy") for name, text in told.items()]
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from judgeloop.catalogue import rules_of
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Finished, StopKind, Tally
+from judgeloop.core.outcomes import Ending, Finished, StopKind, Tally
 from judgeloop.core.protocols import Further
-from judgeloop.core.records import UNLIMITED, Draws, Order, Pool, Population, Query
+from judgeloop.core.records import UNLIMITED, Draws, Order, Population
 from judgeloop.engine.session import Limits
-from judgeloop.engine.state import Beside, Interruption, Observe, Terms, unobserved
+from judgeloop.engine.state import Interruption, Observe, ProxyTerms, Terms, unobserved
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.columns import parse_map
 from judgeloop.formats.join import Joined, Scores, join
@@ -27,13 +27,14 @@ from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge, ReplayJudge
 from judgeloop.ledger.opening import runs_of
 from judgeloop.ledger.records import RecordedRun
-from judgeloop.methods.estimators.beside import CheapVerdicts
 from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.selectors.blocks import LEAST_BLOCK, ByBlock
 from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.methods.stats.margins import limit_to_pass
+from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.by_criterion import ByCriterion
 from judgeloop.methods.stopping.by_group import ByGroup
@@ -41,8 +42,7 @@ from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.once import Once
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
-from judgeloop.questions.compare.beside import corrected_gap
-from judgeloop.questions.compare.buying import Buying, Offer, buying, cheap_verdicts, not_bought, ways_of
+from judgeloop.questions.compare.buying import Buying, Offer, buying, not_bought, proxy_verdicts, ways_of
 from judgeloop.questions.compare.outlook import (
     ASSUMED_TIES,
     foreseen,
@@ -51,6 +51,7 @@ from judgeloop.questions.compare.outlook import (
     share_of_ties,
     with_an_equal_system,
 )
+from judgeloop.questions.compare.proxy import corrected_gap
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
 from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
@@ -170,8 +171,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if once and config.by_group is None and not config.by_criterion:
             each = max(map(len, inputs.pool.families), default=1)
         members = families_drawn(config, inputs, config.selector_row, each)
-        if (cheap := cheap_verdicts(config, inputs, members)) is not None:
-            return _with_proxy(config, inputs, cheap, members)
+        if (proxy := proxy_verdicts(config, inputs, members)) is not None:
+            return _with_proxy(config, inputs, proxy, members)
         items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
         draft = Draft(
             items=items,
@@ -203,11 +204,11 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         observe: Observe[Tally] = unobserved,
     ) -> tuple[Parts[Tally], Finished[Tally]]:
         """Let a proxy judge beside the judges, where it is worth its price."""
-        cheap, config = _cheap(run.parts), run.config
-        if cheap is None:
+        proxy, config = _proxy(run.parts), run.config
+        if proxy is None:
             return await super().ask(run, terms, interruption, observe)
-        beside = Beside(lambda _: cheap, config.order, config.concurrency, config.judge_timeout)
-        asked = conducted(run.session(), run, terms, beside=beside, interruption=interruption, observe=observe)
+        asking = ProxyTerms(lambda _: proxy, config.order, config.concurrency, config.judge_timeout)
+        asked = conducted(run.session(), run, terms, proxy=asking, interruption=interruption, observe=observe)
         return run.parts, await asked
 
     def notice(self, run: Prepared[CompareSettings]) -> str | None:
@@ -245,33 +246,35 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
-        run, outcome, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
-        config, pool, places, cheap = run.config, run.pool, _places(run), _cheap(ran.parts)
-        tally, over = outcome.estimate.tally, outcome.stop.kind is not StopKind.DRY_RUN
+        run, ending, rule, groups = ran.run, ran.finished.ending, _rule(ran.parts), ran.parts.further
+        config, pool, places, proxy = run.config, run.pool, _places(run), _proxy(ran.parts)
+        tally, over = ending.estimate.tally, ending.stop.kind is not StopKind.DRY_RUN
         # Only a question that asks about ties, or goes on to all items, takes them from earlier runs.
         told = config.not_worse is not None or groups is not None
         earlier = ties_of(runs_before(ran.runs, run.run_id, run.asked)) if told else (0, 0)
-        asked = min(len(places), config.max_judgments) if over else outcome.asked
+        asked = min(len(places), config.max_judgments) if over else ending.asked
         drawn = -(-asked // run.each)
         judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=drawn, ties=share_of_ties(earlier))
         most = min(len(places), config.max_judgments) - asked
-        if cheap is not None and assumed is not None:  # labels so far say themselves what the proxy is worth
+        if proxy is not None and assumed is not None:  # labels so far say themselves what the proxy is worth
             judgments, assumed = _with_help(judgments, assumed, buying(config, run.inputs, ran.parts.members))
         judgments = Range(*(min(most, run.each * draws) for draws in judgments))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
-        labels = [*outcome.labels, *outcome.further]
+        labels = [*ending.labels, *ending.further]
         if isinstance(groups, ByGroup | ByCriterion):
             groups.follow(labels)
-            judgments = judgments._replace(worst=groups.left if over else len(places) - outcome.asked)
+            judgments = judgments._replace(worst=groups.left if over else len(places) - ending.asked)
         done = {label.choice.position for label in labels}
-        left, proxy = [position for position in places if position not in done], run.inputs.proxy
+        left = [position for position in places if position not in done]
         return Left(
             judgments,
             assumed,
             [pool.query(position) for position in left],
             len(done),
-            first=() if cheap is None or proxy is None else (proxy,),
-            beside=_beside(pool, cheap, left),
+            first=() if proxy is None or run.inputs.proxy is None else (run.inputs.proxy,),
+            by_proxy=None
+            if proxy is None or proxy.blocks is None
+            else [[pool.query(at) for at in proxy.needed(place)] for place in left],
             equal=with_an_equal_system(rule, ties, len(places)),
             groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
         )
@@ -287,64 +290,43 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
-        config, outcome = run.config, finished.ending
-        more = items = None
-        tally, unasked = outcome.estimate.tally, _most_labels(run) - len(outcome.labels)
-        ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
-        if outcome.winner is None and run.booked and not ended:
-            more = more_to_decide(rule, tally, unasked, sampled=run.sampled)
-            items = rule.items_to_decide(tally) if run.sampled else None
-        elif rule.stronger is not None:
-            more = more_to_decide(rule.stronger, tally, unasked, sampled=run.sampled)
-        more = more and min(unasked, more * run.each) if run.each > 1 else more
+        config, ending, judge = run.config, finished.ending, run.judges[0]
+        tally, before = ending.estimate.tally, [one.note for one in _before(ran)]
+        more, items = _to_decide(run, rule, ending)
         if isinstance(groups, ByGroup | ByCriterion):
-            groups.follow([*outcome.labels, *outcome.further])
-        data, judge = data_notes(run, finished.pool, neighbours_alike(run, outcome)), run.judges[0]
-        scores = None
+            groups.follow([*ending.labels, *ending.further])
+        data, scores = data_notes(run, finished.pool, neighbours_alike(run, ending)), None
         if isinstance(judge, RecordedJudge):  # nobody reads the outputs beside recorded scores, which may be missing
             data = replace(data, empty={}, repeated={}, ended={}, thoughts={}, unanswered={})
             judged = [run.pool.items[place] for place in run.places]
             scores = [[judge.scores[item.id, name] for item in judged] for name in run.pool.systems]
-        before = _before(ran)
-        represent = config.represented if config.selector_row.vectors else None
         course = None
         if tally.judged and not (tally.picked or tally.propensities):
             course = rule.bounds_by_draw(
                 tally, math.inf if run.sampled else tally.items, min(config.max_judgments, tally.items)
             )
+        proxy, corrected = _proxy(ran.parts), None
+        if proxy is not None and run.inputs.proxy is not None and course is not None:
+            known, limit = (float(course[0, -1]), -float(course[1, -1])), cast("Bets", rule).most
+            corrected = corrected_gap(tally, proxy, run.inputs.proxy.identity.name, config.risk, limit, known)
         result = result_of(
             finished,
-            setup_of(run, rule, config.selector, represent=represent),
-            CompareOptions(
-                near_tie=config.near_tie,
-                min_gap=config.min_gap,
-                not_worse=config.not_worse,
-                by_group=config.by_group,
-                by_criterion=config.by_criterion,
-                max_flips=_most_flips(run),
-                give_up=config.give_up,
-                max_judgments=config.max_judgments if run.booked and not config.reads_whole else None,
-                proxy=None if run.inputs.proxy is None else run.inputs.proxy.identity.name,
-            ),
+            setup_of(run, rule, config.selector, represent=config.represented if config.selector_row.vectors else None),
+            _options(run),
             data,
             items=run.pool.items,
             pool=run.pool,
             more_judgments=more,
             more_items=items,
-            before=[one.note for one in before],
-            searched=searched((one.note for one in before), [run.asked_about(place) for place in (0, 1)]),
+            before=before,
+            searched=searched(before, [run.asked_about(place) for place in (0, 1)]),
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
             by_criterion=groups.findings() if isinstance(groups, ByCriterion) else None,
             scores=scores,
             bounds_by_draw=course,
             weights=run.weights if ran.parts.members else None,
         )
-        cheap, proxy = _cheap(ran.parts), run.inputs.proxy
-        if cheap is not None and proxy is not None and course is not None:
-            known = float(course[0, -1]), -float(course[1, -1])
-            own = corrected_gap(tally, cheap, proxy.identity.name, config.risk, cast("Bets", rule).most, known)
-            result = replace(result, corrected=own)
-        return replace(result, asked_before=asked_before(run, ran.runs))
+        return replace(result, corrected=corrected, asked_before=asked_before(run, ran.runs))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
         """Note how the judge agreed with people, and what all verdicts of the ledger say, if it is not the answer."""
@@ -370,9 +352,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return page.so_far(tally, systems, longest)
 
 
-def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts, members: Members) -> Parts[Tally]:
+def _with_proxy(config: CompareSettings, inputs: Inputs, proxy: ProxyVerdicts, members: Members) -> Parts[Tally]:
     """The parts of a run with a proxy: draws of blocks, or of single items where it rates all of them."""
-    items, blocks = len(members) or len(inputs.pool), cheap.blocks
+    items, blocks = len(members) or len(inputs.pool), proxy.blocks
     places = [family[0] for family in members] or range(len(inputs.pool))
     draft = Draft(
         items=items,
@@ -392,16 +374,16 @@ def _with_proxy(config: CompareSettings, inputs: Inputs, cheap: CheapVerdicts, m
         rule = replace(rule, items=UNLIMITED, limit=blocks.draws)
     return Parts(
         selector,
-        Preferences(sampled=draft.sampled, cheap=cheap),
+        Preferences(sampled=draft.sampled, proxy=proxy),
         rule,
         None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
-        _further(config, inputs, places, sampled=draft.sampled, cheap=None if blocks else cheap.scores),
+        _further(config, inputs, places, sampled=draft.sampled, proxy=None if blocks else proxy.scores),
         members=members,
     )
 
 
-def _cheap(parts: Parts[Tally]) -> CheapVerdicts | None:
-    return cast("Preferences", parts.estimator).cheap
+def _proxy(parts: Parts[Tally]) -> ProxyVerdicts | None:
+    return cast("Preferences", parts.estimator).proxy
 
 
 def _with_help(judgments: Range, assumed: str, found: Buying) -> tuple[Range, str]:
@@ -412,10 +394,10 @@ def _with_help(judgments: Range, assumed: str, found: Buying) -> tuple[Range, st
 
 def _places(run: Prepared[CompareSettings]) -> Sequence[int]:
     """The positions of the items that the judges may be asked about: of blocks the first of each, for groups all."""
-    cheap, further = _cheap(run.parts), run.parts.further
-    if cheap is None or cheap.blocks is None:
+    proxy, further = _proxy(run.parts), run.parts.further
+    if proxy is None or proxy.blocks is None:
         return run.places
-    return sorted(further.groups) if isinstance(further, ByGroup) else list(cheap.blocks.needed)
+    return sorted(further.groups) if isinstance(further, ByGroup) else list(proxy.blocks.needed)
 
 
 def _most_labels(run: Prepared[CompareSettings]) -> int:
@@ -423,17 +405,10 @@ def _most_labels(run: Prepared[CompareSettings]) -> int:
 
     Of blocks that are drawn with replacement there may be one for each item.
     """
-    cheap = _cheap(run.parts)
-    if cheap is None or cheap.blocks is None or not run.sampled:
+    proxy = _proxy(run.parts)
+    if proxy is None or proxy.blocks is None or not run.sampled:
         return len(run.places)
     return len(run.pool.families) // LEAST_BLOCK
-
-
-def _beside(pool: Pool, cheap: CheapVerdicts | None, places: Sequence[int]) -> list[list[Query]] | None:
-    """What the proxy is still asked before each of these items; None where it is asked about all first, or not."""
-    if cheap is None or cheap.blocks is None:
-        return None
-    return [[pool.query(at) for at in cheap.needed(place)] for place in places]
 
 
 def _check_proxy(config: CompareSettings) -> None:
@@ -463,16 +438,16 @@ def _further(
     places: Sequence[int],
     *,
     sampled: bool,
-    cheap: Mapping[int, float] | None = None,
+    proxy: Mapping[int, float] | None = None,
 ) -> Further | None:
     """What goes on after the decision: tests of groups, or of criteria, of the items at these places.
 
-    `cheap` has the cheap verdicts on all of them, where there are such.
+    `proxy` has a proxy's verdicts on all of them, where there are such.
     """
     if config.by_criterion:
         return ByCriterion(inputs.criteria, places, config.risk, sampled=sampled)
     groups = {place: inputs.pool.items[place].group for place in places}
-    return None if config.by_group is None else ByGroup(groups, config.risk, sampled, cheap)
+    return None if config.by_group is None else ByGroup(groups, config.risk, sampled, proxy)
 
 
 def _draws_within(judgments: int, members: Members) -> int:
@@ -485,10 +460,38 @@ def _rule(parts: Parts[Tally]) -> Rule:
     return cast("Rule", parts.rule)  # as the rules of comparisons are
 
 
-def _most_flips(run: Prepared[CompareSettings]) -> float | None:
-    """The share of verdicts that may change with the order; None if any may, or if no place says anything of it."""
-    blind = run.by_hand or run.config.order is Order.FIXED
-    return run.config.most_flips if run.config.max_flips is not None or not blind else None
+def _to_decide(
+    run: Prepared[CompareSettings], rule: Rule, ending: Ending[Tally]
+) -> tuple[int | None, ItemsToDecide | None]:
+    """How many more judgments, and how many more items, would decide what is open, or prove more; None if none would.
+
+    What has a winner may be proved to be better by the stronger rule; a limit that no rule goes beyond is the end.
+    """
+    tally, unasked, more, items = ending.estimate.tally, _most_labels(run) - len(ending.labels), None, None
+    ended = ending.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
+    if ending.winner is None and run.booked and not ended:
+        more = more_to_decide(rule, tally, unasked, sampled=run.sampled)
+        items = rule.items_to_decide(tally) if run.sampled else None
+    elif rule.stronger is not None:
+        more = more_to_decide(rule.stronger, tally, unasked, sampled=run.sampled)
+    return more and min(unasked, more * run.each) if run.each > 1 else more, items
+
+
+def _options(run: Prepared[CompareSettings]) -> CompareOptions:
+    """What was asked of a comparison."""
+    config = run.config
+    blind = run.by_hand or config.order is Order.FIXED  # no place says anything of flips
+    return CompareOptions(
+        near_tie=config.near_tie,
+        min_gap=config.min_gap,
+        not_worse=config.not_worse,
+        by_group=config.by_group,
+        by_criterion=config.by_criterion,
+        max_flips=config.most_flips if config.max_flips is not None or not blind else None,
+        give_up=config.give_up,
+        max_judgments=config.max_judgments if run.booked and not config.reads_whole else None,
+        proxy=None if run.inputs.proxy is None else run.inputs.proxy.identity.name,
+    )
 
 
 def _before(ran: Ran[CompareSettings, Tally]) -> list[RecordedRun]:

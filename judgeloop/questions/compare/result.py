@@ -19,13 +19,13 @@ from judgeloop.core.outcomes import (
     ANSWERS,
     BREAKS,
     Condition,
-    Controlled,
     Ending,
     Finished,
     Outcome,
     StopKind,
     StopReason,
     Tally,
+    WithProxy,
     outcome_of,
 )
 from judgeloop.core.records import IDENTICAL, MODELS_ABSTAIN, Groups, Item, Pool, Verdict
@@ -38,7 +38,7 @@ from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points, with_seen
-from judgeloop.questions.compare.beside import CorrectedGap
+from judgeloop.questions.compare.proxy import CorrectedGap
 from judgeloop.report.facts import GROUP, ended, of_the_run, unsound
 from judgeloop.report.groups import GroupRow, counted, criterion_rows, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
@@ -558,7 +558,7 @@ def result_of(
     findings: Mapping[str | None, GroupFinding] | None = None,
     by_criterion: Mapping[str, GroupFinding] | None = None,
 ) -> Comparison:
-    """Compute the result from a run's outcome; `items` are in the order of positions.
+    """Compute the result of a run that has ended; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     `bounds_by_draw` are the lower bounds of the gap, seen from each system, after each draw; None where items were
@@ -566,10 +566,10 @@ def result_of(
     criteria. `weights` say for how many items of its family each position stands, None where items are drawn.
     `before` is what earlier comparisons with the baseline noted, and `searched` is as in the result.
     """
-    outcome, systems = finished.ending, setup.systems
-    tally = outcome.estimate.tally
-    every = [*outcome.labels, *outcome.further]
-    labels = label_rows(every, systems, items, outcome.deciding)
+    ending, systems = finished.ending, setup.systems
+    tally = ending.estimate.tally
+    every = [*ending.labels, *ending.further]
+    labels = label_rows(every, systems, items, ending.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
     bounds = None
@@ -583,12 +583,12 @@ def result_of(
         counts=counts_of(finished, both_orders=tally.both, flips=tally.flips, pool=pool, one_order=setup.one_order),
         spend=finished.spend,
         labels=labels,
-        winner=None if outcome.winner is None else systems[outcome.winner],
+        winner=None if ending.winner is None else systems[ending.winner],
         leader=None if tally.leader is None else systems[tally.leader],
         risk=_risk(finished, setup, whole=whole),
-        stop_reason=outcome.stop.kind,
-        stop_sentence=outcome.stop.sentence,
-        more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
+        stop_reason=ending.stop.kind,
+        stop_sentence=ending.stop.sentence,
+        more_judgments=None if ending.stop.kind in ANSWERS else more_judgments,
         wins=dict(zip(systems, tally.wins, strict=True)),
         ties=tally.ties,
         gap=_for_the_leader(tally, weighted),
@@ -602,46 +602,46 @@ def result_of(
         comparison=len(before) + 1,
         risk_before=math.fsum(one.risk for one in before),
         searched=searched,
-        groups_cut=outcome.cut.kind if outcome.cut else None,
-        groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
+        groups_cut=ending.cut.kind if ending.cut else None,
+        groups_cut_sentence=ending.cut.sentence if ending.cut else "",
         drift=_drift(tally, options),
         recorded=None if scores is None else _figures(tally, setup, scores),
-        gap_by_items=None if weights is None else _by_items(outcome, weights),
+        gap_by_items=None if weights is None else _by_items(ending, weights),
         course=_course(tally, bounds_by_draw),
     )
 
 
-def _by_items(outcome: Ending[Tally], weights: Mapping[int, float]) -> float | None:
+def _by_items(ending: Ending[Tally], weights: Mapping[int, float]) -> float | None:
     """The gap if each family counts as often as it has items, for the leader; None without a verdict."""
     judged = [
         (weights[label.choice.position], label.answer.preference)
-        for label in outcome.labels
-        if isinstance(label.answer, Verdict) and label.choice.key in outcome.deciding
+        for label in ending.labels
+        if isinstance(label.answer, Verdict) and label.choice.key in ending.deciding
     ]
     items = sum(weight for weight, _ in judged)
     gap = sum(weight * preference for weight, preference in judged) / items if items else None
-    return gap and (-gap if outcome.estimate.tally.leader == 1 else gap)
+    return gap and (-gap if ending.estimate.tally.leader == 1 else gap)
 
 
 def _drift(tally: Tally, options: CompareOptions) -> Halves | None:
     """Where the verdicts changed on the way, if they were drawn in random order."""
     if tally.picked or tally.propensities or options.max_judgments is None or tally.total is not None:
         return None
-    verdicts = [one.observed if isinstance(one, Controlled) else one for one in tally.preferences]
+    verdicts = [one.observed if isinstance(one, WithProxy) else one for one in tally.preferences]
     return drift([one for one in verdicts if not isinstance(one, tuple)], min(tally.items, options.max_judgments))
 
 
 def _risk(finished: Finished[Tally], setup: Setup, *, whole: bool) -> float | None:
     """The stated risk of the claim; without one, of naming now, which the rule that bets does not state."""
-    outcome = finished.ending
-    answered = outcome.winner is not None or outcome.stop.kind in ANSWERS
+    ending = finished.ending
+    answered = ending.winner is not None or ending.stop.kind in ANSWERS
     if whole and answered:
         return 0.0
     if not rule_row("compare", setup.rule).states_risk:
         return None
-    if outcome.stop.kind is StopKind.NO_DIFFERENCE:
+    if ending.stop.kind is StopKind.NO_DIFFERENCE:
         return setup.risk_threshold
-    return outcome.estimate.risk if answered or setup.rule != BETS else None
+    return ending.estimate.risk if answered or setup.rule != BETS else None
 
 
 def _course(tally: Tally, bounds: NDArray[np.float64] | None) -> tuple[Curve, ...]:
@@ -649,7 +649,7 @@ def _course(tally: Tally, bounds: NDArray[np.float64] | None) -> tuple[Curve, ..
     if bounds is None or bounds.shape[1] < FEWEST_LOOKS or len(tally.preferences) != bounds.shape[1]:
         return ()
     side = 1 if tally.leader is None else tally.leader
-    observed = [one.observed if isinstance(one, Controlled) else one for one in tally.preferences]
+    observed = [one.observed if isinstance(one, WithProxy) else one for one in tally.preferences]
     verdicts = np.array([np.nan if one is None else one for one in observed]) * (1, -1)[side]
     known = np.cumsum(~np.isnan(verdicts))
     gaps = np.cumsum(np.nan_to_num(verdicts)) / np.maximum(known, 1)

@@ -16,7 +16,7 @@ from judgeloop.catalogue import selectors_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.core.records import ONE_SYSTEM, Draws, Pool, Population
-from judgeloop.engine.state import Beside, Interruption, Observe, Terms, unobserved
+from judgeloop.engine.state import Interruption, Observe, ProxyTerms, Terms, unobserved
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.rows import INTERVALS, Draft
 from judgeloop.methods.selectors.blocks import LEAST_BLOCK, Blocks, ByBlock
@@ -159,8 +159,8 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         mean, config = _mean(run.parts), run.config
         if run.inputs.proxy is None:
             return await super().ask(run, terms, interruption, observe)
-        beside = Beside(lambda _: mean, config.order, config.concurrency, config.judge_timeout)
-        asked = conducted(run.session(), run, terms, beside=beside, interruption=interruption, observe=observe)
+        proxy = ProxyTerms(lambda _: mean, config.order, config.concurrency, config.judge_timeout)
+        asked = conducted(run.session(), run, terms, proxy=proxy, interruption=interruption, observe=observe)
         return run.parts, await asked
 
     def left(self, ran: Ran[EstimateSettings, Ratings]) -> Left:
@@ -180,7 +180,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             len(done),
             too_few(rule, tally, run.most_judgments, assuming, LEAST_BLOCK if blocks else 1),
             first=() if proxy is None else (proxy,),
-            beside=None
+            by_proxy=None
             if blocks is None
             else [[pool.query(at, ONE_SYSTEM) for at in mean.needed(one)] for one in left],
         )

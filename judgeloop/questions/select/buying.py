@@ -1,4 +1,4 @@
-"""Whether a search buys a cheap judge's verdicts beside those of a dear one: on every item, or not at all.
+"""Whether a search buys a proxy's verdicts beside those of a dear judge: on every item, or not at all.
 
 It is asked about every item for each other system against the baseline, before the first label of that pair.
 `methods/stats/levels.py` has the proof that the search stays right whatever it says.
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from judgeloop.core.money import show_usd
 from judgeloop.judges.wage import HOUR_S
-from judgeloop.questions.select.beside import saves
+from judgeloop.questions.select.proxy import saves
 from judgeloop.report.words import visible
 from judgeloop.runs.proxies import SUPPOSED, Prices
 
@@ -17,7 +17,7 @@ USELESS = "it costs its price, and up to 5 % more labels"  # benchmarks/people.p
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a search takes without a cheap judge, and what one takes and saves that has the R² which is supposed."""
+    """What a search takes without a proxy, and what one takes and saves that has the R² which is supposed."""
 
     prices: Prices
     alone: int
@@ -32,14 +32,14 @@ class Plan:
     @property
     def costs_p(self) -> tuple[float, float]:
         """What the search probably costs, in picodollars, with it and without it."""
-        label_p, cheap_p = self.prices[:2]
-        return self.labels * label_p + self.verdicts * cheap_p, self.alone * label_p
+        label_p, proxy_p = self.prices[:2]
+        return self.labels * label_p + self.verdicts * proxy_p, self.alone * label_p
 
     @property
     def bought(self) -> bool:
         """Whether it is asked: where it saves something, and costs nothing, or less than that."""
         with_it, without = self.costs_p
-        return with_it < without or (not self.prices.cheap_p and self.labels < self.alone)
+        return with_it < without or (not self.prices.proxy_p and self.labels < self.alone)
 
     def said(self, proxy: str, judge: str) -> tuple[str, ...]:
         """Both ways, as lines of a table for people, and which one is taken."""

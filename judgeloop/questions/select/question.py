@@ -14,8 +14,8 @@ from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Draws, Population
 from judgeloop.engine.session import Limits
-from judgeloop.engine.state import Beside, Interruption, Observe, Terms, unobserved
-from judgeloop.methods.estimators.beside import CheapVerdicts
+from judgeloop.engine.state import Interruption, Observe, ProxyTerms, Terms, unobserved
+from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
@@ -23,8 +23,8 @@ from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.question import Question, Ran
 from judgeloop.questions.select import page
-from judgeloop.questions.select.beside import saves, worth_of
 from judgeloop.questions.select.buying import Plan, not_asked
+from judgeloop.questions.select.proxy import saves, worth_of
 from judgeloop.questions.select.result import Selection, SelectOptions, selected_of
 from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSettings
 from judgeloop.report.page import Page
@@ -146,9 +146,9 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         )
         plan = _plan(config, inputs)
         if plan is not None and plan.bought:
-            draft = replace(draft, cheap={pair: CheapVerdicts(items) for pair in draft.queries})
+            draft = replace(draft, proxy={pair: ProxyVerdicts(items) for pair in draft.queries})
         rule: BestRule = config.rule_row.make(draft)
-        estimator = WinRates(draft.systems, draft.baseline, rule.level, draft.sampled, draft.gap, draft.cheap)
+        estimator = WinRates(draft.systems, draft.baseline, rule.level, draft.sampled, draft.gap, draft.proxy)
         return Parts(config.selector_row.make(draft), estimator, rule, members=members)
 
     async def ask(
@@ -159,11 +159,11 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         observe: Observe[Standings] = unobserved,
     ) -> tuple[Parts[Standings], Finished[Standings]]:
         """Let a proxy judge beside the judges, where it is worth its price."""
-        cheap, config = _cheap(run.parts), run.config
-        if cheap is None:
+        proxy, config = _proxy(run.parts), run.config
+        if proxy is None:
             return await super().ask(run, terms, interruption, observe)
-        beside = Beside(cheap.__getitem__, config.order, config.concurrency, config.judge_timeout)
-        asked = conducted(run.session(), run, terms, beside=beside, interruption=interruption, observe=observe)
+        asking = ProxyTerms(proxy.__getitem__, config.order, config.concurrency, config.judge_timeout)
+        asked = conducted(run.session(), run, terms, proxy=asking, interruption=interruption, observe=observe)
         return run.parts, await asked
 
     async def forecast(self, run: Prepared[SelectSettings]) -> Forecast:
@@ -175,7 +175,7 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
 
     def notice(self, run: Prepared[SelectSettings]) -> str | None:
         """That the search may well name no system, or a proxy is not asked."""
-        if run.inputs.proxy is not None and _cheap(run.parts) is None:
+        if run.inputs.proxy is not None and _proxy(run.parts) is None:
             return not_asked(run.inputs.proxy.identity.name)
         close = may_stay_open(len(run.pool.systems), run.config.min_gap or 0.0)
         return _names_none(run) if run.sampled and close and _rule(run.parts).level is not None else None
@@ -199,7 +199,7 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         elif found.needed and not stays_open:
             stays_open = limit_too_low(run.limits.max_judgments, found.needed)
         stays_open = f"{stays_open}." if stays_open else ""
-        first = () if _cheap(ran.parts) is None or run.inputs.proxy is None else (run.inputs.proxy,)
+        first = () if _proxy(ran.parts) is None or run.inputs.proxy is None else (run.inputs.proxy,)
         return Left(found.judgments, found.assumed, left, every - len(left), stays_open, first=first)
 
     def result_of(self, ran: Ran[SelectSettings, Standings]) -> Selection:
@@ -232,8 +232,8 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         )
         deciding = [label for label in ending.labels if label.choice.key in ending.deciding]
         course = page.course_of(deciding, cast("WinRates", parts.estimator), tally, pool.systems, len(run.places))
-        if (cheap := _cheap(parts)) is not None and (proxy := run.inputs.proxy) is not None:
-            worth = worth_of(deciding, cheap, proxy.identity.name, config.min_gap or 0.0)
+        if (verdicts := _proxy(parts)) is not None and (judge := run.inputs.proxy) is not None:
+            worth = worth_of(deciding, verdicts, judge.identity.name, config.min_gap or 0.0)
             result = replace(result, proxy_worth=worth)
         return replace(result, course=course, asked_before=asked_before(run, ran.runs))
 
@@ -256,8 +256,8 @@ def _baseline(config: SelectSettings, inputs: Inputs) -> int | None:
     return None if against is None else inputs.pool.systems.index(against)
 
 
-def _cheap(parts: Parts[Standings]) -> Mapping[tuple[int, ...], CheapVerdicts] | None:
-    return cast("WinRates", parts.estimator).cheap
+def _proxy(parts: Parts[Standings]) -> Mapping[tuple[int, ...], ProxyVerdicts] | None:
+    return cast("WinRates", parts.estimator).proxy
 
 
 def _plan(config: SelectSettings, inputs: Inputs) -> Plan | None:
@@ -301,7 +301,7 @@ def _usual(run: Prepared[SelectSettings]) -> int | None:
     if _rule(run.parts).level is None or config.selector != SELECTORS[0]:
         return None
     usual = usual_calls(len(pool.systems), len(run.places), gap, config.risk, sampled=run.sampled)
-    return usual if _cheap(run.parts) is None else round(usual * (1 - saves(SUPPOSED, gap)))
+    return usual if _proxy(run.parts) is None else round(usual * (1 - saves(SUPPOSED, gap)))
 
 
 def _names_none(run: Prepared[SelectSettings]) -> str:

@@ -15,7 +15,7 @@ from judgeloop.core.records import MODELS_ABSTAIN, TWO_SYSTEMS, Item, Population
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.methods.stopping.best_of_many import FixedBudget
-from judgeloop.questions.select.beside import ProxyWorth
+from judgeloop.questions.select.proxy import ProxyWorth
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.pools import make_session
 from support.tallies import grown_and_plain, tally_of
 
-from judgeloop.core.outcomes import Controlled, StopKind, Tally
+from judgeloop.core.outcomes import StopKind, Tally, WithProxy
 from judgeloop.core.records import UNLIMITED, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import WASTED, WASTED_OF_FEW, Limits, Session
@@ -216,7 +216,7 @@ def test_a_cheap_judge_that_foresees_the_labels_makes_fewer_more_items_do():
     labels = ([1, 1, 0, -1, 1, 0, -1] * 9)[:60]
 
     def wanted(cheap):
-        seen = tuple(Controlled(one, (float(other), 0.05, 2)) for one, other in zip(labels, cheap, strict=True))
+        seen = tuple(WithProxy(one, (float(other), 0.05, 2)) for one, other in zip(labels, cheap, strict=True))
         wins = labels.count(1), labels.count(-1)
         return WINNER.items_to_decide(Tally(120, wins, labels.count(0), preferences=seen))
 

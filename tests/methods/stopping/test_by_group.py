@@ -129,7 +129,7 @@ def test_cheap_verdicts_on_all_items_take_off_each_label_what_they_foresee():
     labels = [
         Label(Choice(n, None), Abstention("refused") if n == order[7] else Verdict((1 + dear[n]) / 2)) for n in order
     ]
-    tests = ByGroup(groups, 0.1, sampled=False, cheap=dict(enumerate(cheap.tolist())))
+    tests = ByGroup(groups, 0.1, sampled=False, proxy=dict(enumerate(cheap.tolist())))
     tests.follow(labels[:25])
     tests.follow(labels)
     for group in "ab":

@@ -284,7 +284,7 @@ def test_groups_are_tested_beside_it_with_its_help_where_it_rates_all_items(aske
         {n: ("even", "odd")[n % 2] for n in range(ITEMS)},
         RISK,
         sampled=way == FRESH,
-        cheap=dict(enumerate((-cheap).astype(float).tolist())) if all_rated else None,
+        proxy=dict(enumerate((-cheap).astype(float).tolist())) if all_rated else None,
     )
     tests.follow([Label(Choice(n, None), Verdict(float(1 - dear[n]) / 2)) for n in labels])
     assert {name: row["claim"] for name, row in groups.items()} == {

@@ -14,8 +14,8 @@ from judgeloop.core.records import IDENTICAL, Choice, Groups, Label, Population,
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import risk_met
-from judgeloop.questions.compare.beside import CorrectedGap
 from judgeloop.questions.compare.page import facts, pictures
+from judgeloop.questions.compare.proxy import CorrectedGap
 from judgeloop.report.facts import shared
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.pictures import Curve

@@ -1,11 +1,11 @@
-"""What a cheap judge beside a dear one was worth, and the gap that both say together: a part of a result."""
+"""What a proxy beside a dear judge was worth, and the gap that both say together: a part of a result."""
 
 import math
 from dataclasses import dataclass
 
 from judgeloop.core.jsonable import Part
 from judgeloop.core.outcomes import Tally
-from judgeloop.methods.estimators.beside import CheapVerdicts
+from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.stats.corrected import FEWEST, corrected
 from judgeloop.methods.stopping.rule import asides_of
 from judgeloop.report.words import count, signed, visible
@@ -46,21 +46,21 @@ class CorrectedGap(Part):
 
 
 def corrected_gap(  # noqa: PLR0917 - what the correction is made of
-    tally: Tally, cheap: CheapVerdicts, proxy: str, risk: float, limit: int, bounds: tuple[float, float] | None
+    tally: Tally, verdicts: ProxyVerdicts, proxy: str, risk: float, limit: int, bounds: tuple[float, float] | None
 ) -> CorrectedGap | None:
     """What both judges say together after a run; None before the first label."""
     both = asides_of(tally)
     if not both:
         return None
     scores, asides = zip(*both, strict=True)
-    items = math.inf if cheap.blocks else float(cheap.items)
-    found = corrected(scores, asides, cheap.pool, risk, limit, items, known=bounds)
+    items = math.inf if verdicts.blocks else float(verdicts.items)
+    found = corrected(scores, asides, verdicts.pool, risk, limit, items, known=bounds)
     return CorrectedGap(
         proxy=proxy,
-        block=cheap.blocks.each if cheap.blocks else 0,
+        block=verdicts.blocks.each if verdicts.blocks else 0,
         labels=tally.judged,
         verdicts=found.cheap,
-        silent=len(cheap.silent),
+        silent=len(verdicts.silent),
         gap=found.gap,
         interval=found.interval,
         alone=found.alone,

@@ -1,4 +1,4 @@
-"""What a cheap judge beside a dear one was worth to a search: a part of a result."""
+"""What a proxy was worth to a search: a part of a result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from judgeloop.core.jsonable import Part
 from judgeloop.core.records import Label
-from judgeloop.methods.estimators.win_rates import Beside, score_of
+from judgeloop.methods.estimators.win_rates import ProxyByPair, score_of
 from judgeloop.report.words import count, visible
 
 # The share of R² that is saved of the labels, and the gap at which nothing is (`benchmarks/people.py --select`).
@@ -15,7 +15,7 @@ SAVES, UP_TO = 0.25, 0.1
 
 
 def saves(r2: float, gap: float) -> float:
-    """About which share of the labels a cheap judge saves that explains so much of them.
+    """About which share of the labels a proxy saves that explains so much of them.
 
     >>> saves(0.5, 0.0), saves(0.5, 0.05), saves(0.5, 0.2)
     (0.125, 0.0625, 0.0)
@@ -25,7 +25,7 @@ def saves(r2: float, gap: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyWorth(Part):
-    """What the verdicts of a cheap judge on all items were worth to a search.
+    """What the verdicts of a proxy on all items were worth to a search.
 
     - `proxy`: the cheap judge. `verdicts`: of all systems against the baseline; `silent`: how often it gave none, which
       counts as a tie
@@ -48,13 +48,13 @@ class ProxyWorth(Part):
         return f"{visible(self.proxy)} on all items, {count(self.verdicts, 'verdict')}{silent}: {worth}"
 
 
-def worth_of(labels: Sequence[Label], cheap: Beside, proxy: str, gap: float) -> ProxyWorth | None:
-    """What a cheap judge was worth beside the `labels` of a decision; None if it was not asked."""
-    verdicts = sum(len(one.scores) for one in cheap.values())
-    if not verdicts:
+def worth_of(labels: Sequence[Label], verdicts: ProxyByPair, proxy: str, gap: float) -> ProxyWorth | None:
+    """What a proxy was worth beside the `labels` of a decision; None if it was not asked."""
+    asked = sum(len(one.scores) for one in verdicts.values())
+    if not asked:
         return None
     together = square = other = 0.0
-    for systems, own in cheap.items():
+    for systems, own in verdicts.items():
         both = [(score_of(one), own.scores[one.choice.position]) for one in labels if one.choice.systems == systems]
         known = np.array([pair for pair in both if not np.isnan(pair[0])], dtype=np.float64).reshape(-1, 2)
         dear, said = (known - known.mean(axis=0)).T if len(known) else known.T
@@ -63,8 +63,8 @@ def worth_of(labels: Sequence[Label], cheap: Beside, proxy: str, gap: float) -> 
     share = None if r2 is None else saves(r2, gap)
     return ProxyWorth(
         proxy=proxy,
-        verdicts=verdicts,
-        silent=sum(len(one.silent) for one in cheap.values()),
+        verdicts=asked,
+        silent=sum(len(one.silent) for one in verdicts.values()),
         r2=r2,
         saved=None if share is None else len(labels) * share / (1 - share),
     )

@@ -1,4 +1,4 @@
-"""What a cheap judge says beside the labels of a dear one: takes its verdicts, and puts them next to the labels.
+"""What a proxy says beside the labels of a dear judge: takes its verdicts, and puts them next to the labels.
 
 `methods/stats/corrected.py` says what they are good for. A verdict that is missing counts as a tie: any value does that
 is fixed without the label.
@@ -10,15 +10,15 @@ from typing import final
 
 import numpy as np
 
-from judgeloop.core.outcomes import Controlled, Observed, Tally
+from judgeloop.core.outcomes import Observed, Tally, WithProxy
 from judgeloop.core.records import Answer, Label, Verdict
 from judgeloop.methods.selectors.blocks import Blocks
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class CheapVerdicts:
-    """The verdicts of a cheap judge in [-1, 1], by position, as far as they were asked for.
+class ProxyVerdicts:
+    """The verdicts of a proxy in [-1, 1], by position, as far as they were asked for.
 
     Without `blocks` it is asked about all `items` before the first label.
     """
@@ -50,7 +50,7 @@ class CheapVerdicts:
         return sum(self.scores.values())
 
     def beside(self, tally: Tally, labels: Sequence[Label], seen: Sequence[int | None]) -> list[Observed]:
-        """What further `labels` say, which is in `seen`, each beside the cheap verdicts, draw by draw."""
+        """What further `labels` say, which is in `seen`, each beside the proxy's verdicts, draw by draw."""
         if self.blocks is None:
             return self._of_all(tally, labels, seen)
         found: list[Observed] = []
@@ -60,8 +60,8 @@ class CheapVerdicts:
             assert blocks[0][0] == label.choice.position, "labels come in the order of the blocks"
             known[label.choice.position] = observed
             for block in blocks:
-                cheap = [self.scores[place] for place in block]
-                found.append(Controlled(known[block[0]], (cheap[0], sum(cheap) / len(cheap), len(block))))
+                proxy = [self.scores[place] for place in block]
+                found.append(WithProxy(known[block[0]], (proxy[0], sum(proxy) / len(proxy), len(block))))
         return found
 
     def _labelled(self, tally: Tally) -> list[tuple[int, int | None]]:
@@ -70,17 +70,17 @@ class CheapVerdicts:
         found, at = [], 0
         for blocks in self.blocks.by_label[: tally.judged + tally.abstentions]:
             first = tally.preferences[at]
-            assert isinstance(first, Controlled), "each stands beside a cheap verdict"
+            assert isinstance(first, WithProxy), "each stands beside one of the proxy"
             found.append((blocks[0][0], first.observed))
             at += len(blocks)
         return found
 
     def _of_all(self, tally: Tally, labels: Sequence[Label], seen: Sequence[int | None]) -> list[Observed]:
         left, last = self.items - len(tally.preferences), tally.preferences[-1] if len(tally.preferences) else None
-        rest = last.beside[1] * (left + 1) - last.beside[0] if isinstance(last, Controlled) else self.total
+        rest = last.proxy[1] * (left + 1) - last.proxy[0] if isinstance(last, WithProxy) else self.total
         found: list[Observed] = []
         for label, observed in zip(labels, seen, strict=True):
-            cheap = self.scores[label.choice.position]
-            found.append(Controlled(observed, (cheap, min(1.0, max(-1.0, rest / left)), 0)))
-            rest, left = rest - cheap, left - 1
+            proxy = self.scores[label.choice.position]
+            found.append(WithProxy(observed, (proxy, min(1.0, max(-1.0, rest / left)), 0)))
+            rest, left = rest - proxy, left - 1
         return found
