@@ -54,7 +54,7 @@ class Accounts:
         self.by_hand = any(judge.by_hand for judge in judges)
         computed = not any(judge.order_matters for judge in judges)
         self._computed = computed and not self._sources.systems
-        self._free = self._computed  # whether the calls reserved last cost nothing
+        self._free = self._computed  # whether the calls wanted last cost nothing
         self.unpaid = False  # whether those cost nothing that counts against a budget either
         self._in_flight: set[str] = set()  # keys of the calls that are being made
         self._waiting = 0  # calls in flight that wait for money for another attempt
@@ -100,10 +100,13 @@ class Accounts:
                 claimed.update(lacked)
                 groups[-1] += map(self._sources.reservation, lacked.values())
                 groups[-1].append(self._sources.earmark(planned.query))
-        if any(groups):
-            self.unpaid = not any(call.cost_p for group in groups for call in group)
-            self._free = self._computed and all(_is_free(call) for group in groups for call in group)
         return groups
+
+    def learn_costs(self, groups: Sequence[Sequence[Reservation]]) -> None:
+        """Learn from the calls that are wanted now whether calls cost anything; from none nothing."""
+        if calls := [*itertools.chain(*groups)]:
+            self.unpaid = not any(call.cost_p for call in calls)
+            self._free = self._computed and all(map(_is_free, calls))
 
     async def reserve(
         self, groups: Sequence[Sequence[Reservation]], *, instead: Ticket | None = None, spare_p: int = 0

@@ -277,7 +277,9 @@ class Window:
         if not wanted:
             return 0
         async with self._claiming:
-            groups = self._accounts.wanted(wanted, self._known)[: max(0, self.places)]
+            groups = self._accounts.wanted(wanted, self._known)
+            self._accounts.learn_costs(groups)
+            groups = groups[: max(0, self.places)]
             by_hand = self._accounts.by_hand  # what a person did not answer costs nothing, and is not tried again
             if ahead and not by_hand:
                 groups = [*itertools.takewhile(lambda group: _cost_p(group) <= DEAREST_AHEAD_P, groups)]
@@ -379,6 +381,7 @@ class Window:
         (group,) = self._accounts.wanted([whole], self._known)
         if not group:
             return []
+        self._accounts.learn_costs([group])
         granted = await self._accounts.reserve([group], instead=earmark)
         if not granted:
             if not self._state.is_over():

@@ -198,17 +198,20 @@ def read_inputs(
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:
         guesses[str(config.items)] = items.guesses
+    drawn, recipe = _controls(config, joined.pool, judges, systems)
+    replayed = [one.read for one in judges if isinstance(one, ReplayJudge)]
     return Inputs(
         joined,
         judges,
         limits,
-        *_controls(config, joined.pool, judges, systems),
-        _population(config, judges),
-        "; ".join(filter(None, [*(one.read for one in judges if isinstance(one, ReplayJudge)), guesses_text(guesses)])),
-        next((one.template for one in judges if isinstance(one, Prompted)), None),
-        options.template.rubric or "",
-        systems,
-        ceiling_of(environment),
+        controls=drawn,
+        controls_of=recipe,
+        population=_population(config, judges),
+        guessed="; ".join(filter(None, [*replayed, guesses_text(guesses)])),
+        prompt=next((one.template for one in judges if isinstance(one, Prompted)), None),
+        rubric=options.template.rubric or "",
+        systems=systems,
+        most_usd=ceiling_of(environment),
     )
 
 

@@ -180,7 +180,9 @@ def test_a_second_call_that_is_known_not_to_be_needed_is_not_reserved(first):
 def test_half_as_many_calls_again_are_admitted_and_more_where_they_cost_nothing(cost_p, concurrency, slots):
     judges = [ScriptedJudge(lambda call: Verdict(1.0), cost_p=cost_p, order_matters=False)]
     accounts, _ = accounts_of(Purse(), judges=judges, concurrency=concurrency)
-    accounts.wanted([planned(0)], {})
+    groups = accounts.wanted([planned(0)], {})
+    assert accounts.slots == FREE_AHEAD, "what is wanted changes nothing"
+    accounts.learn_costs(groups)
     assert accounts.slots == slots
 
 
