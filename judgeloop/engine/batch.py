@@ -61,7 +61,7 @@ class Oracle:
         self.judges = judges
         self.ledger = ledger
         self.state = state
-        self.sources = Sources(systems, judges, state.terms)
+        self.sources = Sources(systems, judges, state.terms, state.calls.seen)
         # Beyond the judges that are told of, as a proxy, every verdict counts.
         self.answering = [
             AnsweringModel(judge, demand) for judge, demand in zip_longest(judges, state.terms.one_model[: len(judges)])
@@ -420,9 +420,9 @@ class Window:
                     self._state.halt(ANEW)
         looked_up = zip(planned.asks, found, counts, strict=True)
         known = {ask.key for ask, one, needed in looked_up if needed and isinstance(one, Answer)}
-        self._state.remembered += len(known - terms.seen)
+        self._state.remembered += len(known - self._state.calls.seen)
         self._state.found |= bool(known)
-        terms.seen.update(known)
+        self._state.calls.seen.update(known)
         return decided(planned, answers, self._oracle.panel, terms.vote, terms.tie_margin)
 
     async def _replies(
@@ -477,7 +477,7 @@ class Window:
 
     async def _send(self, ask: Ask | OutputAsk, ticket: Ticket) -> Answer | Output:
         self._unbegun.pop(ask.key, None)
-        self._state.terms.seen.add(ask.key)
+        self._state.calls.seen.add(ask.key)
         self._state.sent.add(ask.key)
         oracle = self._oracle
         attempts = oracle.generating[ask.system] if isinstance(ask, OutputAsk) else oracle.attempts[ask.judge]

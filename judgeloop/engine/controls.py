@@ -187,7 +187,8 @@ async def shown(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[Contro
     None for a judge without controls. The controls that are asked at once follow from the results
     so far, not from the pace. One without a verdict is asked once more.
     """
-    terms, before = oracle.state.terms, set(oracle.state.terms.seen)
+    terms, calls = oracle.state.terms, oracle.state.calls
+    before = set(calls.seen)
     tests = [draw and await _present(oracle, judge, draw) for judge, draw in enumerate(controls)]
     while not oracle.state.is_over():
         asked = [query for test in tests if test for query in test.next]
@@ -203,7 +204,7 @@ async def shown(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[Contro
             test = tests[query.alone] if query.alone is not None else None
             assert test is not None, "a control is for one judge"
             test.told.append(answer)
-    terms.tested.update(terms.seen - before)
+    calls.tested.update(calls.seen - before)
     of_each = list(zip(oracle.answering, tests, strict=False))
     failures = [
         _failure(whose.judge.name, test.tally, test.told)
@@ -233,7 +234,7 @@ async def _present(oracle: Oracle, number: int, draw: Draw) -> _Test:
         model = whose.model or whose.supposed
         keys = [key for ask in asks for key in (ask.key, replace(ask.ingredients, again_of=model).key)]
         lacking = await oracle.ledger.read(lambda db, keys=keys: LedgerReader(db).unanswered(keys))  # type: ignore[misc]
-        replay = Oracle(oracle.judges, oracle.ledger, RunState(replace(terms, offline=True, seen=set(), tested=set())))
+        replay = Oracle(oracle.judges, oracle.ledger, RunState(replace(terms, offline=True)))
         replay.answering[number] = AnsweringModel(oracle.judges[number], OneModel(model) if whose.one else None)
         replay.silent = {
             one.key: Abstention(one.outcome)

@@ -8,6 +8,7 @@ an item is judged on which a system failed. `batch.py` sends and books, in the s
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import final
@@ -50,11 +51,18 @@ class SystemCounts:
 class Sources:
     """The systems of a run that answer live, by name, and what is known of their outputs."""
 
-    def __init__(self, systems: Mapping[str, System], judges: Sequence[Judge], terms: Terms) -> None:
-        """Nothing is known before `look_up`."""
+    def __init__(
+        self,
+        systems: Mapping[str, System],
+        judges: Sequence[Judge],
+        terms: Terms,
+        fresh: AbstractSet[str] = frozenset(),
+    ) -> None:
+        """Nothing is known before `look_up`; outputs are `fresh` whose calls this command has made."""
         self.systems = systems
         self._judges = judges
         self._terms = terms
+        self._fresh = fresh
         self._asks: dict[tuple[str, str], OutputAsk] = {}  # by system and item
         self._known: dict[str, Output] = {}  # by key
         self._longest: dict[str, int] = {}  # bytes of the longest output so far, by system
@@ -74,7 +82,7 @@ class Sources:
             own -= self._known.keys() | self._forgotten.keys()
             found = await ledger.outputs(sorted(own), self._since.get(name, "")) if own else {}
             for key in found.keys() - self._known.keys():  # some were given meanwhile
-                self.learn(asks[key], replace(found[key], fresh=key in self._terms.seen))
+                self.learn(asks[key], replace(found[key], fresh=key in self._fresh))
 
     def leave_out(self, name: str, before: str) -> None:
         """Forget the outputs of a system that were recorded before a time: another model gave them."""

@@ -25,7 +25,7 @@ from judgeloop.engine.batch import NO_SYSTEMS, Oracle, Window, answers
 from judgeloop.engine.controls import made_of_first, shown
 from judgeloop.engine.readings import read_again
 from judgeloop.engine.session import Session
-from judgeloop.engine.state import Interruption, Observe, RunState, Terms, unobserved
+from judgeloop.engine.state import CommandCalls, Interruption, Observe, RunState, Terms, unobserved
 from judgeloop.ledger.ledger import Ledger
 
 # Ends after which the same command goes on with the run.
@@ -56,19 +56,21 @@ async def drive(
     systems: Mapping[str, System] = NO_SYSTEMS,
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
+    calls: CommandCalls | None = None,
 ) -> Finished[T]:
     """Run `session` to its end; `systems` are those of the pool that answer live, by name.
 
-    Controls come first: no more is spent on a judge that does not pass them.
+    Controls come first: no more is spent on a judge that does not pass them. `calls` are those of earlier parts of the
+    command, which get those of this run.
 
     Raises:
         LedgerError: a booking could not be written; nothing was sent after it.
     """
     panel = judges if isinstance(judges, Sequence) else [judges]
-    state = RunState(terms, interruption, observe)
+    state = RunState(terms, interruption, observe, calls)
     oracle = Oracle(panel, ledger, state, systems)
     before = await ledger.spend(terms.run_id, None)  # a ledger without its attempts is refused now
-    known = set(terms.seen)
+    known = set(state.calls.seen)
     with state.interruption.within(terms.deadline_s):
         while True:
             state.folded(session.asked, session.tally, session.risk)
@@ -79,13 +81,13 @@ async def drive(
             if not _begins_anew(oracle):
                 break
             session = session.anew()
-            terms.seen.intersection_update(known | state.sent)
+            state.calls.seen.intersection_update(known | state.sent)
     ending, reason, sources = session.ending(), state.reason, oracle.sources
     again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
-    spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
-    tested = await ledger.spend(terms.run_id, terms.budget_p, terms.tested)
+    spend = await ledger.spend(terms.run_id, terms.budget_p, state.calls.seen)
+    tested = await ledger.spend(terms.run_id, terms.budget_p, state.calls.tested)
     proxy = await ledger.spend(terms.run_id, terms.budget_p, state.of_proxy)
     twice = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
     return Finished(
@@ -221,7 +223,7 @@ async def _controls(oracle: Oracle, pool: Pool, session: Session[T]) -> tuple[Co
         order = list(dict.fromkeys([*drawn, *range(len(pool))]))
         await check_outputs(oracle, pool, order)
     if terms.offline:
-        asking = Oracle(oracle.judges, oracle.ledger, RunState(terms, None, unobserved), systems)
+        asking = Oracle(oracle.judges, oracle.ledger, RunState(terms, calls=state.calls), systems)
         asking.answering = oracle.answering
     if terms.controls_of is not None:
         controls = await made_of_first(asking, pool, terms.controls_of, order) or controls

@@ -72,27 +72,29 @@ class ProxyTerms:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a run; money is in picodollars, times are in seconds.
+    """The terms of a run, which do not change; money is in picodollars, times are in seconds.
 
-    `concurrency` is the limit on calls in flight. It and the limits per
-    minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
-    waits for the calls in flight. `controls` draws the controls of each judge, try by try; None for one that has
-    none. With `controls_of` they
-    only say what controls take, which are made as it says once a live system has answered. With `controls_advise` a
-    judge that does not pass goes on all the same. With `offline` the run is
-    answered from the ledger alone, and halts at the first query that the ledger cannot answer.
-    An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
-    None is no limit. With
-    `missing_abstains`, an item on which a live system failed is an abstention; else it has lost.
-    `max_failed` is the highest accepted share of items on which it fails. Within `tie_margin` the probabilities of a
-    decision model are a tie. `outputs_since` says of which day
-    on (ISO 8601, UTC) remembered outputs count, by system. `silent` has the calls to which an earlier command of the
-    run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
-    made, and of those that the ledger answers, so that each counts once. `tested` gets those of them that were
-    made for controls. `one_model` says of each judge whether the verdicts of one model alone count, and of which; None
-    where all do. Empty, all do. `proxy` is None without one. `anew` is a part of the keys of verdicts that
-    are asked past the earlier ones; empty where these count. After the decision another person reads a `shared` part
-    of the items again, and whoever answered first a `repeated` part.
+    - `budget_p`: all that may ever be spent under the `run_id`; None is no limit
+    - `concurrency`, `calls_a_minute`, `tokens_a_minute`: limits for each judge; the first is of calls in flight
+    - `timeout_s`: the limit of an attempt, which is tried again by the `policy`
+    - `deadline_s`: when the run halts, and waits for the calls in flight
+    - `controls`: what draws the controls of each judge, try by try; None for one that has none. With `controls_of` they
+      only say what controls take, which are made as it says once a live system has answered
+    - `controls_advise`: a judge that does not pass goes on all the same
+    - `offline`: the ledger alone answers; the run halts at the first query that it cannot answer
+    - `max_item_bytes`: an item that takes more with its outputs is an abstention, without a call; None is no limit
+    - `missing_abstains`: an item on which a live system failed is an abstention; else it has lost
+    - `max_failed`: the highest accepted share of items on which a live system fails
+    - `tie_margin`: within it the probabilities of a decision model are a tie
+    - `outputs_since`: from which day on (ISO 8601, UTC) remembered outputs count, by system
+    - `silent`: the calls to which an earlier command of the run got a reply without a verdict, by key, which are not
+      made again
+    - `one_model`: of each judge, whether the verdicts of one model alone count, and of which; None where all do. Empty,
+      all do
+    - `proxy`: how it is asked; None without one
+    - `anew`: a part of the keys of verdicts that are asked past the earlier ones; empty where these count
+    - `shared`, `repeated`: after the decision another person reads that part of the items again, and whoever answered
+      first that part
     """
 
     run_id: str
@@ -116,8 +118,6 @@ class Terms:
     tie_margin: float = DECISION_MARGIN
     outputs_since: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, Abstention] = field(default_factory=dict)
-    seen: set[str] = field(default_factory=set)
-    tested: set[str] = field(default_factory=set)
     one_model: tuple[OneModel | None, ...] = ()
     proxy: ProxyTerms | None = None
     anew: str = ""
@@ -128,6 +128,18 @@ class Terms:
     def reads_again(self) -> bool:
         """Whether people read some items again."""
         return bool(self.shared or self.repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCalls:
+    """The calls of a command by their keys, so that each counts once, also where its judge is asked anew.
+
+    - `seen`: those that were made, and those that the ledger answered
+    - `tested`: those of them that were made for controls
+    """
+
+    seen: set[str] = field(default_factory=set)
+    tested: set[str] = field(default_factory=set)
 
 
 MOST_WAIT_S = 600.0  # for other runs, without a deadline
@@ -266,6 +278,7 @@ class RunState(Generic[T]):
 
     - `reason`: the first reason to halt; None while there is none.
     - `closed`: set when nothing more is sent, not even what is reserved.
+    - `calls`: those of this command, with earlier parts of it.
     - `made`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
       taken from it.
@@ -277,17 +290,22 @@ class RunState(Generic[T]):
     """
 
     def __init__(
-        self, terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved
+        self,
+        terms: Terms,
+        interruption: Interruption | None = None,
+        observe: Observe[T] = unobserved,
+        calls: CommandCalls | None = None,
     ) -> None:
         """Begin a run that is not halted; `observe` gets its progress once there is an estimate."""
         self.terms = terms
+        self.calls = calls or CommandCalls()
         self.interruption = interruption or Interruption()
         self.reason: StopReason | None = None
         self.closed = self.interruption.closed()
         self.changes = Changes()
         self.made = self.looked_up = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
         self.tokens = NO_TOKENS
-        self.found, self._part = False, bool(terms.seen)
+        self.found, self._part = False, bool(self.calls.seen)
         self.sent: set[str] = set()
         self.of_proxy: set[str] = set()
         self.paces: list[Pace] = []

@@ -92,12 +92,11 @@ async def conducted(
                 prepared.pool,
                 asking,
                 ledger,
-                replace(
-                    terms, silent=silent, seen=command.seen, tested=command.tested, one_model=one_model, proxy=proxy
-                ),
+                replace(terms, silent=silent, one_model=one_model, proxy=proxy),
                 systems=systems,
                 interruption=interruption,
                 observe=observe,
+                calls=command.calls,
             )
         command.spend = finished.spend.after(command.spend)
         return await _with_earlier(replace(finished, spend=command.spend), prepared, deciding, terms)

@@ -23,7 +23,7 @@ from judgeloop.core.protocols import Check, Estimator, Further, Judge, People, S
 from judgeloop.core.records import DECISION_MARGIN, Draws, Order, Pool, Population, Shown
 from judgeloop.core.spend import Spend
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.state import Terms
+from judgeloop.engine.state import CommandCalls, Terms
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, look, runs_of
 from judgeloop.ledger.reader import LedgerReader
@@ -47,15 +47,10 @@ F = TypeVar("F")
 
 @dataclass(slots=True)
 class Command:
-    """What the parts of a command have done: the judge may be asked anew, and a suite lets a pair go on.
-
-    - `spend`: of all parts so far
-    - `seen`: the keys of the calls that they made, or that the ledger answered; `tested`: those of them for controls
-    """
+    """What the parts of a command have spent and called: the judge may be asked anew, and a suite lets a pair go on."""
 
     spend: Spend = field(default_factory=Spend)
-    seen: set[str] = field(default_factory=set)
-    tested: set[str] = field(default_factory=set)
+    calls: CommandCalls = field(default_factory=CommandCalls)
 
 
 @dataclass(frozen=True, slots=True)

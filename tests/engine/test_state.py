@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from judgeloop.engine.state import RunState, Terms, first_of
+from judgeloop.engine.state import CommandCalls, RunState, Terms, first_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_lost")]
 
@@ -50,6 +50,6 @@ async def test_whoever_is_cancelled_while_it_waits_leaves_nothing_running():
 
 
 async def test_a_later_part_of_a_command_knows_that_the_judge_has_answered_before():
-    first, later, new = RunState(Terms("run")), *(RunState(Terms("run", seen={"a"})) for _ in "12")
+    first, later, new = RunState(Terms("run")), *(RunState(Terms("run"), calls=CommandCalls({"a"})) for _ in "12")
     first.found = later.found = True
     assert [first.goes_on, later.goes_on, new.goes_on] == [False, True, False]
