@@ -106,7 +106,7 @@ class Asking(Generic[R]):
 
         read: Read = click.get_current_context().obj
         output = () if dry_run else output
-        with _kept_in(output, self.question.name):
+        with _marked_unfinished(output, self.question.name):
             if dry_run:
                 say_not_written()
             config = self.question.settings().of(**given)
@@ -251,8 +251,8 @@ def _advised(reason: str) -> str:
     return f"{quoted}{mark}{as_flags(advice)}"
 
 
-def _kept_in(output: tuple[Path, ...], question: str) -> AbstractContextManager[None]:
-    """What writes into the files of `-o` that there is no result, where that is so."""
+def _marked_unfinished(output: tuple[Path, ...], question: str) -> AbstractContextManager[None]:
+    """As `unfinished`, which is not imported where there are no files of `-o`."""
     if not output:
         return nullcontext()
     from judgeloop.cli.files import unfinished

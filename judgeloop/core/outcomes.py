@@ -124,6 +124,9 @@ class Estimate(Generic[T_co]):
     interval: tuple[float, float] | None = None
 
 
+TELL = "tell an answer to the question from an answer to another question"  # what a judge is to show by controls
+
+
 class Control(enum.StrEnum):
     """How the test of a judge by controls ended."""
 

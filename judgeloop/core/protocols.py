@@ -1,6 +1,6 @@
-"""The interfaces (protocols) of selector, estimator, stopping rule, judge and system.
+"""The interfaces (protocols) of selector, estimator, stopping rule, judge and system; what people are told of a run.
 
-Nothing is implemented here. The contract tests in `tests/contracts/` check the implementations of
+The contract tests in `tests/contracts/` check the implementations of
 selector and judge against these docstrings.
 """
 

@@ -21,7 +21,7 @@ from typing import final
 import numpy as np
 
 from judgeloop.core.keys import digest
-from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason
+from judgeloop.core.outcomes import TELL, Control, ControlTally, StopKind, StopReason
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import NOBODY, Abstention, Answer, Item, JudgeIdentity, Pool, Query, Verdict
 from judgeloop.engine.answering import AnsweringModel
@@ -39,10 +39,8 @@ SHORT_CHARACTERS, SHORT_WORDS = 20, 4
 TRIES = 200  # for a pair of questions whose answers differ
 INSTEAD = "give the items references, or set `controls=off`"
 NOT_PASSED = {
-    Control.FAILED: "{0} cannot tell an answer to the question from an answer to another question ({1} of "
-    "{2} controls right)",
-    Control.NOT_SHOWN: "it was not shown in {2} controls that {0} can tell an answer to the question from "
-    "an answer to another question ({1} right)",
+    Control.FAILED: f"{{0}} cannot {TELL} ({{1}} of {{2}} controls right)",
+    Control.NOT_SHOWN: f"it was not shown in {{2}} controls that {{0}} can {TELL} ({{1}} right)",
 }
 NO_VERDICT = "{0} gave no verdict on {1} of {2} controls; the last reason: {3}"
 

@@ -77,7 +77,7 @@ async def drive(
             controls = await _controls(oracle, pool, session)
             if not pool.live:
                 await _ask_as_places_free(session, pool, oracle)
-            await _ask_until_over(session, pool, oracle)
+            await _ask_batch_by_batch(session, pool, oracle)
             if not _begins_anew(oracle):
                 break
             session = session.anew()
@@ -190,8 +190,8 @@ def _begins_anew(oracle: Oracle) -> bool:
     return True
 
 
-async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> None:
-    """Pass batches to `oracle` and answers to `session`, until the session is over."""
+async def _ask_batch_by_batch(session: Session[T], pool: Pool, oracle: Oracle) -> None:
+    """Pass batches to `oracle` and answers to `session`, until it is over and asks nothing after that either."""
     state = oracle.state
     choices = session.ask()
     while choices:

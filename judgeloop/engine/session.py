@@ -17,7 +17,7 @@ Rules:
    queries run in parallel at any concurrency, and no query is wasted.
 6. Where there are places, further steps are asked ahead. They are folded only when the rule reaches them,
    so the decision is the same without them. How many is set, or follows from the rule's `chance` to
-   stop before them (`_may_go_ahead`): so many that few are wasted in the mean.
+   stop before them (`Waste`): so many that few are wasted in the mean.
 7. A choice that was asked is never asked again. A label that left the decision is still reported.
 8. A halt is final.
 9. After a decision, or an end without one that is no halt, `further` may ask more. Those labels
@@ -28,8 +28,9 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Generic, NamedTuple, final
 
@@ -49,8 +50,8 @@ ABSTENTION_GRACE = 20
 BROKEN_OFF = frozenset({StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED, StopKind.JUDGE_FAILED})
 # The share of the answers asked for that may turn out not to be needed, in the mean; the number where that is more.
 WASTED, WASTED_OF_FEW = 0.05, 4
-# A step that is so likely to be wasted, or more, is asked only together with others (`_may_go_ahead`). These may take
-# so much of what may be wasted.
+# A step that is so likely to be wasted, or more, is asked only together with others. These may take so much of what may
+# be wasted.
 LIKELY_WASTED, AT_A_TIME = 0.05, 0.3
 
 
@@ -149,9 +150,7 @@ class Session(Generic[T]):
         self._told: list[Label] = []  # the answers to the first choices of the first step, while others are missing
         self._unneeded: list[Label] = []  # the answers to what was asked ahead
         self._left: list[Choice] = []  # choices of steps that were asked ahead, and not answered
-        self._wasted = 0.0  # the expected number of answers that were asked for ahead and are not needed
-        self._may_waste: float | None = 0.0  # of it, what likely waste may add; None for a share of what is left
-        self._known_at = 0  # with so many answers told, it is a share again
+        self._waste = Waste()
         self._stop: StopReason | None = None
 
     def anew(self) -> Session[T]:
@@ -169,10 +168,10 @@ class Session(Generic[T]):
         """
         before = len(self._waiting)
         if self._stop is None:
-            renewed = places > 0 and self.asked >= self._known_at
-            self._may_waste = None if renewed else self._may_waste
+            renewed = places > 0 and self._waste.renewed(self.asked)
             self._plan(places, free=free)
-            self._known_at = self.asked + len(self._waiting) if renewed else self._known_at
+            if renewed:
+                self._waste.known_at = self.asked + len(self._waiting)
         if later and self._stop is not None and self._further is not None and not self._waiting:
             self._waiting.extend(self._asks_further(self._further, self._stop))
         self._rounds += len(self._waiting) > before == 0
@@ -216,7 +215,7 @@ class Session(Generic[T]):
                 self._further, self._cut = None, many
             return
         self._told += labels
-        self._may_waste = 0.0
+        self._waste.told()
         self._fold()
         if self._stop is None and halt is not None:
             self._labels.update((label.choice.key, label) for label in self._told)
@@ -337,14 +336,8 @@ class Session(Generic[T]):
     def _may_go_ahead(self, room: int, *, free: bool) -> bool:
         """Whether one more step may be asked ahead of the stopping rule.
 
-        With a set number, that many after the steps that are needed. Else the probability p that the rule stops
-        before the step is reached is summed up for all that were asked. The sum is the expected number of wasted
-        answers, whatever the pace: each p is known when its step is asked. It is kept at `WASTED` of the answers
-        asked for, or `WASTED_OF_FEW` where that is more.
-
-        Steps that are likely to be wasted are asked together, and again once all that waited then have their answers:
-        so each is asked knowing as much as it can. Most of what may be wasted is left for later, if there is a later:
-        where there is `room` for all that the limit allows, and they would probably waste no more, all are asked.
+        With a set number, that many after the steps that are needed; of answers that are `free` all; else as many as
+        `Waste` allows.
         """
         if not self._pending or self.most_ahead == 0:
             return False
@@ -353,15 +346,8 @@ class Session(Generic[T]):
         if free:
             return True
         chance = 1.0 if self._check is not None else self.rule.chance(self._tally, len(self._pending))
-        wasted = chance * max(1, self._pending[-1].new)
-        left = max(WASTED_OF_FEW, WASTED * (self.asked + len(self._waiting))) - self._wasted
-        if chance >= LIKELY_WASTED:
-            if self._may_waste is None and not self._fits(room, chance, left):
-                left *= AT_A_TIME
-            left = left if self._may_waste is None else self._may_waste
-            self._may_waste = left - min(wasted, left)
-        self._wasted += wasted if wasted <= left else 0.0
-        return wasted <= left
+        asked_for, new = self.asked + len(self._waiting), self._pending[-1].new
+        return self._waste.allows(chance, new, asked_for, partial(self._fits, room, chance))
 
     def _fits(self, room: int, chance: float, most: float) -> bool:
         """Whether all steps up to the limit have room, and probably waste no more than so many answers.
@@ -445,6 +431,53 @@ class Session(Generic[T]):
         of_systems = all(one.of_system for one in lacking)
         kind = StopKind.SYSTEM_FAILED if of_systems else StopKind.ABSTENTIONS
         return StopReason(kind, f"no verdict on {of}, {few}; the last reason: {last}")
+
+
+@final
+class Waste:
+    """How many answers that are asked for ahead may turn out not to be needed.
+
+    The probability p that the rule stops before a step is reached is summed up for all that were asked. The sum is the
+    expected number of wasted answers, whatever the pace: each p is known when its step is asked. It is kept at `WASTED`
+    of the answers asked for, or `WASTED_OF_FEW` where that is more.
+
+    Steps that are likely to be wasted are asked together, and again once all that waited then have their answers: so
+    each is asked knowing as much as it can. They take a share of what may be wasted, and the rest is left for later,
+    if there is a later: where all that the limit allows would probably waste no more, all are asked.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was asked ahead."""
+        self.known_at = 0  # with so many answers, all that waited with the likely waste are told
+        self._expected = 0.0
+        self._likely: float | None = 0.0  # so much more of likely waste until the next answer; None for the share
+
+    def renewed(self, answers: int) -> bool:
+        """Whether steps that are likely to be wasted may be asked again, with so many answers told."""
+        if answers < self.known_at:
+            return False
+        self._likely = None
+        return True
+
+    def told(self) -> None:
+        """An answer changes what is known: likely waste waits for the others."""
+        self._likely = 0.0
+
+    def allows(self, chance: float, new: int, asked_for: int, rest_fits: Callable[[float], bool]) -> bool:
+        """Whether a step of so many `new` choices, wasted with this `chance`, is asked now; it counts if it is.
+
+        `rest_fits` says whether all steps up to the limit probably waste no more than so many answers.
+        """
+        wasted, left = chance * max(1, new), max(WASTED_OF_FEW, WASTED * asked_for) - self._expected
+        if chance >= LIKELY_WASTED:
+            if self._likely is not None:
+                left = self._likely
+            elif not rest_fits(left):
+                left *= AT_A_TIME
+            self._likely = left - min(wasted, left)
+        allowed = wasted <= left
+        self._expected += wasted if allowed else 0.0
+        return allowed
 
 
 class _Asked(NamedTuple):

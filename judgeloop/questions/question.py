@@ -117,8 +117,9 @@ class Question(ABC, Generic[S, T, R]):
         check_draws(parts.selector, parts.rule)
         families = {"families": parts.members} if parts.members else {}
         with lasting("reading what is asked"):
-            run_id, *of_contest = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
-        return Prepared(config, inputs, parts, run_id, *(of_contest if isinstance(config, ContestSettings) else ()))
+            ids = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
+        contest = isinstance(config, ContestSettings)
+        return Prepared(config, inputs, parts, ids.run, ids.question if contest else "", ids.asking if contest else "")
 
     async def run(
         self, run: Prepared[S], *, interruption: Interruption | None = None, observe: Observe[T] = unobserved

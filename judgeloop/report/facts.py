@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Condition, Control, ControlTally, Generated, Outcome, StopKind
+from judgeloop.core.outcomes import TELL, Condition, Control, ControlTally, Generated, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, PAIR, USUAL_FLIPS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
@@ -38,7 +38,6 @@ NOT_ASKED = "not asked; `controls=on` asks them first"
 TIED = "; each counts as a tie"
 
 # What the controls say of a judge, and how that stands to what is required of it.
-TELL = "tell an answer to the question from an answer to another question"
 CONTROLS = {
     Control.PASSED: f"can {TELL}",
     Control.FAILED: f"cannot {TELL}",

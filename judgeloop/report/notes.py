@@ -11,6 +11,7 @@ from string import Formatter
 from typing import Any
 
 from judgeloop.core.jsonable import Say, plain
+from judgeloop.core.outcomes import TELL
 from judgeloop.report.words import about, count, dollars, expected, per_cent, signed, visible
 
 
@@ -127,8 +128,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
-    NoteCode.CONTROLS_NOT_PASSED: "{judge} was not shown to tell an answer to the question from an answer to another "
-    "question: {right} of {asked} controls right. If your criteria ignore the question (valid JSON, tone), set "
+    NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
+    "{right} of {asked} controls right. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
     NoteCode.CHECKS_FAILED: "{person} preferred an answer to another question in {wrong} of {asked} checks, and was asked "
     "no more. What {person} answered before counts.",

@@ -134,7 +134,7 @@ def prepare(
     count = len(joined.pool)
     inputs = Inputs(joined, (), Limits(1, count, 1.0), systems=systems)
     parts = Parts(Random((ONE_SYSTEM,)), MeanScore(Strata.single(count)), Precise(run.risk, count))
-    return Prepared(run, inputs, parts, ids_of("generate", run, inputs)[0])
+    return Prepared(run, inputs, parts, ids_of("generate", run, inputs).run)
 
 
 def _order(pool: Pool, seed: int) -> list[int]:

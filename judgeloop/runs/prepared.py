@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -316,8 +316,16 @@ LENGTH = 16  # hexadecimal digits
 ASKED_ANEW = {"seed", "night", "baseline"}  # settings with which a question is asked in another way
 
 
-def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> tuple[str, str, str]:
-    """The id under which the ledger books a run, that of its question, and that of its asking: `LENGTH` hex digits.
+class Ids(NamedTuple):
+    """What the ledger knows a run by, its question, and its asking, each in `LENGTH` hex digits."""
+
+    run: str
+    question: str
+    asking: str
+
+
+def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> Ids:
+    """The ids of a run, made of all that can change its outcome.
 
     The question is the same for every seed, every baseline of a search, and whatever the ids of the items are: draws
     are by their places. An asking is another where the draws are: also for items in another order, of other families,
@@ -348,7 +356,7 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     asking = digest([question, {name: value for name, value in settings.items() if name != "night"}, drawn])
     lasts = all(system.lasts for system in inputs.systems.values())
     run = made_of if lasts or config.night is not None else _next_run(made_of, config.ledger)
-    return run[:LENGTH], asked[:LENGTH], asking[:LENGTH]
+    return Ids(run[:LENGTH], asked[:LENGTH], asking[:LENGTH])
 
 
 def _next_run(made_of: str, ledger: Address) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.formats.own_files import default_ledger
@@ -69,7 +69,7 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     if "ledger" in declared(config):
         given.setdefault("ledger", default_ledger(Path.cwd()))
     try:
-        found: C = _adapter_of(config).validate_python(config.completed(given))
+        found: C = _adapter(cast("Any", config)).validate_python(config.completed(given))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = next((part for part in first["loc"] if part in declared(config)), None)
@@ -123,10 +123,6 @@ def _check_text(field: Declared, value: object) -> None:
             )
         if field.takes_numbers and isinstance(value, str) and "_" in text:
             raise InputError(f"`{field.name}`: expected a number, found {text!r}")
-
-
-def _adapter_of(config: Any) -> Any:
-    return _adapter(config)
 
 
 @cache

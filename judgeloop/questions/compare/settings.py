@@ -127,17 +127,20 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
         """Choose a missing rule, limit and population to suit each other, the selector and the question."""
         values = super().completed(_with_limit(_all_there(values)))
-        selector, rule = values.get("selector", SELECTORS[0]), values.get("rule")
+        drawn_by, given = values.get("selector", SELECTORS[0]), values.get("rule")
+        # A wrong name, which is refused later, is none, and suits everything.
+        selector = selector_row(QUESTION, str(drawn_by)) if drawn_by in SELECTORS else None
         recorded = has_recorded(values.get("judge"))
-        if rule is None and recorded:
-            rule = next(row.name for row in rules_of(QUESTION) if row.recorded)
-        proved = rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).guaranteed
-        if rule is None and selector in SELECTORS:
-            suiting = default_rule(selector_row(QUESTION, str(selector)))
-            rule, proved = suiting.name, suiting.guaranteed
-        picked = selector in SELECTORS and not _is_even(str(selector))
-        about = {} if recorded or (proved and not picked) else {"about": Population.THESE_ITEMS.value}
-        return about | values | ({} if rule is None else {"rule": rule})
+        rule: RuleRow | None
+        if given is not None:
+            rule = rule_row(QUESTION, str(given)) if given in RULES else None
+        elif recorded:
+            rule = next(row for row in rules_of(QUESTION) if row.recorded)
+        else:
+            rule = None if selector is None else default_rule(selector)
+        proves = (rule is None or rule.guaranteed) and (selector is None or selector.draws is Draws.EVEN)
+        about = {} if recorded or proves else {"about": Population.THESE_ITEMS.value}
+        return about | values | ({"rule": rule.name} if rule is not None and given is None else {})
 
     @property
     def gated(self) -> bool:
@@ -188,7 +191,7 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     @property
     def proves(self) -> bool:
         """Whether the rule's promise holds for the draws of the selector."""
-        return self.rule_row.guaranteed and _is_even(self.selector)
+        return self.rule_row.guaranteed and self.selector_row.draws is Draws.EVEN
 
     @property
     def selector_row(self) -> SelectorRow:
@@ -210,11 +213,6 @@ class CompareSettings(DiffUseSettings, ContestSettings):
     def output_files(self) -> tuple[Source | str, ...]:
         """Both systems."""
         return self.first, self.second
-
-
-def _is_even(selector: str) -> bool:
-    """Whether each item not drawn yet is equally likely to be next."""
-    return selector_row(QUESTION, selector).draws is Draws.EVEN
 
 
 def _all_there(values: dict[str, object]) -> dict[str, object]:
