@@ -12,7 +12,7 @@ from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.recorded import replay
-from judgeloop.engine.session import Limits
+from judgeloop.engine.session import WASTED, WASTED_OF_FEW, Limits, Waste
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.papers.diffuse.rules import TieAware
 
@@ -267,3 +267,18 @@ def test_pools_smaller_than_the_minimum_are_judged_whole(selector, items):
     outcome = replay(make_session(items, selector), lambda choice: Verdict(1.0))
     assert outcome.asked == items
     assert outcome.winner == 0
+
+
+def test_answers_ahead_are_few_and_steps_that_are_likely_wasted_wait_for_all_that_were_asked_with_them():
+    waste = Waste()
+    assert waste.renewed(0)
+    assert [waste.allows(0.5, 1, 0, lambda most: False) for _ in range(4)] == [True, True, False, False]
+    waste.known_at = 5
+    waste.told()
+    assert not waste.renewed(4)
+    assert not waste.allows(0.5, 1, 0, lambda most: True)
+    assert waste.renewed(5)
+    assert waste.allows(0.5, 1, 0, lambda most: True)
+    unlikely = [waste.allows(0.04, 1, 0, lambda most: False) for _ in range(100)]
+    assert sum(unlikely) == int((WASTED_OF_FEW - 1.5) / 0.04), "what is likely counts, too"
+    assert waste.allows(0.04, 1, int((WASTED_OF_FEW + 1) / WASTED), lambda most: False), "of many, more"
