@@ -62,7 +62,7 @@ class Asking(Generic[R]):
 
     question: QuestionRow[Any, R]
 
-    def shown(self, result: Shown, read: Read) -> Shown:
+    def with_flags(self, result: Shown, read: Read) -> Shown:
         """A result with flags for settings in its page and its abstentions, and what files set."""
         from judgeloop.report.page import Fact, Section
 
@@ -74,7 +74,7 @@ class Asking(Generic[R]):
             page = page.with_facts(Fact("settings", Section.DATA, "settings", read.sentence))
         return replace(result, page=page, labels=labels)
 
-    def whole(self, ready: Prepared[Any], result: R, read: Read) -> R:
+    def as_reported(self, ready: Prepared[Any], result: R, read: Read) -> R:
         """A result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.providers.redaction import MASK
         from judgeloop.report.page import Fact, Section
@@ -83,7 +83,7 @@ class Asking(Generic[R]):
         from judgeloop.settings.sources import OF_TESTS
         from judgeloop.settings.values import names_a_secret
 
-        result = self.shown(result, read)
+        result = self.with_flags(result, read)
         if ready.booked:
             page = result.page.with_facts(Fact("run", Section.DATA, "run", ready.run_id))
             result = replace(result, page=page)
@@ -117,6 +117,7 @@ class Asking(Generic[R]):
 
             from judgeloop.cli.files import check_outputs, render_json
             from judgeloop.cli.progress import computing
+            from judgeloop.engine.state import unobserved
             from judgeloop.ledger.opening import is_ledger
             from judgeloop.runs.anew import said_anew
             from judgeloop.runs.begin import opened
@@ -136,11 +137,13 @@ class Asking(Generic[R]):
                 say(f"ledger: new, at {visible(str(config.ledger))}")
             if ready.config.budget != config.budget and not (json or quiet):
                 say(f"{CEILING} lowers the budget to {show_usd(ready.config.budget_p or 0)}")
-            watched = not quiet and (logs_json() or not json)
             if ready.booked:
                 warn_of_place(config.ledger)
+            watched = not quiet and (logs_json() or not json) and ready.booked and not ready.by_hand
             with opened(ready) as begun:
-                result = self.whole(begun, self._run(begun, watched=watched), read)
+                watching = self.watching(begun) if watched else nullcontext(unobserved)
+                found = driven(partial(question.run, begun), watching, by_hand=begun.by_hand)
+                result = self.as_reported(begun, found, read)
                 if begun.booked and not (json or quiet) and (anew := asyncio.run(said_anew(begun))):
                     say(visible(anew))
                 text = (
@@ -150,14 +153,6 @@ class Asking(Generic[R]):
                 )
                 self._show(begun, result, "" if result.answer.broke_off and not json else text, output)
             raise click.exceptions.Exit(result.exit_code)
-
-    def _run(self, ready: Prepared[Any], *, watched: bool) -> R:
-        """The result; show progress if it is wanted and no person judges."""
-        from judgeloop.engine.state import unobserved
-
-        shown = watched and ready.booked and not ready.by_hand
-        watching = self.watching(ready) if shown else nullcontext(unobserved)
-        return driven(partial(self.question.load().run, ready), watching, by_hand=ready.by_hand)
 
     def watching(self, ready: Prepared[Any], pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
         """A context that says how a run goes on, that of a pair of a suite if it is named."""
@@ -187,7 +182,7 @@ class Asking(Generic[R]):
         import asyncio
 
         found = asyncio.run(self.question.load().forecast(ready))
-        return replace(found, result=self.shown(found.result, read), settings=files)
+        return replace(found, result=self.with_flags(found.result, read), settings=files)
 
     def _forecast(self, ready: Prepared[Any], read: Read, *, as_json: bool) -> None:
         from judgeloop.cli.files import json_text

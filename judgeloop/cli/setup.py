@@ -280,7 +280,7 @@ def _agreement(config: DoctorSettings, judge: str, read: Read) -> Finding:
     ready = question.prepare(asking.question.settings().of(**wanted), read.environment)
     with opened(ready) as begun:
         found = driven(partial(question.run, begun), nullcontext(unobserved))
-        result = asking.whole(begun, found, read)
+        result = asking.as_reported(begun, found, read)
         if begun.booked:
             keep(begun, result)
     known = not result.answer.broke_off

@@ -288,7 +288,7 @@ def _run(
     def tell(end: Ended) -> None:
         line = _line(end)
         if end.result is not None:
-            result = Asking(end.pair.question).whole(end.ran, end.result, read)
+            result = Asking(end.pair.question).as_reported(end.ran, end.result, read)
             if end.ran.booked:
                 keep(end.ran, result)
             results[end.pair.name] = result

@@ -136,12 +136,12 @@ def of_one_model(planned: Planned, known: Mapping[str, object], answering: Seque
     return replace(planned, asks=tuple(asks)) if again else planned
 
 
-async def counting(
+async def replanned(
     plans: Sequence[Planned],
     answering: Sequence[AnsweringModel],
     look_up: Callable[[set[str]], Awaitable[Mapping[str, object]]],
 ) -> list[Planned]:
-    """Plans of which no remembered verdict is of a model that does not count; `look_up` tells what is known of keys."""
+    """Plans whose remembered verdicts are all of models that count; others are asked again. `look_up` finds by key."""
     while True:
         known = await look_up({key for planned in plans for key in planned.keys})
         again = [of_one_model(planned, known, answering) for planned in plans]

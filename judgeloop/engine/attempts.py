@@ -157,7 +157,7 @@ class Attempts:
         except JudgeError as error:
             if not error.kind.asks_again:
                 raise
-            return self._failed(error)
+            return self._given_up(error)
         self._failures = 0
         return answer
 
@@ -257,7 +257,12 @@ class Attempts:
                 self._answerer.make_ready(self._pace.in_flight)
             while (cleared := await self._accounts.sending(ticket)).busy:
                 if not await waiting.goes_on(f"a call that the run {cleared.busy} makes as well"):
-                    self._halt_busy(cleared.busy)
+                    if not self._state.closed.is_set():
+                        why = (
+                            f"the run {cleared.busy} makes the same call, and did not end it in time"
+                            f"{self._state.and_waited}; end that process or set a `deadline`, and repeat this command"
+                        )
+                        self._state.halt(StopReason(StopKind.DEADLINE, why), at_once=True)
                     raise NotAskedError  # noqa: TRY301 - as below
             waiting.end()
             if cleared.known is None and self._state.closed.is_set():
@@ -271,23 +276,14 @@ class Attempts:
             self._pace.leave()
         return cleared.known
 
-    def _halt_busy(self, run: str) -> None:
-        if not self._state.closed.is_set():
-            why = (
-                f"the run {run} makes the same call, and did not end it in time"
-                f"{self._state.and_waited}; end that process or set a `deadline`, and repeat this "
-                "command"
-            )
-            self._state.halt(StopReason(StopKind.DEADLINE, why), at_once=True)
-
     async def _settle(self, ticket: Ticket, reply: Reply) -> Answer | Output:
         """Book a reply; halt if it contradicts its quote."""
         self._pace.went_well()
-        self._refusals.has_answered()
+        self._refusals.note_reply()
         self._state.trouble = ""
         breach = contradiction(reply, ticket)
         if breach is not None:
-            self._fail(breach)
+            self._halt(breach)
         recorded = await self._accounts.settle(ticket, reply)
         if reply.model:
             self.models[reply.model] = None
@@ -297,7 +293,7 @@ class Attempts:
             raise breach
         return reply.answer if recorded is None else recorded
 
-    def _fail(self, error: JudgeError) -> None:
+    def _halt(self, error: JudgeError) -> None:
         """Halt at once: no attempt can succeed."""
         self._state.failed(self._answerer.failed, f"{self._answerer.who} failed: {error}")
 
@@ -314,7 +310,7 @@ class Attempts:
                 end, refused = End.REFUSED, Abstention(f"refused: {error}", again=True)
             case ErrorKind.REFUSED | ErrorKind.BLOCKED | ErrorKind.REJECTED:
                 end = End.REFUSED
-                self._fail(error)
+                self._halt(error)
             case ErrorKind.QUIT:
                 self._state.made -= 1  # who left answers nothing
             case _:
@@ -332,9 +328,10 @@ class Attempts:
             return
         raise NotAskedError
 
-    def _failed(self, error: JudgeError) -> Answer:
+    def _given_up(self, error: JudgeError) -> Answer:
+        """The abstention for a call whose attempts all failed; halts where the judge is to blame, not the item."""
         if error.kind is ErrorKind.UNREACHABLE:
-            self._fail(error)
+            self._halt(error)
             raise error
         self._failures += 1
         scarce = error.kind is ErrorKind.SCARCE
@@ -346,7 +343,7 @@ class Attempts:
                 else f"{self._failures} calls in a row failed in every attempt"
             )
             down = JudgeError(ErrorKind.REJECTED, f"{why}: {error}", billed=error.billed)
-            self._fail(down)
+            self._halt(down)
             raise down from error
         return Abstention(f"failed: {error}", failed=True)
 
@@ -367,7 +364,7 @@ class Refusals:
         self._items: set[str] = set()
         self.answered = False  # whether the judge has
 
-    def has_answered(self) -> None:
+    def note_reply(self) -> None:
         """Note a reply: the settings are accepted."""
         self.answered, self._attempts = True, 0
         self._items.clear()

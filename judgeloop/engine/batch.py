@@ -36,7 +36,7 @@ from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, People, Served, System
 from judgeloop.core.records import Answer, Output, Query, Verdict
 from judgeloop.engine.accounts import Accounts
-from judgeloop.engine.answering import ANEW, AnsweringModel, counting
+from judgeloop.engine.answering import ANEW, AnsweringModel, replanned
 from judgeloop.engine.asks import Ask, OutputAsk, Planned, decided, used
 from judgeloop.engine.attempts import Answerer, Attempts, NotAskedError
 from judgeloop.engine.generating import Sources, earmark_key
@@ -261,7 +261,7 @@ class Window:
 
     async def _look_up(self, plans: Sequence[Planned]) -> list[Planned]:
         """Look verdicts up in the ledger; those of a model that does not count are planned to be asked again."""
-        return await counting(plans, self._oracle.answering, self._learn)
+        return await replanned(plans, self._oracle.answering, self._learn)
 
     async def _learn(self, keys: set[str]) -> Mapping[str, object]:
         unknown = keys - self._known.keys()

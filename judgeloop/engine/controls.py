@@ -179,7 +179,7 @@ class _Test:
         return self.queries[len(self.told) :][: fewest_left(self.tally) * calls_each(self.queries)]
 
 
-async def shown(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[ControlTally | None, ...]:
+async def tested(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[ControlTally | None, ...]:
     """Ask the controls of each judge until its test ends, and halt the run if one has to pass and does not.
 
     None for a judge without controls. The controls that are asked at once follow from the results
@@ -187,7 +187,7 @@ async def shown(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[Contro
     """
     terms, calls = oracle.state.terms, oracle.state.calls
     before = set(calls.seen)
-    tests = [draw and await _present(oracle, judge, draw) for judge, draw in enumerate(controls)]
+    tests = [draw and await _next_try(oracle, judge, draw) for judge, draw in enumerate(controls)]
     while not oracle.state.is_over():
         asked = [query for test in tests if test for query in test.next]
         if not asked:
@@ -216,7 +216,7 @@ async def shown(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[Contro
     return tuple(test and replace(test.tally, model=whose.present) for whose, test in of_each)
 
 
-async def _present(oracle: Oracle, number: int, draw: Draw) -> _Test:
+async def _next_try(oracle: Oracle, number: int, draw: Draw) -> _Test:
     """The try of a judge's controls that is next: the first that its answering model has not failed.
 
     One that failed since the ledger was opened is no other than the present one: the pairs of a night share it. While

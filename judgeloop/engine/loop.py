@@ -22,7 +22,7 @@ from judgeloop.core.protocols import Judge, System, T
 from judgeloop.core.records import NOBODY, Answer, Choice, Output, Pool, Query
 from judgeloop.engine.answering import ANEW
 from judgeloop.engine.batch import NO_SYSTEMS, Oracle, Window, answers
-from judgeloop.engine.controls import made_of_first, shown
+from judgeloop.engine.controls import made_of_first, tested
 from judgeloop.engine.readings import read_again
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import CommandCalls, Interruption, Observe, RunState, Terms, unobserved
@@ -74,7 +74,7 @@ async def drive(
     with state.interruption.within(terms.deadline_s):
         while True:
             state.folded(session.asked, session.tally, session.risk)
-            controls = await _controls(oracle, pool, session)
+            controls = await _test_judges(oracle, pool, session)
             if not pool.live:
                 await _ask_as_places_free(session, pool, oracle)
             await _ask_batch_by_batch(session, pool, oracle)
@@ -87,7 +87,7 @@ async def drive(
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, state.calls.seen)
-    tested = await ledger.spend(terms.run_id, terms.budget_p, state.calls.tested)
+    controlling = await ledger.spend(terms.run_id, terms.budget_p, state.calls.tested)
     proxy = await ledger.spend(terms.run_id, terms.budget_p, state.of_proxy)
     twice = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
     return Finished(
@@ -103,8 +103,8 @@ async def drive(
             cached_p=state.cached_p,
             outputs_p=state.outputs_p,
             tokens=state.tokens,
-            controls=tested.answers,
-            controls_p=tested.answers_p,
+            controls=controlling.answers,
+            controls_p=controlling.answers_p,
             proxy=proxy.answers,
             proxy_p=proxy.answers_p,
             again=sum(len(one.again) for one in oracle.answering),
@@ -210,7 +210,7 @@ async def _ask_batch_by_batch(session: Session[T], pool: Pool, oracle: Oracle) -
         choices = session.ask()
 
 
-async def _controls(oracle: Oracle, pool: Pool, session: Session[T]) -> tuple[ControlTally | None, ...]:
+async def _test_judges(oracle: Oracle, pool: Pool, session: Session[T]) -> tuple[ControlTally | None, ...]:
     """Test the judges; offline with what the ledger knows, which does not halt the run.
 
     Before that it is looked which remembered outputs of the live systems count.
@@ -227,7 +227,7 @@ async def _controls(oracle: Oracle, pool: Pool, session: Session[T]) -> tuple[Co
         asking.answering = oracle.answering
     if terms.controls_of is not None:
         controls = await made_of_first(asking, pool, terms.controls_of, order) or controls
-    tallies = await shown(asking, controls)
+    tallies = await tested(asking, controls)
     reason = asking.state.reason
     if reason is not None and reason.kind is StopKind.CONTROLS:
         state.halt(reason)

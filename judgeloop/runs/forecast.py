@@ -19,7 +19,7 @@ from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote, Verdict
 from judgeloop.core.work import counted
-from judgeloop.engine.answering import AnsweringModel, counting
+from judgeloop.engine.answering import AnsweringModel, replanned
 from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
@@ -576,7 +576,7 @@ async def _not_known(
         held.update(await ledger.verdicts(sorted(keys - held.keys())))
         return held
 
-    plans[:LOOKED_UP] = await counting(plans[:LOOKED_UP], answering, look_up)
+    plans[:LOOKED_UP] = await replanned(plans[:LOOKED_UP], answering, look_up)
     known = await run.look(lambda reader: silent_of(run, reader)) | held
     settled = {key for key, answer in known.items() if settles(answer)}
     left = [

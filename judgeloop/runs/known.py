@@ -7,7 +7,7 @@ from typing import Any
 from judgeloop.core.outcomes import Checked, Control, ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Abstention, Answer, Call, Query, Verdict
-from judgeloop.engine.answering import AnsweringModel, counting
+from judgeloop.engine.answering import AnsweringModel, replanned
 from judgeloop.engine.asks import answered_by, plan_for
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.ledger.reader import LedgerReader
@@ -41,7 +41,7 @@ async def known_answers(
 
     models = models or ("",) * len(judges)
     whose = [AnsweringModel(one, OneModel(model) if model else None) for one, model in zip(judges, models, strict=True)]
-    plans = await counting(plans, whose, look_up)
+    plans = await replanned(plans, whose, look_up)
     return [answered_by(planned, known, len(judges), terms) for planned in plans]
 
 

@@ -188,7 +188,7 @@ class Prepared(Generic[C]):
         return range(len(self.pool)) if not self.parts.members else sorted(chain(*self.parts.members))
 
     @property
-    def each(self) -> int:
+    def judgments_a_draw(self) -> int:
         """The most judgments that a draw takes: more than one where several members of a family are judged."""
         return max(map(len, self.parts.members), default=1)
 

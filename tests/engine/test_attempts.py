@@ -161,10 +161,10 @@ def test_a_reply_now_or_in_the_ledger_begins_a_longer_row(found):
     refusals = refusals_of(found=found)
     if not found:
         assert refusals.blames("i0")
-        refusals.has_answered()
+        refusals.note_reply()
     blamed = [refusals.blames(f"i{number}") for number in range(IN_A_ROW + 1)]
     assert blamed == [*[True] * IN_A_ROW, False]
-    refusals.has_answered()
+    refusals.note_reply()
     assert refusals.blames("i0")
 
 

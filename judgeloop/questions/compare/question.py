@@ -26,7 +26,6 @@ from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge, ReplayJudge
 from judgeloop.ledger.opening import runs_of
-from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.rows import Draft
@@ -42,7 +41,7 @@ from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.once import Once
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
-from judgeloop.questions.compare.buying import Buying, Offer, buying, not_bought, proxy_verdicts, ways_of
+from judgeloop.questions.compare.buying import Offer, buying, not_bought, proxy_verdicts, ways_of
 from judgeloop.questions.compare.outlook import (
     ASSUMED_TIES,
     foreseen,
@@ -253,12 +252,15 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         told = config.not_worse is not None or groups is not None
         earlier = ties_of(runs_before(ran.runs, run.run_id, run.asked)) if told else (0, 0)
         asked = min(len(places), config.max_judgments) if over else ending.asked
-        drawn = -(-asked // run.each)
+        drawn = -(-asked // run.judgments_a_draw)
         judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=drawn, ties=share_of_ties(earlier))
         most = min(len(places), config.max_judgments) - asked
         if proxy is not None and assumed is not None:  # labels so far say themselves what the proxy is worth
-            judgments, assumed = _with_help(judgments, assumed, buying(config, run.inputs, ran.parts.members))
-        judgments = Range(*(min(most, run.each * draws) for draws in judgments))
+            ways = buying(config, run.inputs, ran.parts.members)
+            helped = round(judgments.expected * ways.chosen.labels / ways.alone)
+            judgments = judgments._replace(expected=max(judgments.low, helped))
+            assumed = f"{assumed}, of which the proxy explains {SUPPOSED:g} (R²)"
+        judgments = Range(*(min(most, run.judgments_a_draw * draws) for draws in judgments))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*ending.labels, *ending.further]
         if isinstance(groups, ByGroup | ByCriterion):
@@ -285,13 +287,14 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         left = run.most_judgments - asked
         more = more_to_decide(_rule(run.parts), tally, _most_labels(run) - asked, sampled=run.sampled)
         least = run.limits.min_judgments - asked
-        return left if more is None else min(max(more, least) * run.each, left)
+        return left if more is None else min(max(more, least) * run.judgments_a_draw, left)
 
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, ending, judge = run.config, finished.ending, run.judges[0]
-        tally, before = ending.estimate.tally, [one.note for one in _before(ran)]
+        tally, test = ending.estimate.tally, (run.question, run.config.seed) if run.question else None
+        before = [one.note for one in runs_before(ran.runs, run.run_id, run.asked, test)]
         more, items = _to_decide(run, rule, ending)
         if isinstance(groups, ByGroup | ByCriterion):
             groups.follow([*ending.labels, *ending.further])
@@ -386,12 +389,6 @@ def _proxy(parts: Parts[Tally]) -> ProxyVerdicts | None:
     return cast("Preferences", parts.estimator).proxy
 
 
-def _with_help(judgments: Range, assumed: str, found: Buying) -> tuple[Range, str]:
-    """The labels that a proxy leaves to be asked for, as the ways to buy it have them."""
-    expected = max(judgments.low, round(judgments.expected * found.chosen.labels / found.alone))
-    return judgments._replace(expected=expected), f"{assumed}, of which the proxy explains {SUPPOSED:g} (R²)"
-
-
 def _places(run: Prepared[CompareSettings]) -> Sequence[int]:
     """The positions of the items that the judges may be asked about: of blocks the first of each, for groups all."""
     proxy, further = _proxy(run.parts), run.parts.further
@@ -474,7 +471,7 @@ def _to_decide(
         items = rule.items_to_decide(tally) if run.sampled else None
     elif rule.stronger is not None:
         more = more_to_decide(rule.stronger, tally, unasked, sampled=run.sampled)
-    return more and min(unasked, more * run.each) if run.each > 1 else more, items
+    return more and min(unasked, more * run.judgments_a_draw) if run.judgments_a_draw > 1 else more, items
 
 
 def _options(run: Prepared[CompareSettings]) -> CompareOptions:
@@ -492,13 +489,6 @@ def _options(run: Prepared[CompareSettings]) -> CompareOptions:
         max_judgments=config.max_judgments if run.booked and not config.reads_whole else None,
         proxy=None if run.inputs.proxy is None else run.inputs.proxy.identity.name,
     )
-
-
-def _before(ran: Ran[CompareSettings, Tally]) -> list[RecordedRun]:
-    """The earlier runs with the same baseline, each test once."""
-    run = ran.run
-    test = (run.question, run.config.seed) if run.question else None
-    return runs_before(ran.runs, run.run_id, run.asked, test)
 
 
 def _finished(config: CompareSettings) -> list[Source]:
