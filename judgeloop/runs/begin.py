@@ -98,13 +98,13 @@ async def conducted(
                 observe=observe,
                 calls=command.calls,
             )
-        command.spend = finished.spend.after(command.spend)
-        return await _with_earlier(replace(finished, spend=command.spend), prepared, deciding, terms)
     finally:
         for judge in asking:
             await judge.aclose()
         for system in systems.values():
             await system.aclose()
+    command.spend = finished.spend.after(command.spend)
+    return await _with_earlier(replace(finished, spend=command.spend), prepared, deciding, terms)
 
 
 async def _begin(prepared: Prepared[Any], session: Session[Any], judges: tuple[Judge, ...], terms: Terms) -> None:
