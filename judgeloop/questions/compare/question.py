@@ -14,7 +14,7 @@ import numpy as np
 from judgeloop.catalogue import rules_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Ending, Finished, StopKind, Tally
-from judgeloop.core.protocols import Further
+from judgeloop.core.protocols import Further, Selector
 from judgeloop.core.records import UNLIMITED, Draws, Order, Population
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, ProxyTerms, Terms, unobserved
@@ -29,7 +29,7 @@ from judgeloop.ledger.opening import runs_of
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.rows import Draft
-from judgeloop.methods.selectors.blocks import LEAST_BLOCK, ByBlock
+from judgeloop.methods.selectors.blocks import LEAST_BLOCK, Blocks, ByBlock
 from judgeloop.methods.selectors.families import Members
 from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.methods.stats.margins import limit_to_pass
@@ -170,9 +170,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if once and config.by_group is None and not config.by_criterion:
             each = max(map(len, inputs.pool.families), default=1)
         members = families_drawn(config, inputs, config.selector_row, each)
-        if (proxy := proxy_verdicts(config, inputs, members)) is not None:
-            return _with_proxy(config, inputs, proxy, members)
         items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
+        places = list(chain(*members)) or range(len(inputs.pool))
         draft = Draft(
             items=items,
             limit=_draws_within(config.max_judgments, members) if several else min(config.max_judgments, items),
@@ -183,15 +182,27 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             pool=inputs.pool,
             members=members,
         )
-        rule: Rule = Once(config.risk) if once else config.rule_row.make(draft)
-        family_of = {place: at for at, family in enumerate(members) for place in family} if several else {}
-        places = list(chain(*members)) or range(len(inputs.pool))
+        proxy = proxy_verdicts(config, inputs, members)
+        selector: Selector[Any] = config.selector_row.make(draft)
+        rule: Rule = Once(config.risk) if once and proxy is None else config.rule_row.make(draft)
+        if proxy is not None and proxy.blocks is not None:
+            selector, rule = _by_blocks(config, inputs, places, proxy.blocks, cast("Bets", rule))
         return Parts(
-            config.selector_row.make(draft),
-            Preferences(sampled=draft.sampled, family_of=family_of),
+            selector,
+            Preferences(
+                sampled=draft.sampled,
+                family_of={place: at for at, family in enumerate(members) for place in family} if several else {},
+                proxy=proxy,
+            ),
             rule,
             None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
-            _further(config, inputs, places, sampled=draft.sampled),
+            _further(
+                config,
+                inputs,
+                places,
+                sampled=draft.sampled,
+                proxy=None if proxy is None or proxy.blocks else proxy.scores,
+            ),
             members,
         )
 
@@ -355,34 +366,16 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         return page.so_far(tally, systems, longest)
 
 
-def _with_proxy(config: CompareSettings, inputs: Inputs, proxy: ProxyVerdicts, members: Members) -> Parts[Tally]:
-    """The parts of a run with a proxy: draws of blocks, or of single items where it rates all of them."""
-    items, blocks = len(members) or len(inputs.pool), proxy.blocks
-    places = [family[0] for family in members] or range(len(inputs.pool))
-    draft = Draft(
-        items=items,
-        limit=min(config.max_judgments, items),
-        risk=config.risk,
-        start=config.min_judgments,
-        population=inputs.population,
-        settings=config,
-        pool=inputs.pool,
-    )
-    rule, selector = cast("Bets", config.rule_row.make(draft)), config.selector_row.make(draft)
-    if blocks is not None:
-        # Blocks would leave a group too few labels. Its tests go by the judge alone, and on to the other items.
-        behind = np.random.default_rng([config.seed, BEHIND]).permutation([*{*places}.difference(blocks.needed)])
-        selector = ByBlock(blocks, behind=tuple(map(int, behind)) if config.by_group else ())
-    if blocks is not None and not inputs.sampled:  # drawn with replacement, an item may be drawn again
-        rule = replace(rule, items=UNLIMITED, limit=blocks.draws)
-    return Parts(
-        selector,
-        Preferences(sampled=draft.sampled, proxy=proxy),
-        rule,
-        None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
-        _further(config, inputs, places, sampled=draft.sampled, proxy=None if blocks else proxy.scores),
-        members=members,
-    )
+def _by_blocks(
+    config: CompareSettings, inputs: Inputs, places: Sequence[int], blocks: Blocks, rule: Bets
+) -> tuple[ByBlock, Bets]:
+    """The selector and the rule where a proxy judges a block of items beside each label."""
+    # Blocks would leave a group too few labels. Its tests go by the judge alone, and on to the other items.
+    behind = np.random.default_rng([config.seed, BEHIND]).permutation([*{*places}.difference(blocks.needed)])
+    selector = ByBlock(blocks, behind=tuple(map(int, behind)) if config.by_group else ())
+    if inputs.sampled:
+        return selector, rule
+    return selector, replace(rule, items=UNLIMITED, limit=blocks.draws)  # with replacement, an item may be drawn again
 
 
 def _proxy(parts: Parts[Tally]) -> ProxyVerdicts | None:
