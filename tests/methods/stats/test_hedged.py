@@ -75,6 +75,27 @@ def test_many_runs_at_once_have_the_wealth_of_each_by_itself_to_the_last_bit():
         assert alone.ruled_out.tolist() == together.ruled_out[run].tolist()
 
 
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=40)
+@given(
+    seen=st.lists(st.sampled_from([1.0, 0.0, -1.0, 0.25]), max_size=40),
+    ahead=st.lists(st.sampled_from([1.0, 1.0, 1.0, 0.0, -1.0]), min_size=1, max_size=60),
+    items=st.sampled_from([math.inf, 100.0, 400.0]),
+    most=st.sampled_from([0.0, 0.4]),
+)
+def test_when_known_scores_rule_a_null_out_is_what_each_draw_after_the_other_finds(form, seen, ahead, items, most):
+    bets = HedgedBets(0.2, limit=100, items=items, **FORMS[form] | {"null": np.full(2, FORMS[form]["null"])})
+    for score in seen:
+        bets = bets.after(np.array([score, -score]), np.array([most / 2, -most / 2]), most)
+    scores = np.array(ahead)[:, None] * (1.0, -1.0)
+    found = bets.falls(scores, -most, most)
+    fallen = []
+    for score in scores:
+        bets = bets.after(score, -most, most)
+        fallen.append(bets.ruled_out)
+    assert list(found) == [1 + len(ahead) - sum(side) for side in zip(*fallen, strict=True)]
+
+
 @pytest.mark.parametrize("limit", [4, 20, 5000])
 def test_there_are_stakes_for_every_limit(limit):
     for form in FORMS.values():
