@@ -1,7 +1,7 @@
 """How a run keeps its places busy: calls in flight, idle moments, seconds, and verdicts not needed.
 
     python benchmarks/window.py [--seeds 200] [--places 64] [--ms 300]    many runs on a virtual clock
-    python benchmarks/window.py --server [--places 64] [--ms 300]         a run each against a server, by its arrivals
+    python benchmarks/window.py --server [--seeds 200] [...]              the same against a server, by its arrivals
 
 The first runs the engine in full, with a ledger in memory, for pairs with several gaps, and replies after so many
 milliseconds, a tenth more or less. The second runs it against a server on loopback, in a process of its own, that
@@ -27,6 +27,7 @@ import urllib.request
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -167,14 +168,14 @@ HEAD = ("gap", "in flight", "ms", "ahead", "seconds", "times the ideal", "mean i
         "not needed", "at most")  # fmt: skip
 
 
-def simulate(seeds: int, cells: Sequence[Cell]) -> None:
+def tabulate(seeds: int, cells: Sequence[Cell], measured: Callable[[Cell, int], tuple[float, ...]]) -> None:
     """Print what runs take in the mean, with its standard error, and how it compares to the ideal."""
     asked = f"at most {cells[0].limit} of {ITEMS} items, {cells[0].ties:.0%} ties, near tie {cells[0].near_tie}"
     print(f"{seeds} seeds; {asked}, risk {RISK:g}, rule {RULES[0]}\n")
     line(*HEAD)
     line(*["---"] * len(HEAD))
     for cell in cells:
-        found = np.array([on_virtual_clock(cell, seed) for seed in range(seeds)])
+        found = np.array([measured(cell, seed) for seed in range(seeds)])
         means, errors = found.mean(axis=0), found.std(axis=0) / math.sqrt(seeds)
         seconds, judgments, unneeded, busy, idle = means
         ideal = np.ceil(found[:, 1] / cell.places).mean() * cell.ms / 1000
@@ -271,29 +272,18 @@ def told(url: str, path: str, body: Any = None) -> Any:
         return json.loads(reply.read())
 
 
-def against_server(cells: Sequence[Cell]) -> None:
-    """Print what the server saw of runs."""
-    pool = make_pool(ITEMS)
-    line(*HEAD[:-1])
-    line(*["---"] * len(HEAD[:-1]))
-    with served() as url:
-        told(url, "/begin", {"table": verdicts(0.4, 1), "latency_s": 0.0})
-        asyncio.run(one_run(url, pool, Cell(0.4, 8, 0)))  # imports what a run needs
-        for cell in cells:
-            told(url, "/begin", {"table": verdicts(cell.gap, 1, cell.ties), "latency_s": cell.ms / 1000})
-            ran = asyncio.run(one_run(url, pool, cell))
-            busy, idle = seen(told(url, "/log"))
-            ideal = math.ceil(ran.judgments / cell.places) * cell.ms / 1000
-            line(*shown(cell), f"{ran.seconds:.2f}", f"{ran.seconds / ideal:.2f}", f"{busy:.1f}", idle, ran.judgments,
-                 ran.unneeded)  # fmt: skip
+def on_server(url: str, cell: Cell, seed: int) -> tuple[float, ...]:
+    """One run against the server, with what the server saw of its calls."""
+    told(url, "/begin", {"table": verdicts(cell.gap, seed, cell.ties), "latency_s": cell.ms / 1000})
+    return *asyncio.run(one_run(url, cell, seed)), *seen(told(url, "/log"))
 
 
-async def one_run(url: str, pool: Pool, cell: Cell) -> Ran:
+async def one_run(url: str, cell: Cell, seed: int) -> Ran:
     """One run against the server, with a ledger on disk."""
     judge = make_judge(f"{url}/v1")
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return await run(cell, judge, pool, 1, Path(folder) / "ledger.sqlite")
+            return await run(cell, judge, make_pool(ITEMS), seed, Path(folder) / "ledger.sqlite")
         finally:
             await judge.aclose()
 
@@ -317,10 +307,12 @@ def main() -> None:
     ways = [None if one == "auto" else int(one) for one in given.ahead]
     each = product(given.gaps, given.places, given.ms, ways)
     cells = [Cell(*one, given.ties, given.limit, given.near_tie) for one in each]
-    if given.server:
-        against_server(cells)
-    else:
-        simulate(given.seeds, cells)
+    if not given.server:
+        tabulate(given.seeds, cells, on_virtual_clock)
+        return
+    with served() as url:
+        on_server(url, Cell(0.4, 8, 1), 0)  # imports what a run needs
+        tabulate(given.seeds, cells, partial(on_server, url))
 
 
 if __name__ == "__main__":

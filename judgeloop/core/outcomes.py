@@ -230,6 +230,7 @@ class StopKind(enum.StrEnum):
     SYSTEM_FAILED = "system_failed"
     CONTROLS = "controls_not_passed"
     JUDGE_CHANGED = "judge_changed"
+    OTHER_MODEL = "other_model"
     INTERRUPTED = "interrupted"
     DEADLINE = "deadline"
     DRY_RUN = "dry_run"
@@ -239,7 +240,14 @@ class StopKind(enum.StrEnum):
 ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
 # The ends after which no verdict is to be relied on.
 BREAKS = frozenset(
-    {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS, StopKind.JUDGE_CHANGED}
+    {
+        StopKind.JUDGE_FAILED,
+        StopKind.SYSTEM_FAILED,
+        StopKind.ABSTENTIONS,
+        StopKind.CONTROLS,
+        StopKind.JUDGE_CHANGED,
+        StopKind.OTHER_MODEL,
+    }
 )
 
 

@@ -89,11 +89,11 @@ class AnsweringModel:
         name, before = self.name_of(model), self.model
         if self._settled and name != before:
             shown = self.judge.name
-            why = (
-                f"{shown} answers as {name}, and `judge_model` asks for {before}"
-                if self._pinned
-                else f"the judge changed during the run: {shown} answered as {before}, then as {name}"
-            )
+            if self._pinned:
+                return StopReason(
+                    StopKind.OTHER_MODEL, f"{shown} answers as {name}, and `judge_model` asks for {before}"
+                )
+            why = f"the judge changed during the run: {shown} answered as {before}, then as {name}"
             return StopReason(StopKind.JUDGE_CHANGED, why)
         self.model, self._settled = name, True
         return ANEW if self.stale else None

@@ -38,6 +38,7 @@ UNFINISHED = {
     StopKind.ABSTENTIONS,
     StopKind.CONTROLS,
     StopKind.JUDGE_CHANGED,
+    StopKind.OTHER_MODEL,
     StopKind.DRY_RUN,
 }
 

@@ -347,7 +347,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
     blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == "flips" for one in result.conditions)
     return [
         *found,
-        Fact("again", Section.JUDGE, "asked again", _again(result)),
+        Fact("again", Section.JUDGE, "asked again", _again(result), first=True),
         Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
         Fact("measured", Section.JUDGE, "beside people", result.measured),
         Fact("another", Section.JUDGE, "two people", result.by_people.said_another if result.by_people else ""),

@@ -55,6 +55,7 @@ class NoteCode(enum.StrEnum):
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
     OTHER_MODEL = "other_model"
+    NOT_AS_ASKED = "not_as_asked"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
     TOO_FEW_JUDGED = "too_few_judged"
@@ -139,13 +140,15 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
     NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
-    NoteCode.SILENT: "Give what lacks a verdict one, or let more be without one by `max_abstentions`, and rerun the command: no "
+    NoteCode.SILENT: "Use a judge or a prompt that brings verdicts, or raise `max_abstentions`, and rerun the command: no "
     "verdict is paid for twice.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
     "command tries this judge again, with other controls and twice the evidence.",
     NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
     "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
+    NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or let the server answer as the one that "
+    "it names. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",

@@ -40,6 +40,7 @@ CUT_SHORT = {
     StopKind.ABSTENTIONS: NoteCode.SILENT,
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
     StopKind.JUDGE_CHANGED: NoteCode.OTHER_MODEL,
+    StopKind.OTHER_MODEL: NoteCode.NOT_AS_ASKED,
 }
 BY_HAND = CUT_SHORT | {
     StopKind.INTERRUPTED: NoteCode.GO_ON,

@@ -5,7 +5,7 @@ Reads the attempts of a run that has ended, and those of earlier runs on the sam
 
 from typing import Any
 
-from judgeloop.core.keys import AGAIN_OF, PARAMETER
+from judgeloop.core.keys import AGAIN_OF, FIRST, PARAMETER, RATED, SECOND
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.runs.prepared import Prepared
 
@@ -13,6 +13,7 @@ LATEST = 3  # earlier runs on the same outputs that are looked at
 LONGEST_VALUE = 16  # characters shown of a digest or another ingredient; addresses, which have no password, are whole
 # What says nothing: the order differs with the seed, and the result says what was asked again of another model.
 IDLE = {"order of presentation", AGAIN_OF}
+OTHERS = {FIRST, SECOND, RATED}  # where these differ between runs on the same outputs, a call was a control
 
 
 async def said_anew(run: Prepared[Any]) -> str:
@@ -37,6 +38,7 @@ def _said(reader: LedgerReader, run: str) -> str:
         for (item, judge), earlier in reader.calls_of(one.id).items()
         if (now := calls.get((item, judge))) is not None
         and (differences := min((then.differences(key) for then in earlier for key in now), key=len))
+        and not differences.keys() & OTHERS
     ]
     differences, judge, other = min(found, key=lambda one: len(one[0]), default=({}, "", ""))
     if not differences.keys() - IDLE:

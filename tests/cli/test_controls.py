@@ -272,6 +272,12 @@ def test_a_judge_that_changes_within_a_gate_ends_it(judge):
     assert (again["asked_before"]["risks"], again["risk_in_all"]) == ([0.1], pytest.approx(0.2)), "it began anew"
 
 
+def test_controls_are_not_said_to_be_asked_anew(judge):
+    server = judge(reads)
+    compare(server, "--max-judgments", "60")
+    assert "asked anew" not in compare(server, *TIES).stderr
+
+
 def test_without_a_gate_verdicts_of_two_models_are_used_and_warned_of(judge):
     server = judge(reads)
     server.respond = named("judge-1")
@@ -286,8 +292,9 @@ def test_the_model_that_has_to_answer_is_pinned_or_any_is(judge):
     server = judge(reads)
     server.respond = named("judge-1")
     pinned = "JUDGELOOP_JUDGE_MODEL=judge-0"
-    done = compare(server, *TIES, pinned)
+    done = compare(server, *TIES, pinned, "-o", "pinned.json")
     assert done.exit_code == 4
+    assert json.loads(Path("pinned.json").read_text())["stop_reason"] == "other_model"
     assert "asks for judge-0" in unwrapped(done.stderr)
     server.respond = lambda request, number: named(f"judge-{number % 3}")(request, number)
     assert compare(server, *TIES, "JUDGELOOP_JUDGE_MODEL=any").exit_code == 0

@@ -23,6 +23,7 @@ WITHOUT = {
     "system_failed": (4, 4, 4, 4),
     "controls_not_passed": (4, 4, 4, 4),
     "judge_changed": (4, 4, 4, 4),
+    "other_model": (4, 4, 4, 4),
     "interrupted": (130, 130, 130, 130),
     "deadline": (3, 4, 3, 4),
     "dry_run": (3, 4, 3, 4),
@@ -43,7 +44,7 @@ def test_the_exit_code_of_every_state_is_that_of_the_table():
                 expected = WITH[fails, short][0 if required is None else 1 if required == winner else 2]
             assert found.exit_code == expected, (stop, winner, required, fails, short, lost)
             seen += 1
-    assert seen == 1224
+    assert seen == 1296
 
 
 def test_of_several_outcomes_the_worst_one_counts():

@@ -27,6 +27,7 @@ SMALLEST = {
     "costs": "--repeats 1 --judgments 20",
     "epsilon": "{data} --pools 2 --queries 2 --seeds 1 --horizons 2",
     "estimate_steps": "--items 1000",
+    "exact_boundary": "--runs 20 --limits 20 --ties 0.3 --gaps 0.1",
     "gap_bounds": "{data} --runs 1 --pairs 1",
     "growth": "--judgments 20 --rules bets --items 20 --verdicts 1000 --on-server --replays",
     "held_out": "{data} --pairs 1 --repetitions 1",

@@ -447,7 +447,7 @@ def test_a_change_within_a_run_ends_a_gate_and_names_both(ledger):
 def test_a_pinned_model_is_the_only_one_that_counts(ledger):
     pinned = {"one_model": (OneModel("old", pinned=True),)}
     finished = gated(ledger, ScriptedJudge(sound, answers_as="new"), **pinned)
-    assert finished.ending.stop.kind is StopKind.JUDGE_CHANGED
+    assert finished.ending.stop.kind is StopKind.OTHER_MODEL
     assert gated(ledger, ScriptedJudge(sound, answers_as="old"), **pinned).ending.winner == 0
 
 

@@ -23,9 +23,11 @@ be more than `MOST_COINS` coins, one stands for several draws, with their varian
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,16 +81,27 @@ class Stakes:
 
     def on_a_coin(self, table: NDArray[np.int64], time: Floats, chance: Floats) -> Floats:
         """The stake per unit of a coin, linear between states and between rows; shapes as given, broadcast."""
-        coins = self.coins[table]
+        row, following, share = self.rows(table, time)
+        # Both rows in one search: with few nulls the calls of numpy are what takes the time.
+        here, there = self._slopes(np.array([row + chance, following + chance]))
+        stake: Floats = here * (1 - share) + there * share
+        return stake
+
+    def rows(self, table: NDArray[np.int64], time: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """The numbers of the two rows that a time lies between, and its share of the way to the second."""
+        coins, begin = self.coins[table], self.first[table]
         at = time * coins
         row = np.minimum(at.astype(np.int64), coins - 1)
-        share, begin = np.minimum(at - row, 1.0), self.first[table]
-        # Both rows in one search: with few nulls the calls of numpy are what takes the time.
-        here, following = self._slopes(
-            np.array([begin + row + chance, begin + np.minimum(row + 1, coins - 1) + chance])
-        )
-        stake: Floats = here * (1 - share) + following * share
-        return stake
+        return begin + row, begin + np.minimum(row + 1, coins - 1), np.minimum(at - row, 1.0)
+
+    def slope(self, row: int, chance: float) -> float:
+        """That of one row in plain numbers: the same to the last bit, and for a single state ten times as quick."""
+        keys, slopes, width, middle, begin = self._plain
+        key = row + chance
+        below = min(max(bisect_left(keys, key, begin[row], begin[row + 1]), 1), len(keys) - 1) - 1
+        share: float = (key - keys[below]) / width[below] + middle[below]
+        slope: float = slopes[below] * (1 - share) + slopes[below + 1] * share
+        return slope
 
     def _slopes(self, key: Floats) -> Floats:
         above = np.minimum(np.maximum(self.keys.searchsorted(key), 1), len(self.keys) - 1)
@@ -103,6 +116,13 @@ class Stakes:
         """What a key's distance to the one below it is divided by, and 0.5 where both keys are equal."""
         width = np.diff(self.keys)
         return np.where(width > 0, width, 1.0), np.where(width > 0, 0.0, 0.5)
+
+    @cached_property
+    def _plain(self) -> tuple[Any, ...]:
+        """Keys, slopes, what lies between keys, and the first key of each row, which are numbered from 0."""
+        begin = self.keys.searchsorted(np.arange(self.first[-1] + self.coins[-1] + 1))
+        arrays: tuple[Any, ...] = self.keys, self.slopes, *self._between, begin
+        return tuple(memoryview(one) for one in arrays)
 
 
 @lru_cache(maxsize=64)
@@ -312,6 +332,24 @@ def _zone(
     return boundaries(high)
 
 
+class Aim(NamedTuple):
+    """What decides a stake beside the wealth.
+
+    `table` and `time` say where in the tables it is read, for draws of this `size`. A draw that moves has the mean
+    `half` under the null. A stake on a coin is taken times `up` / `down`, as a draw that does not move is no coin. It
+    is at least `least` and at most `most`.
+    """
+
+    table: NDArray[np.int64]
+    time: Floats
+    size: Floats
+    half: Floats
+    up: Floats
+    down: Floats
+    least: Floats
+    most: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class HedgedBets:
     """The wealth of bets against "the mean of the scores is at most `null`", after some draws.
@@ -333,7 +371,7 @@ class HedgedBets:
     zone: float = 0.0
     of_grid: bool = False
     late: bool = False
-    drawn: int = 0
+    drawn: int | NDArray[np.int64] = 0
     wealth: Numbers = 1.0
     total: Numbers = 0.0
     square: Numbers = 0.0
@@ -345,7 +383,7 @@ class HedgedBets:
         """The largest mean of the next score under the null; below -1 the null is refuted for certain."""
         if math.isinf(self.items):
             return np.asarray(self.null)
-        mean: Floats = (self.items * np.asarray(self.null) - self.total) / max(self.items - self.drawn, 1e-9)
+        mean: Floats = (self.items * np.asarray(self.null) - self.total) / np.maximum(self.items - self.drawn, 1e-9)
         return mean
 
     @property
@@ -355,10 +393,20 @@ class HedgedBets:
 
     def stake(self, most: Numbers = 0.0) -> Floats:
         """The stake per unit of score above `remaining`, fixed before the draw. `most`: the largest control."""
-        mean = np.minimum(np.maximum(self.remaining, -1.0), 1.0)
-        square, wealth = np.asarray(self.square), np.asarray(self.wealth)
-        if self.drawn >= self.limit:  # the plan is over
-            return np.zeros(np.broadcast(mean, wealth).shape)
+        aim, wealth = self.aim(most), np.asarray(self.wealth)
+        chance = np.minimum(np.maximum(self.risk * wealth, LEAST), 1 - SURE)
+        if self.of_grid:
+            family = (self.risk, self.limit, self._drawn, SPENT_LATE if self.late else SPENT)
+            mean = np.searchsorted(_BETWEEN_MEANS, aim.half)
+            stake = _on_the_grid(family, aim.table // COARSE, mean, aim.time, chance, aim.size)
+        else:
+            stake = self._stakes.on_a_draw(aim.table, aim.time, chance, aim.size)
+        stake = np.maximum(stake * aim.up / aim.down, aim.least)
+        return np.minimum(np.where((chance < 1 - 2 * SURE) & (wealth >= HOPELESS), stake, 0.0), aim.most)
+
+    def aim(self, most: Numbers) -> Aim:
+        """What decides the stake on the next draw beside the wealth."""
+        mean, square = np.minimum(np.maximum(self.remaining, -1.0), 1.0), np.asarray(self.square)
         # Zones are ruined by a share of ties that is guessed too large: the prior there is none.
         prior = PRIOR if self.zone or self.limit <= FEW else PRIOR_SHARE * PRIOR
         second = (square + prior) / (self.drawn + PRIOR)
@@ -366,30 +414,31 @@ class HedgedBets:
         controlled = bool(np.any(most))
         size = np.sqrt(second) if controlled else size  # each draw moves (`after`)
         share = np.minimum(1.0, second / (size * size))
-        left = second * max(0, self.limit - self.drawn)
-        chance = np.minimum(np.maximum(self.risk * wealth, 1e-12), 1 - 1e-9)
-        time = square / np.maximum(square + left, 1e-12)
+        left = second * np.maximum(0, self.limit - self.drawn)
+        time = square / np.maximum(square + left, LEAST)
         table = np.searchsorted(_BETWEEN, -share)
-        half = np.minimum(np.maximum(mean / size / share, -0.98), 0.98)  # the mean of a draw that moves
-        half = np.zeros_like(half) if controlled else half
-        if self.zone:  # the boundaries stay as they are once they are close
+        half = np.minimum(np.maximum(mean / size / share, -0.98), 0.98)
+        half, least = np.zeros_like(half) if controlled else half, np.zeros(())
+        if self.zone:
+            # The boundaries stay as they are once they are close.
             time = np.minimum(time, 1.2 * math.log(1 / self.risk - 1) * SHARES[table] / (self.zone**2 * self.limit))
-        drawn = 0.0 if math.isinf(self.items) else self.limit / self.items
-        if self.zone:
-            stake = stakes_of_a_zone(self.risk, self.limit, drawn, self.zone).on_a_draw(table, time, chance, size)
-        elif self.of_grid:
-            family = (self.risk, self.limit, drawn, SPENT_LATE if self.late else SPENT)
-            stake = _on_the_grid(family, table // COARSE, np.searchsorted(_BETWEEN_MEANS, half), time, chance, size)
-        else:
-            stake = stakes_of_a_null(self.risk, self.limit, drawn).on_a_draw(table, time, chance, size)
-        stake = stake * (1 - half * half) / (1 - half * mean / size)  # as a draw that does not move is no coin
-        if self.zone:
             # Where few draws move, a coin that keeps the null hardly ever does: each tie speaks against the null. The
             # stake that lets wealth grow the fastest is then the larger one, to the second order in the score.
-            growing = -mean / (second + mean * mean)
-            stake = np.where(half < RARELY, np.maximum(stake, growing), stake)
-        stake = np.where((chance < 1 - 2e-9) & (left > 0) & (wealth >= HOPELESS), stake, 0.0)
-        return np.minimum(np.maximum(stake, 0.0), BOLDEST / np.maximum(1 + mean + most, 1e-9))
+            least = np.where(half < RARELY, -mean / (second + mean * mean), least)
+        most = np.where(left > 0, BOLDEST / np.maximum(1 + mean + most, SURE), 0.0)
+        return Aim(table, time, size, half, 1 - half * half, 1 - half * mean / size, least, most)
+
+    @property
+    def _drawn(self) -> float:
+        """The share of the items that a whole plan draws."""
+        return 0.0 if math.isinf(self.items) else self.limit / self.items
+
+    @property
+    def _stakes(self) -> Stakes:
+        """The tables of a null that is none of a grid."""
+        if self.zone:
+            return stakes_of_a_zone(self.risk, self.limit, self._drawn, self.zone)
+        return stakes_of_a_null(self.risk, self.limit, self._drawn)
 
     def after(self, score: Numbers, control: Numbers = 0.0, most: Numbers = 0.0, stake: Floats | None = None) -> Self:
         """The bets after one more draw; `control` has a mean of 0 given what was known, and is at most `most`.
@@ -402,10 +451,6 @@ class HedgedBets:
         wealth = np.maximum(0.0, self.wealth * (1 + stake * (moved - np.minimum(mean, 1.0))))
         wealth = np.where(self.ruled_out, self.wealth, wealth)  # against what is ruled out nobody bets
         total, square = self.total + score, (moved - np.minimum(mean, 1.0) if np.any(most) else moved) ** 2
-        # Certain: the null leaves less than -1 for a score, before this draw or after it.
-        left = self.items - self.drawn - 1
-        finite = not math.isinf(self.items)
-        sure = finite and (mean < -1 - SURE) | (self.items * np.asarray(self.null) - total < -left - SURE)
         return type(self)(
             self.risk,
             self.null,
@@ -419,8 +464,56 @@ class HedgedBets:
             total,
             self.square + square,
             self.fourth + square * square,
-            self.ruled_out | sure | (wealth >= (1 - SLACK) / self.risk),
+            self.ruled_out | self._certain(total, self.drawn + 1) | (wealth >= (1 - SLACK) / self.risk),
         )
+
+    def _certain(self, total: Numbers, drawn: int | NDArray[np.int64]) -> NDArray[np.bool_] | bool:
+        """Where the null leaves less than -1 for each score after so many draws."""
+        if math.isinf(self.items):
+            return False
+        left: NDArray[np.bool_] = self.items * np.asarray(self.null) - total < drawn - self.items - SURE
+        return left
+
+    def falls(self, scores: Floats, control: float = 0.0, most: float = 0.0) -> list[int]:
+        """At which of some draws each null is ruled out; one more than there are: at none. One that is already: at 1.
+
+        As `after` finds it, to the last bit, for `scores` of the shape (draws, nulls). With them all but the wealth is
+        known, so that alone is followed draw by draw, in plain numbers; but of nulls of a grid, which change tables.
+        """
+        draws, nulls = scores.shape
+        if self.of_grid:
+            bets, fall = self, np.ones(nulls, dtype=np.int64)
+            for score in scores:
+                bets = bets.after(score, control, most)
+                fall += ~bets.ruled_out
+            return list(fall)
+
+        def sums(before: Numbers, each: Floats) -> Floats:
+            return np.cumsum(np.vstack([np.broadcast_to(before, nulls), each]), axis=0)
+
+        total, drawn = sums(self.total, scores), self.drawn + np.arange(draws)[:, None]
+        bets = replace(self, total=total[:-1], drawn=drawn)
+        gain = scores - control - np.minimum(bets.remaining, 1.0)
+        square = (gain if most else scores - control) ** 2
+        bets = replace(bets, square=sums(self.square, square)[:-1], fourth=sums(self.fourth, square * square)[:-1])
+        aim, stakes, sure = bets.aim(most), self._stakes, self.ruled_out | self._certain(total[1:], drawn + 1)
+        figures = (*stakes.rows(aim.table, aim.time), aim.size * stakes.scale[aim.table], *aim[-4:], gain, sure)
+        along = zip(*(np.broadcast_to(one, scores.shape).T.tolist() for one in figures), strict=True)
+        wealths = np.broadcast_to(self.wealth, nulls).tolist()
+        return [self._fall(stakes, *one) for one in zip(wealths, along, strict=True)]
+
+    def _fall(self, stakes: Stakes, wealth: float, figures: tuple[Sequence[Any], ...]) -> int:
+        """At which draw one null is ruled out: what `stake` and `after` find, in plain numbers."""
+        draws = enumerate(zip(*figures, strict=True), start=1)
+        for number, (row, following, share, size, up, down, least, most, gain, sure) in draws:
+            chance = min(max(self.risk * wealth, LEAST), 1 - SURE)
+            if most and wealth >= HOPELESS and chance < 1 - 2 * SURE:
+                slope = stakes.slope(row, chance) * (1 - share) + stakes.slope(following, chance) * share
+                stake = min(max(slope / size * up / down, least), most)
+                wealth = max(0.0, wealth * (1 + stake * gain))
+            if sure or wealth >= (1 - SLACK) / self.risk:
+                return number
+        return len(figures[0]) + 1
 
     def after_several(self, wins: Floats, ties: Floats, losses: Floats, luck: Floats) -> Self:
         """About what the bets are after several draws with scores of 1, 0 and -1, as many in each run.
@@ -437,8 +530,7 @@ class HedgedBets:
         enough = math.log((1 - SLACK) / self.risk)
         spread = np.maximum(stake**2 * (wins + losses), GONE)
         between = np.exp(-2 * np.maximum(0.0, (enough - np.log(self.wealth)) * (enough - np.log(wealth))) / spread)
-        total, left = np.asarray(self.total + wins - losses), self.items - self.drawn - number
-        sure = not math.isinf(self.items) and (self.items * np.asarray(self.null) - total < -left - SURE)
+        total = np.asarray(self.total + wins - losses)
         return replace(
             self,
             drawn=self.drawn + number,
@@ -446,7 +538,10 @@ class HedgedBets:
             total=total,
             square=self.square + wins + losses,
             fourth=self.fourth + wins + losses,
-            ruled_out=self.ruled_out | sure | (np.log(wealth) >= enough) | (luck < between),
+            ruled_out=self.ruled_out
+            | self._certain(total, self.drawn + number)
+            | (np.log(wealth) >= enough)
+            | (luck < between),
         )
 
     def of(self, runs: NDArray[np.bool_]) -> Self:

@@ -37,6 +37,7 @@ from judgeloop.methods.stopping.rule import (
 NEAR = 2  # in the place of a system: both are nearly equal
 GROWS = 0.3  # by so much the slope of a proxy may grow in the labels that are asked at once
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
+LOOKED_AT = 64  # draws that are imagined at once: as many as are usually asked ahead
 LOOKS = 200  # of a forecast at each of its runs: of longer ones several draws are taken at once
 
 
@@ -305,22 +306,21 @@ class Bets(Rule):
 
 @dataclass(slots=True)
 class _Imagined:
-    """Bets along draws that may come, and after how many of these each null has fallen, by null and side."""
+    """After how many draws each null falls, if draws come that are thought of."""
 
     bets: tuple[HedgedBets, ...]
-    scores: Callable[[int], tuple[int, int]]  # of the draw with this number
+    scores: Callable[[int], NDArray[np.float64]]  # of so many draws, shape (draws, systems)
     most: float = 0.0  # that a proxy may take off a score, and has foreseen nothing of it
-    _drawn: int = 0
-    _fallen: NDArray[np.int64] | None = None  # 0: not yet
+    _looked: int = 0
+    _fallen: NDArray[np.int64] | None = None  # by null and side; one more than was looked at: not yet
 
     def needs(self, at: int, side: int, within: int) -> int:
-        """How many draws it takes until the null has fallen; 0: more than these."""
-        if self._fallen is None:
-            self._fallen = np.zeros((len(self.bets), 2), dtype=np.int64)
-        while self._drawn < within and not self._fallen[at, side]:
-            self.bets = _after(self.bets, self.scores(self._drawn), -self.most, self.most)
-            self._drawn += 1
-            self._fallen[(self._fallen == 0) & _shown(self.bets)] = self._drawn
+        """How many draws it takes until the null has fallen with all before it; 0: more than these."""
+        if self._fallen is None or self._looked < min(within, self._fallen[at, side]):
+            self._looked = max(LOOKED_AT, within, 2 * self._looked)
+            scores = self.scores(self._looked)
+            each = [one.falls(scores, -self.most, self.most) for one in self.bets]
+            self._fallen = np.maximum.accumulate(each)
         found = int(self._fallen[at, side])
         return found if found <= within else 0
 
@@ -354,7 +354,7 @@ class _Course:
     @property
     def wins(self) -> _Imagined:
         """If each system won every further item, as no proxy foresaw."""
-        self._wins = self._wins or _Imagined(self.bets, lambda _: (1, 1), self.most)
+        self._wins = self._wins or _Imagined(self.bets, lambda draws: np.ones((draws, 2)), self.most)
         return self._wins
 
     def levelled(self, tally: Tally) -> _Imagined:
@@ -362,7 +362,7 @@ class _Course:
         lead = tally.wins[0] - tally.wins[1]
         sign = (lead > 0) - (lead < 0)
         self._levelled = self._levelled or _Imagined(
-            self.bets, lambda drawn: (-sign, sign) if drawn < abs(lead) else (0, 0)
+            self.bets, lambda draws: np.where(np.arange(draws)[:, None] < abs(lead), (-float(sign), float(sign)), 0.0)
         )
         return self._levelled
 
