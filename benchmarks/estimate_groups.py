@@ -1,6 +1,6 @@
 """What groups of the items take off the width of an estimate's interval, and how often it misses.
 
-    python benchmarks/estimate_groups.py DATA [--runs 200]
+    python benchmarks/estimate_groups.py DATA [--runs 20]
 
 DATA holds `tiny-lm`, `mqm-news`, `alpacaeval` and `llmbar`; no judge is asked. Each run draws items of a table, or of
 1,000 simulated ones, in random order, and has two intervals for every look from the same scores: one with the groups as
@@ -28,7 +28,7 @@ from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.strata import Strata, centred
 from judgeloop.methods.stopping.precise import Precise
 
-RISK, LIMITS, ITEMS, CLUSTERS = 0.1, (50, 100, 200, 400), 1000, 40
+RISK, LIMITS, ITEMS, CLUSTERS = 0.1, (100, 200), 1000, 40
 Scores = NDArray[np.float64]
 
 
@@ -142,7 +142,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=20)
     given = parser.parse_args()
     print(f"| scores | between groups | {' | '.join(f'limit {one}: half, end (misses)' for one in LIMITS)} |")
     print("|---" * (len(LIMITS) + 2) + "|")

@@ -26,6 +26,7 @@ SMALLEST = {
     "cluster_search": "--items 100",
     "costs": "--repeats 1 --judgments 20",
     "epsilon": "{data} --pools 2 --queries 2 --seeds 1 --horizons 2",
+    "estimate_groups": "{data} --runs 2",
     "estimate_steps": "--items 1000",
     "gap_bounds": "{data} --runs 1 --pairs 1",
     "growth": "--judgments 20 --rules bets --items 20 --verdicts 1000 --on-server --replays",

@@ -20,6 +20,7 @@ FEWEST = 2  # known scores that it takes to estimate a spread
 ROUNDING = 1e-12  # relative: what varies less counts as constant
 LEAST_SPREAD = 0.25  # share of the proxy's variance among all items
 BEYOND_CHANCE = 2.0  # standard deviations of what chance makes of strata that are alike
+LEAST_BETWEEN = 0.1  # variance between strata, as a share of that of all
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 SECTIONS = 8
@@ -223,7 +224,8 @@ def foreseen(strata: Strata, positions: Counts, scores: Floats) -> Floats:
     """How far the mean of each item's stratum is above that of all, as the `scores` at `positions` say; shape (items,).
 
     A stratum's mean is shrunk by as much as the variance between strata makes likely (Efron & Morris 1973). All is 0
-    unless the strata differ by more than `BEYOND_CHANCE`: a control that says little costs more than it brings.
+    unless the strata differ by more than `BEYOND_CHANCE` and by `LEAST_BETWEEN`: a control that says little costs more
+    than it brings.
     """
     within, alike = strata.labels[positions], np.zeros(len(strata.labels))
     known = np.bincount(within, minlength=len(strata.sizes))
@@ -233,9 +235,10 @@ def foreseen(strata: Strata, positions: Counts, scores: Floats) -> Floats:
     spread = float(scores.var())
     ahead = np.bincount(within, scores - scores.mean(), minlength=len(known)) / np.maximum(known, 1)
     between = float(known @ ahead**2)
-    if between <= (freedom + BEYOND_CHANCE * math.sqrt(2 * freedom)) * spread:
+    beyond = between - freedom * spread
+    variance = beyond / (len(scores) - float(known @ known) / len(scores))
+    if beyond <= BEYOND_CHANCE * math.sqrt(2 * freedom) * spread or variance < LEAST_BETWEEN * spread:
         return alike
-    variance = (between - freedom * spread) / (len(scores) - float(known @ known) / len(scores))
     shrunk: Floats = ahead * known / (known + spread / variance)
     return shrunk[strata.labels]
 

@@ -214,6 +214,12 @@ def test_groups_that_differ_by_no_more_than_chance_foresee_nothing(scores):
     assert not foreseen(groups, np.arange(len(scores)), np.array(scores)).any()
 
 
+@pytest.mark.parametrize(("wins", "told"), [((280, 120), True), ((220, 180), False)])
+def test_groups_that_surely_differ_foresee_nothing_where_they_say_little(wins, told):
+    labels, scores = np.repeat([0, 1], 400), np.concatenate([np.arange(400) < number for number in wins])
+    assert foreseen(Strata(labels), np.arange(800), scores.astype(float)).any() == told
+
+
 @pytest.mark.parametrize("helped", [False, True])
 def test_groups_leave_the_mean_of_all_items_as_it_is_and_narrow_that_of_some(helped):
     rng = np.random.default_rng(2)
