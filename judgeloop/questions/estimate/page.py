@@ -160,7 +160,7 @@ def _selector(result: Estimation) -> str:
     setup, parts = result.setup, [result.setup.selector]
     if (strata := result.options.strata) > 1:
         uniform = selector_row("estimate", setup.selector).draws is Draws.EVEN
-        parts.append(f"helped by {strata} groups" if uniform else f"{strata} strata")
+        parts.append(f"{strata} {'groups' if uniform else 'strata'}")
     if setup.represent is not None:
         layer = f", layer {result.options.layer}" if result.options.layer else ""
         outputs = selector_row("estimate", setup.selector).vectors == "outputs"
