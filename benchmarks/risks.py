@@ -29,10 +29,11 @@ from scipy.stats import beta, binom
 
 from judgeloop.core.outcomes import Control
 from judgeloop.core.records import UNLIMITED
-from judgeloop.methods.stats.betting import BETS, STAKES, risk_by_bets
+from judgeloop.methods.stats.betting import BETS, STAKES, Controls, risk_by_bets
 from judgeloop.methods.stats.confidence_sequence import GRID, RESERVE
 from judgeloop.methods.stats.controls import MOST, counted
 from judgeloop.methods.stats.hedged import SURE, HedgedBets
+from judgeloop.methods.stats.strata import Strata, foreseen
 from judgeloop.methods.stopping.bets import Bets, answers
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -168,24 +169,31 @@ def families(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         yield Row("better, families of 2, 5 and 10", LIKE, said, RISK, int(following.ruled_out.sum()), runs)
 
 
-def crossed(
-    scores: NDArray[np.float64], items: int | None, mean: float, risk: float, asked: HedgedBets | None = None
+def crossed(  # noqa: PLR0917 - what the bets are made of
+    scores: NDArray[np.float64],
+    items: int | None,
+    mean: float,
+    risk: float,
+    asked: HedgedBets | None = None,
+    controls: Controls | None = None,
 ) -> NDArray[np.bool_]:
     """Return in which runs the bets against the null just at or above this `mean` ever say that it is higher.
 
-    Bets as those of the grid: with a reserve in a mixture of constant ones, or below a null that was `asked`.
+    Bets as those of the grid: with a reserve in a mixture of constant ones, or below a null that was `asked`. The
+    `controls`, of shape (runs, draws), are taken off the scores.
     """
+    less, most = np.zeros((2, len(scores), LIMIT)) if controls is None else controls
     null, reserve = float(GRID[np.searchsorted(GRID, mean - 1e-9)]), 0.0 if asked else RESERVE
     following = HedgedBets(risk * (1 - RESERVE) * 0.999, null, LIMIT, items or np.inf, of_grid=True)
     mixed, out = np.ones((len(scores), len(BETS))), np.zeros(len(scores), dtype=bool)
-    for score in scores[:, :LIMIT].T.astype(float):
-        mean, stake = np.minimum(following.remaining, 1.0), following.stake()
+    for score, control, largest in zip(scores[:, :LIMIT].T.astype(float), less.T, most.T, strict=True):
+        mean, stake = np.minimum(following.remaining, 1.0), following.stake(largest)
         if asked is not None:
             own = asked.stake()
             stake = np.where(asked.ruled_out | asked.hopeless, stake, own)
             asked = asked.after(score, stake=own)
-        gain = np.divide(score - mean, 1 + mean, out=np.zeros(len(scores)), where=mean > -1 + SURE)
-        following = following.after(score, stake=stake)
+        gain = np.divide(score - control - mean, 1 + mean + largest, out=np.zeros(len(scores)), where=mean > -1 + SURE)
+        following = following.after(score, control, largest, stake)
         mixed *= 1 + gain[:, None] * BETS
         wealth = (1 - reserve) * following.wealth + reserve * (mixed @ STAKES)
         out |= following.ruled_out | (wealth >= 1 / risk)
@@ -229,6 +237,33 @@ def scores(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         wrong = crossed(graded, None, mean, RISK / 2) | crossed(-graded, None, -mean, RISK / 2)
         said = f"graded scores, mean {(1 + mean) / 2:.2f}"
         yield Row("`estimate --interval anytime`", LIKE, said, RISK, int(wrong.sum()), runs)
+
+
+def helped(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """The interval of `estimate` for every look is ever wrong, where groups are controls of it."""
+    items = 2 * LIMIT
+    for said, rates in (("5 to 95", np.linspace(0.05, 0.95, 8)), ("85 to 99", np.linspace(0.85, 0.99, 8))):
+        for number in (8, 40):
+            groups = np.arange(items) % number
+            votes = np.where(np.arange(items) // number < items / number * rates[groups % 8], 1.0, -1.0)
+            order = rng.permuted(np.tile(np.arange(items), (runs, 1)), axis=1)
+            values, most, least = foreseen_by_groups(votes, Strata(groups), order)
+            wrong = crossed(votes[order], items, votes.mean(), RISK / 2, controls=Controls(values, most))
+            wrong |= crossed(-votes[order], items, -votes.mean(), RISK / 2, controls=Controls(-values, -least))
+            who = f"scores of 0 and 1, {number} groups, {said} % right"
+            yield Row("`estimate --interval anytime`, by groups", THESE, who, RISK, int(wrong.sum()), runs)
+
+
+def foreseen_by_groups(
+    scores: NDArray[np.float64], groups: Strata, order: Ints
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the controls of the draws in each order, and the most and the least that each could have been."""
+    found = np.zeros((3, len(order), LIMIT))
+    for run, draw in product(range(len(order)), range(LIMIT)):
+        before, left = order[run, :draw], order[run, draw:]
+        ahead = foreseen(groups, before, scores[before])[left]
+        found[:, run, draw] = np.array([ahead[0], ahead.max(), ahead.min()]) - ahead.mean()
+    return found[0], found[1], found[2]
 
 
 def groups(runs: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -303,7 +338,7 @@ def once(runs: int, rng: np.random.Generator) -> Iterator[Row]:
 CLAIMS: dict[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
     "bets": bets, "gaps": about_gaps, "near": near, "past": past, "graded": graded, "bounds": read_off,
     "scores": scores, "groups": groups, "controls": controls, "once": once, "intervals": intervals,
-    "allocated": allocated, "families": families, "beside": beside,
+    "allocated": allocated, "families": families, "beside": beside, "helped": helped,
 }  # fmt: skip
 
 

@@ -120,6 +120,22 @@ def test_scores_of_0_and_1_have_an_exact_interval_and_with_a_width_or_a_proxy_th
     assert gate.exit_code in {0, 3, 5}
 
 
+def test_groups_of_these_items_narrow_an_interval_for_every_look_alone(outputs, tmp_path):
+    rows = [json.loads(line) for line in outputs.read_text().splitlines()]
+    grouped = tmp_path / "grouped.jsonl"
+    grouped.write_text("".join(json.dumps(row | {"group": row["output"].split()[0]}) + "\n" for row in rows))
+    anytime, like_these = ("--interval", "anytime"), ("--half-width", 0.2, "--about", "like-these")
+    ways = {("--half-width", 0.01): 2, anytime: 2, (*anytime, "--proxy", "confidence"): 2, (): 1, like_these: 1}
+    for way, strata in ways.items():
+        judged = ["--judge", "metric:token-f1", "--selector", "random", "--max-judgments", 40, *way]
+        plain, helped = (result_of("estimate", path, *judged) for path in (outputs, grouped))
+        assert (plain["strata"], helped["strata"]) == (1, strata)
+        assert (helped["run"] == plain["run"]) is (strata == 1)
+        assert (helped["mean"], helped["interval"]) == (plain["mean"], plain["interval"]) or strata > 1
+        if strata > 1 and "--proxy" not in way:
+            assert np.diff(helped["interval"]) < 0.9 * np.diff(plain["interval"])
+
+
 @pytest.mark.smoke
 def test_the_score_comes_first_with_its_interval(drawing):
     done = judgeloop(*drawing, "--max-judgments", 40)

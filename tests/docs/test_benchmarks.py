@@ -26,6 +26,7 @@ SMALLEST = {
     "cluster_search": "--items 100",
     "costs": "--repeats 1 --judgments 20",
     "epsilon": "{data} --pools 2 --queries 2 --seeds 1 --horizons 2",
+    "estimate_groups": "{data} --runs 2",
     "estimate_steps": "--items 1000",
     "exact_boundary": "--runs 20 --limits 20 --ties 0.3 --gaps 0.1",
     "gap_bounds": "{data} --runs 1 --pairs 1",

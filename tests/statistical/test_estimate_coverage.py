@@ -7,6 +7,7 @@ to what they promise.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -264,4 +265,36 @@ def test_at_one_look_the_interval_with_a_proxy_misses_as_seldom_as_it_says(like_
 @pytest.mark.parametrize(("judged", "mean", "agrees"), PROXIED)
 def test_whatever_the_proxy_is_worth_its_interval_misses_as_seldom_as_it_says(judged, mean, agrees, like_these):
     missed = missed_with_a_proxy(like_these=like_these, judged=judged, mean=mean, agrees=agrees, runs=1000)
+    assert missed <= binom.ppf(0.999, 1000, RISK)
+
+
+def missed_by_groups(*, rates, groups, runs, judged=200, pooled=400):
+    """How many of the runs ever miss; in a pool whose groups are right at these rates, in turn."""
+    labels = np.arange(pooled) % groups
+    scores = (np.arange(pooled) // groups < pooled / groups * np.array(rates)[labels % len(rates)]).astype(float)
+    missed, one = 0, Ratings(Strata.single(pooled), np.zeros(0, dtype=np.int64), np.zeros(0), groups=Strata(labels))
+    for seed in range(runs):
+        drawn = np.random.default_rng([seed, groups]).permutation(pooled)[:judged]
+        rule = Precise(RISK, pooled, any_look=True, even=True, limit=judged)
+        low, high = rule.interval(replace(one, positions=drawn, scores=scores[drawn]))
+        missed += not low - 1e-12 <= scores.mean() <= high + 1e-12
+    return missed
+
+
+APART, NEARLY_RIGHT = tuple(RATES), tuple(np.linspace(0.85, 0.99, STRATA))
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("rates", [APART, NEARLY_RIGHT])
+def test_by_groups_the_interval_misses_as_seldom_as_it_says(rates):
+    """Bounds only ever tighten, so that a run that ever misses does at its end."""
+    missed = missed_by_groups(rates=rates, groups=STRATA, runs=60, judged=60)
+    assert missed <= binom.ppf(0.999, 60, RISK)
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("rates", [APART, NEARLY_RIGHT])
+@pytest.mark.parametrize("groups", [STRATA, 40])
+def test_whatever_the_groups_are_worth_the_interval_misses_as_seldom_as_it_says(rates, groups):
+    missed = missed_by_groups(rates=rates, groups=groups, runs=1000)
     assert missed <= binom.ppf(0.999, 1000, RISK)

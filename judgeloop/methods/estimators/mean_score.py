@@ -15,7 +15,17 @@ from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Answer, Label, Verdict
 from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, SAMPLE_JUDGED, whole
 from judgeloop.methods.selectors.blocks import Blocks
-from judgeloop.methods.stats.strata import Counts, Floats, Moments, Strata, of_blocks, of_sample, stratified, with_proxy
+from judgeloop.methods.stats.strata import (
+    Counts,
+    Floats,
+    Moments,
+    Strata,
+    of_blocks,
+    of_sample,
+    stratified,
+    with_groups,
+    with_proxy,
+)
 
 NO_SCORE = 0.5  # the proxy's score of an item that it does not score: any value does that is fixed without the label
 
@@ -28,6 +38,7 @@ class Ratings:
     is a cheap guess at the score of every item, or None; NaN where it is not known yet.
     With `sampled`, the mean is that of the population of which the items, in one stratum, are a sample. A proxy is then
     known of the items in `blocks` of which the first is the one that got the label, in the order of the labels.
+    `groups` of the items help a mean of uniform draws, as the proxy does.
     """
 
     strata: Strata
@@ -37,6 +48,7 @@ class Ratings:
     proxy: Floats | None = None
     sampled: bool = False
     blocks: Counts | None = None
+    groups: Strata | None = None
 
     @property
     def items(self) -> int:
@@ -87,6 +99,8 @@ class Ratings:
             return of_blocks(scores, self.proxy[self.blocks[: self.asked]], known)
         if self.sampled:
             return of_sample(scores)
+        if self.groups is not None:
+            return with_groups(self.strata, positions, scores, self.proxy, self.groups)
         if self.proxy is None:
             return stratified(self.strata, positions, scores)
         return with_proxy(self.strata, positions, scores, self.proxy)
@@ -95,7 +109,7 @@ class Ratings:
 @final
 @dataclass(frozen=True, eq=False)
 class MeanScore:
-    """Scores by stratum, with the help of a `proxy`, shape (items,), if there is one.
+    """Scores by stratum, with the help of a `proxy`, shape (items,), and of `groups`, if there are any.
 
     `methods/stats/strata.py` estimates the mean from them. With `sampled`, it is the mean of the
     population of which the items are a sample (`Ratings`). A proxy that is a judge is asked beside the labels: `tell`
@@ -106,6 +120,7 @@ class MeanScore:
     proxy: Floats | None = None
     sampled: bool = False
     blocks: Blocks | None = None
+    groups: Strata | None = None
 
     def needed(self, position: int) -> Sequence[int]:
         """The items that the proxy is still to be asked about before the label of this one."""
@@ -128,7 +143,15 @@ class MeanScore:
             raise ValueError(f"expected strata of {items} items, found strata of {len(self.strata.labels)}")
         positions = np.zeros(0, dtype=np.int64)
         blocks = None if self.blocks is None else np.array([block for (block,) in self.blocks.by_label])
-        none = Ratings(self.strata, positions, np.zeros(0), proxy=self.proxy, sampled=self.sampled, blocks=blocks)
+        none = Ratings(
+            self.strata,
+            positions,
+            np.zeros(0),
+            proxy=self.proxy,
+            sampled=self.sampled,
+            blocks=blocks,
+            groups=self.groups,
+        )
         return self.extended(none, labels)
 
     def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 FEWEST = 2  # known scores that it takes to estimate a spread
 ROUNDING = 1e-12  # relative: what varies less counts as constant
 LEAST_SPREAD = 0.25  # share of the proxy's variance among all items
+BEYOND_CHANCE = 2.0  # standard deviations of what chance makes of strata that are alike
+LEAST_BETWEEN = 0.1  # variance between strata, as a share of that of all
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 SECTIONS = 8
@@ -202,6 +204,43 @@ def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
     if not fewer >= 1:  # too few to give one up
         return stratified(strata, positions, scores)
     return Moments(left.mean + slope * float(proxy.mean()), left.variance * left.freedom / fewer, fewer)
+
+
+def with_groups(strata: Strata, positions: Counts, scores: Floats, proxy: Floats | None, groups: Strata) -> Moments:
+    """Estimate the mean of all items as `with_proxy` does, with the help of groups of the items.
+
+    What `foreseen` says of an item is taken off its score, and its mean over all items is added. The variance leaves
+    out that it was learned from the same scores.
+    """
+    slope = 0.0 if proxy is None else best_slope(strata, positions, scores, proxy)
+    left = scores if proxy is None else scores - slope * proxy[positions]
+    ahead = foreseen(groups, positions, left)
+    left = scores - ahead[positions]
+    found = stratified(strata, positions, left) if proxy is None else with_proxy(strata, positions, left, proxy)
+    return found._replace(mean=found.mean + float(ahead.mean()))
+
+
+def foreseen(strata: Strata, positions: Counts, scores: Floats) -> Floats:
+    """How far the mean of each item's stratum is above that of all, as the `scores` at `positions` say; shape (items,).
+
+    A stratum's mean is shrunk by as much as the variance between strata makes likely (Efron & Morris 1973). All is 0
+    unless the strata differ by more than `BEYOND_CHANCE` and by `LEAST_BETWEEN`: a control that says little costs more
+    than it brings.
+    """
+    within, alike = strata.labels[positions], np.zeros(len(strata.labels))
+    known = np.bincount(within, minlength=len(strata.sizes))
+    freedom = np.count_nonzero(known) - 1
+    if freedom < 1:
+        return alike
+    spread = float(scores.var())
+    ahead = np.bincount(within, scores - scores.mean(), minlength=len(known)) / np.maximum(known, 1)
+    between = float(known @ ahead**2)
+    beyond = between - freedom * spread
+    variance = beyond / (len(scores) - float(known @ known) / len(scores))
+    if beyond <= BEYOND_CHANCE * math.sqrt(2 * freedom) * spread or variance < LEAST_BETWEEN * spread:
+        return alike
+    shrunk: Floats = ahead * known / (known + spread / variance)
+    return shrunk[strata.labels]
 
 
 def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> float:

@@ -18,7 +18,7 @@ from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats import intervals
 from judgeloop.methods.stats.confidence_sequence import ConfidenceSequence
-from judgeloop.methods.stats.strata import Floats
+from judgeloop.methods.stats.strata import Floats, foreseen
 from judgeloop.methods.stopping.rule import at_most
 
 # Items between two looks, as a share of those asked: they can be asked in parallel without waste.
@@ -49,7 +49,7 @@ class Precise:
       or by the hypergeometric one for these items.
     - Uniform draws, and a proxy, `any_look`, a `half_width` or another score: *anytime*. Each end is a bound of the
       confidence sequence at half of the risk, whose stakes aim at an end after `limit` draws. A proxy is its control,
-      as theorems 1 and 2 of `methods/stats/corrected.py` allow.
+      and so are the means of groups so far, as theorems 1 and 2 of `methods/stats/corrected.py` allow.
     - Other draws: *approximate*, for one look. If only its width stops a run, many looks do little harm (Chow & Robbins
       1965).
 
@@ -215,7 +215,7 @@ class Precise:
 
 
 class _Following:
-    """A confidence sequence that follows the scores of a tally that grows, with a proxy as its control."""
+    """A confidence sequence that follows the scores of a tally that grows, with proxy and groups as its controls."""
 
     def __init__(self, begin: Callable[[], ConfidenceSequence]) -> None:
         self._begin, self._sequence = begin, begin()
@@ -236,29 +236,39 @@ class _Following:
 
 
 def _control(tally: Ratings, at: int) -> tuple[Floats, Floats]:
-    """The control of a label for both sides, and the most that it can be; by what was known before. 0 without a proxy.
+    """The control of a label for both sides, and the most that it can be; by what was known before.
 
-    It is a slope times what the proxy says of the item, less the mean of what it was drawn from. This is the mean of
-    the items left, each of which is as likely to be next as any other, or that of a block, in which the item has a
-    random place. So the control has a mean of 0.
+    It is what the proxy and the groups foresee of the item, less the mean of what it was drawn from. This is the mean
+    of the items left, each of which is as likely to be next as any other, or that of a block, in which the item has a
+    random place. So the control has a mean of 0. Where there is neither proxy nor group it is 0.
     """
-    if tally.proxy is None:
+    if tally.proxy is None and tally.groups is None:
         return np.zeros(2), np.zeros(2)
-    proxy, before, last = 2 * tally.proxy - 1, tally.positions[:at], int(tally.positions[at])
+    before, known = tally.positions[:at], ~np.isnan(tally.scores[:at])
+    heard, scores = before[known], 2 * tally.scores[:at][known] - 1
+    slope, ahead = 0.0, np.zeros(tally.items)
+    if tally.proxy is not None:
+        proxy = 2 * tally.proxy - 1
+        slope = _slope(scores, proxy[heard], proxy if tally.blocks is None else proxy[tally.blocks[:at].ravel()])
+        ahead = slope * proxy
+    if tally.groups is not None:
+        ahead = ahead + foreseen(tally.groups, heard, scores - ahead[heard])
     if tally.blocks is None:
-        seen, left = proxy, np.delete(proxy, before)
+        left = np.delete(ahead, before)
         mean, low, high = float(left.mean()), float(left.min()), float(left.max())
     else:
-        block = proxy[tally.blocks[at]]
-        seen, mean = proxy[tally.blocks[:at].ravel()], float(block.mean())
-        low, high = (mean + sign * 2 * (1 - 1 / len(block)) for sign in (-1, 1))
-    known = ~np.isnan(tally.scores[:at])
-    slope = 0.0
-    if known.any():
-        own, scores = proxy[before][known] - seen.mean(), 2 * tally.scores[:at][known] - 1
-        spread = float(own @ own) + SHOWN_NOTHING * float(seen.var())
-        slope = float(own @ (scores - scores.mean())) / spread if spread > 0 else 0.0
-        slope = min(max(slope, -STEEPEST), STEEPEST)
-    control = slope * (float(proxy[last]) - mean)
-    ends = slope * (low - mean), slope * (high - mean)
-    return np.array([control, -control]), np.array([max(ends), -min(ends)])
+        block = ahead[tally.blocks[at]]
+        mean, reach = float(block.mean()), abs(slope) * 2 * (1 - 1 / len(block))
+        low, high = mean - reach, mean + reach
+    control = float(ahead[tally.positions[at]]) - mean
+    return np.array([control, -control]), np.array([high - mean, mean - low])
+
+
+def _slope(scores: Floats, proxy: Floats, seen: Floats) -> float:
+    """The slope of known scores by what the proxy says of their items, of all that it has `seen`."""
+    if not len(scores):
+        return 0.0
+    own = proxy - seen.mean()
+    spread = float(own @ own) + SHOWN_NOTHING * float(seen.var())
+    slope = float(own @ (scores - scores.mean())) / spread if spread > 0 else 0.0
+    return min(max(slope, -STEEPEST), STEEPEST)

@@ -4,6 +4,7 @@ Takes an `Estimation`.
 """
 
 from judgeloop.catalogue import selector_row
+from judgeloop.core.records import Draws
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.questions.estimate.result import Estimation
 from judgeloop.report import facts as said
@@ -157,8 +158,9 @@ def _proxy(result: Estimation) -> str:
 
 def _selector(result: Estimation) -> str:
     setup, parts = result.setup, [result.setup.selector]
-    if result.options.strata > 1:
-        parts.append(f"{result.options.strata} strata")
+    if (strata := result.options.strata) > 1:
+        uniform = selector_row("estimate", setup.selector).draws is Draws.EVEN
+        parts.append(f"{strata} {'groups' if uniform else 'strata'}")
     if setup.represent is not None:
         layer = f", layer {result.options.layer}" if result.options.layer else ""
         outputs = selector_row("estimate", setup.selector).vectors == "outputs"

@@ -1,7 +1,7 @@
 """An estimate of one system's mean score: what it is made of, what it is likely to take, and its result.
 
 `question.py` of `questions/` runs it. A proxy judge rates every item first, or of items like these a block beside each
-that the judge rates.
+that the judge rates. Groups of these items help an interval that holds at every look.
 """
 
 import math
@@ -111,6 +111,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
         return {
             **stakes,
             **block,
+            **({} if (groups := _groups(config, inputs)) is None else {"groups": groups.labels.tolist()}),
             "proxy": config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
             "confidence": None if confidence is None else confidence.tolist(),
             **config.vectors_digest,
@@ -145,7 +146,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
                 members=members,
             )
         selector = row.make(draft_of(config, inputs.pool, inputs.confidence, members))
-        estimator = MeanScore(strata_of(selector, items), proxy, sampled=inputs.sampled)
+        estimator = MeanScore(strata_of(selector, items), proxy, sampled=inputs.sampled, groups=_groups(config, inputs))
         return Parts(selector, estimator, rule, members=members)
 
     async def ask(
@@ -202,7 +203,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             replace(setup_of(run, rule, config.selector, represent=represent), guarantee=rule.promised(kind)),
             EstimateOptions(
                 layer=layer if config.hidden else None,
-                strata=len(strata_of(parts.selector, items).sizes),
+                strata=len((mean.groups or strata_of(parts.selector, items)).sizes),
                 half_width=config.half_width,
                 interval_kind=kind.value,
                 proxy=proxy.identity.name if proxy else str(config.proxy or "") or None,
@@ -250,6 +251,19 @@ def _rule(parts: Parts[Ratings]) -> Precise:
 
 def _mean(parts: Parts[Ratings]) -> MeanScore:
     return cast("MeanScore", parts.estimator)  # as the estimators of estimates are
+
+
+def _groups(config: EstimateSettings, inputs: Inputs) -> Strata | None:
+    """The groups of these items, if they may be controls; what has none is a group, too.
+
+    They are where the draws are uniform and the interval holds at every look. Of items like these nobody knows how many
+    belong to each.
+    """
+    often = INTERVALS[config.interval] or config.half_width is not None
+    names, numbers = np.unique([item.group or "" for item in inputs.pool.items], return_inverse=True)
+    if inputs.sampled or not often or config.selector_row.draws is not Draws.EVEN or len(names) == 1:
+        return None
+    return Strata(numbers.astype(np.int64))
 
 
 def _blocks(config: EstimateSettings, inputs: Inputs, members: Members) -> Blocks:

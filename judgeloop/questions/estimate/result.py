@@ -28,7 +28,7 @@ class EstimateOptions(Part):
     """The settings that only an estimate has.
 
     - `layer`: the layer of hidden states, and in brackets the number that `auto` found; null without hidden states
-    - `strata`: the number of strata in the pool
+    - `strata`: the number of strata in the pool: those that are drawn from, or the groups that may help the interval
     - `half_width`: the greatest accepted reach of the interval, null if the run was to go to its
       limit
     - `interval_kind`: how the interval is made: exact, for scores of 0 and 1; anytime, by bets; or approximate

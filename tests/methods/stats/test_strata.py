@@ -16,9 +16,11 @@ from judgeloop.methods.stats.strata import (
     best_slope,
     by_sections,
     exploration,
+    foreseen,
     paying_strata,
     stratified,
     upper_bounds,
+    with_groups,
     with_proxy,
 )
 
@@ -193,3 +195,39 @@ def test_shares_are_followed_as_seats_are_by_sainte_lague():
 )
 def test_five_judgments_pay_for_a_stratum_of_at_least_two_items(budget, items, strata):
     assert paying_strata(budget, items) == strata
+
+
+def test_what_groups_foresee_as_worked_by_hand():
+    # Half above and half below the mean, in two of three strata: the variance between these is (1 - 1/4) / 2 = 3/8, and
+    # that of the scores 1/4, so that each mean of two counts 2 / (2 + 2/3) = 3/4.
+    groups, positions = Strata(np.array([0, 0, 1, 1, 0, 2])), np.array([0, 1, 2, 3])
+    ahead = foreseen(groups, positions, np.array([1.0, 1, 0, 0]))
+    assert ahead.tolist() == pytest.approx([3 / 8, 3 / 8, -3 / 8, -3 / 8, 3 / 8, 0])
+    found = with_groups(Strata.single(6), positions, np.array([1.0, 1, 0, 0]), None, groups)
+    assert found.mean == pytest.approx(1 / 2 + ahead.mean())
+    assert found.variance == pytest.approx((4 * (1 / 8) ** 2 / 3) / 4 * (1 - 4 / 6))
+
+
+@pytest.mark.parametrize("scores", [[], [1.0], [1.0, 0], [1.0, 0, 1, 0], [0.3, 0.3, 0.3, 0.3], [1.0, 1, 1, 0]])
+def test_groups_that_differ_by_no_more_than_chance_foresee_nothing(scores):
+    groups = Strata(np.array([0, 0, 1, 1, 0, 2]))
+    assert not foreseen(groups, np.arange(len(scores)), np.array(scores)).any()
+
+
+@pytest.mark.parametrize(("wins", "told"), [((280, 120), True), ((220, 180), False)])
+def test_groups_that_surely_differ_foresee_nothing_where_they_say_little(wins, told):
+    labels, scores = np.repeat([0, 1], 400), np.concatenate([np.arange(400) < number for number in wins])
+    assert foreseen(Strata(labels), np.arange(800), scores.astype(float)).any() == told
+
+
+@pytest.mark.parametrize("helped", [False, True])
+def test_groups_leave_the_mean_of_all_items_as_it_is_and_narrow_that_of_some(helped):
+    rng = np.random.default_rng(2)
+    labels, whole = np.arange(400) % 8, Strata.single(400)
+    scores = (rng.random(400) < np.linspace(0.05, 0.95, 8)[labels]).astype(float)
+    proxy = scores + rng.normal(0, 2, 400) if helped else None
+    every = with_groups(whole, np.arange(400), scores, proxy, Strata(labels))
+    assert every.mean == pytest.approx(scores.mean())
+    drawn = rng.permutation(400)[:100]
+    alone = stratified(whole, drawn, scores[drawn]) if proxy is None else with_proxy(whole, drawn, scores[drawn], proxy)
+    assert with_groups(whole, drawn, scores[drawn], proxy, Strata(labels)).variance < 0.8 * alone.variance

@@ -17,7 +17,7 @@ from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.confidence_sequence import ConfidenceSequence, lower_bounds
 from judgeloop.methods.stats.intervals import share_interval
-from judgeloop.methods.stats.strata import Strata
+from judgeloop.methods.stats.strata import Strata, foreseen
 from judgeloop.methods.stopping.precise import AT_THE_END, IntervalKind, Precise
 
 ITEMS = 400
@@ -190,6 +190,51 @@ def test_of_items_like_these_a_proxy_is_a_control_by_its_block_and_not_by_the_po
     low, opposite = sequence.low
     assert rule.interval(helped) == pytest.approx(((1 + low) / 2, (1 - opposite) / 2))
     assert near[blocks].mean() != pytest.approx(near.mean(), abs=1e-4)
+
+
+def grouped(seed=9):
+    """Votes of which the items of one group are right in 5 % and those of another in 95 %, and their groups."""
+    rng, labels = np.random.default_rng(seed), np.arange(ITEMS) % 8
+    return (rng.random(ITEMS) < np.linspace(0.05, 0.95, 8)[labels]).astype(float), Strata(labels)
+
+
+@pytest.mark.parametrize("helped", [False, True])
+def test_groups_are_a_control_by_what_was_known_before_and_by_the_items_left(helped):
+    """By hand: what proxy and groups foresee, less its mean over the items without a label, as theorem 1 has it."""
+    (votes, groups), rng = grouped(), np.random.default_rng(3)
+    order, proxy = rng.permutation(ITEMS), np.clip(votes + rng.normal(0, 0.4, ITEMS), 0, 1)
+    positions, dear, cheap = order[:60], 2 * votes - 1, 2 * proxy - 1
+    tally = replace(tally_of(votes[positions]), positions=positions, groups=groups, proxy=proxy if helped else None)
+    tally = replace(tally, scores=np.where(np.arange(60) % 10 == 9, np.nan, tally.scores))
+    sequence, signs = ConfidenceSequence(2, 0.05, 60, ITEMS), np.array([1, -1])
+    for at, item in enumerate(positions):
+        before = positions[:at][~np.isnan(tally.scores[:at])]
+        slope = 0.0
+        if helped and len(before):
+            away = cheap[before] - cheap.mean()
+            slope = float(away @ (dear[before] - dear[before].mean()) / (away @ away + 4 * cheap.var()))
+        ahead = slope * cheap
+        ahead = ahead + foreseen(groups, before, dear[before] - ahead[before])
+        left = ahead[order[at:]] - ahead[order[at:]].mean()
+        assert abs(left.mean()) < 1e-12, "given the past the control is 0 on average"
+        scores = np.full(2, -1.0) if np.isnan(tally.scores[at]) else signs * dear[item]
+        sequence.follow(scores, signs * left[0], np.array([left.max(), -left.min()]))
+    (low, opposite), rule = sequence.low, Precise(0.1, ITEMS, any_look=True, even=True, limit=60)
+    assert rule.interval(tally) == pytest.approx(((1 + low) / 2, (1 - opposite) / 2))
+
+
+def test_groups_that_differ_narrow_the_bounds_and_others_leave_them_as_they_are():
+    votes, groups = grouped()
+    order = np.random.default_rng(4).permutation(ITEMS)[:150]
+    alike = Strata(np.random.default_rng(5).permutation(groups.labels))
+    plain, helped, useless = (
+        Precise(0.1, ITEMS, any_look=True, even=True, limit=150).interval(
+            replace(tally_of(votes[order]), positions=order, groups=one)
+        )
+        for one in (None, groups, alike)
+    )
+    assert np.diff(helped) < 0.95 * np.diff(plain)
+    assert useless == plain
 
 
 def test_once_all_is_known_the_interval_is_a_point():
