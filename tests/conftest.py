@@ -195,11 +195,11 @@ def recorded_data():
 @pytest.fixture(scope="session")
 def postgres():
     """A real PostgreSQL server of this process's own."""
-    from support.postgres import WHY_NOT, binary, running
+    from support.postgres import WHY_NOT, binary, memory, running
 
     if binary("initdb") is None:
         pytest.skip(WHY_NOT)
-    with running() as server:
+    with running("autovacuum=off", within=memory()) as server:  # which would look at hundreds of databases
         yield server
 
 
