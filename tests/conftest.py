@@ -80,9 +80,9 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """A process more than cores for `-n auto`: some tests wait for a server, and each process imports and collects."""
+    """Two processes more than cores for `-n auto`: tests wait for servers, but each process imports and collects."""
     config.option.dist = "worksteal"
-    return 1 + (os.cpu_count() or 1)
+    return 2 + (os.cpu_count() or 1)
 
 
 NUMBERS = count()
