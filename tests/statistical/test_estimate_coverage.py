@@ -159,7 +159,7 @@ def test_where_the_width_ends_the_run_it_covers_nearly_as_often(population, half
 def test_looked_at_again_and_again_it_rarely_ever_misses(helped):
     scores = pool()[1]["right or wrong, as strata have it"]
     near = np.random.default_rng(2).normal(0, 0.5, ITEMS) + scores if helped else None
-    whole, runs, looks, missed = Strata.single(ITEMS), 100, (10, 20, 40, 60, 80), 0
+    whole, runs, looks, missed = Strata.single(ITEMS), 50 * TIMES, (10, 20, 40, 60, 80), 0
     estimator = MeanScore(whole, near)
     for seed in range(runs):
         rule, drawn = Precise(RISK, ITEMS, any_look=True, even=True, limit=max(looks)), sample_of(scores, looks, seed)
