@@ -80,9 +80,9 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """A process more than cores for `-n auto`: some tests wait for a server, and each process imports and collects."""
+    """Two processes more than cores for `-n auto`: tests wait for servers, but each process imports and collects."""
     config.option.dist = "worksteal"
-    return 1 + (os.cpu_count() or 1)
+    return 2 + (os.cpu_count() or 1)
 
 
 NUMBERS = count()
@@ -195,11 +195,11 @@ def recorded_data():
 @pytest.fixture(scope="session")
 def postgres():
     """A real PostgreSQL server of this process's own."""
-    from support.postgres import WHY_NOT, binary, running
+    from support.postgres import WHY_NOT, binary, memory, running
 
     if binary("initdb") is None:
         pytest.skip(WHY_NOT)
-    with running() as server:
+    with running("autovacuum=off", within=memory()) as server:  # which would look at hundreds of databases
         yield server
 
 

@@ -53,7 +53,7 @@ def tool(name):
         pytest.param(
             ["codespell"], marks=pytest.mark.skipif(find_spec("codespell_lib") is None, reason="not installed")
         ),
-        pytest.param(["mypy"], marks=pytest.mark.processes),
+        pytest.param(["mypy"], marks=[pytest.mark.processes, pytest.mark.first]),
     ],
     ids=" ".join,
 )

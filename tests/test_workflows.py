@@ -95,6 +95,7 @@ BY_TESTS = {
 WEEKLY = {
     'python benchmarks/simulate.py --first "$(($(date +%s) / 604800 * 5000))" --count 5000',
     "python benchmarks/simulate.py --planted",
+    "pytest --quiet -n auto -m 'simulation or quick'",
 }
 BY_NOX = {"nox --session coverage"}
 # They install the versions of the lock or a tool of the workflow's own, or ask for advisories.

@@ -68,22 +68,24 @@ def test_one_is_settled_at_what_it_cost_or_at_nothing(ledger):
     assert charged(ledger) == UNTOUCHED | {2: ("settled", 0.003), 3: ("released", 0.0)}
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["2"], "expected ATTEMPT and DOLLARS"),
-        ([], "expected ATTEMPT and DOLLARS"),
-        (["2", "-1"], "dollars from 0"),
-        (["2", "much"], "dollars from 0"),
-        (["two", "1"], "expected a number of"),
-        (["5", "1"], "it is settled, at $0.002"),
-        (["99", "1"], "the ledger has no such attempt"),
-        (["2", "1", "--others", "0"], "expected with"),
-    ],
-)
-def test_what_cannot_be_settled_is_refused(ledger, given, said):
-    done = judgeloop("ledger", "settle", "--ledger", ledger, *given[2:], "--", *given[:2])
-    assert (done.exit_code, said in " ".join(done.stderr.split())) == (2, True), done.output
+REFUSED = [
+    (["2"], "expected ATTEMPT and DOLLARS"),
+    ([], "expected ATTEMPT and DOLLARS"),
+    (["2", "-1"], "dollars from 0"),
+    (["2", "much"], "dollars from 0"),
+    (["two", "1"], "expected a number of"),
+    (["5", "1"], "it is settled, at $0.002"),
+    (["99", "1"], "the ledger has no such attempt"),
+    (["2", "1", "--others", "0"], "expected with"),
+]
+
+
+def test_what_cannot_be_settled_is_refused(ledger):
+    command(ledger, "show", "--unknown")
+    for given, said in REFUSED:
+        done = judgeloop("ledger", "settle", "--ledger", ledger, *given[2:], "--", *given[:2])
+        assert (done.exit_code, said in " ".join(done.stderr.split())) == (2, True), (given, done.output)
+        assert charged(ledger) == UNTOUCHED, given
 
 
 def settled_by(ledger, tmp_path, text, *more):
@@ -107,25 +109,25 @@ def test_an_export_of_all_requests_is_such_a_file(ledger, tmp_path):
     assert charged(ledger) == UNTOUCHED | {2: ("settled", 0.005)}
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("attempt,cost\n1,0.004\n5,0.004\n", "line 3: 5: expected a call of unknown cost, but it is settled"),
-        ("attempt,cost\n1,0.004\n1,0.005\n", "line 3: 1: expected one cost"),
-        ("attempt,cost\n1,0.004\n2,-1\n", "line 3: cost: expected dollars"),
-        ("attempt,cost\n1,0.004\n2,much\n", "line 3: cost: expected dollars"),
-        ("attempt,cost\n1,0.004\n2,\n", "line 3: cost: expected dollars"),
-        ("attempt\n1\n", "no such column"),
-        ("item,cost\n1,0.004\n", "expected the column attempt or request_id"),
-        ("attempt,cost\n1,0.004\n99,1\n", "no such attempt"),
-        ("attempt,cost\n1,0.004\n1e3,1\n", "expected a number of"),
-    ],
-)
-def test_a_wrong_row_settles_nothing(ledger, tmp_path, text, said):
+WRONG_ROWS = [
+    ("attempt,cost\n1,0.004\n5,0.004\n", "line 3: 5: expected a call of unknown cost, but it is settled"),
+    ("attempt,cost\n1,0.004\n1,0.005\n", "line 3: 1: expected one cost"),
+    ("attempt,cost\n1,0.004\n2,-1\n", "line 3: cost: expected dollars"),
+    ("attempt,cost\n1,0.004\n2,much\n", "line 3: cost: expected dollars"),
+    ("attempt,cost\n1,0.004\n2,\n", "line 3: cost: expected dollars"),
+    ("attempt\n1\n", "no such column"),
+    ("item,cost\n1,0.004\n", "expected the column attempt or request_id"),
+    ("attempt,cost\n1,0.004\n99,1\n", "no such attempt"),
+    ("attempt,cost\n1,0.004\n1e3,1\n", "expected a number of"),
+]
+
+
+def test_a_wrong_row_settles_nothing(ledger, tmp_path):
     command(ledger, "show", "--unknown")
-    done = settled_by(ledger, tmp_path, text)
-    assert (done.exit_code, said in " ".join(done.stderr.split())) == (2, True), done.output
-    assert charged(ledger) == UNTOUCHED
+    for text, said in WRONG_ROWS:
+        done = settled_by(ledger, tmp_path, text)
+        assert (done.exit_code, said in " ".join(done.stderr.split())) == (2, True), (text, done.output)
+        assert charged(ledger) == UNTOUCHED, text
 
 
 def test_an_attempt_that_is_open_is_refused(ledger, tmp_path):

@@ -68,6 +68,15 @@ def test_every_benchmark_that_a_page_names_has_an_input():
     assert known <= {file.stem for file in (ROOT / "benchmarks").glob("*.py")}
 
 
+def test_a_benchmark_that_is_not_started_here_can_be_imported():
+    folder = ROOT / "benchmarks"
+    started_here = {*SMALLEST, *EMBEDDING, "live_inspect"}  # which needs inspect_ai
+    names = sorted({path.stem for path in folder.glob("*.py")} - started_here)
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); import {', '.join(names)}"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+
+
 def started(name, arguments, folder, data=""):
     """Run a benchmark in a folder of its own."""
     command = [sys.executable, ROOT / "benchmarks" / f"{name}.py", *arguments.format(data=data, out=folder).split()]

@@ -71,6 +71,7 @@ def test_all_is_taken_once_and_keeps_who_answered_through_a_merge_and_a_pruning(
     assert (one.model, one.at[:2]) == (f"model of {name_of(source)}", "20")
 
 
+@pytest.mark.parametrize("pair", ["server into file", "file into server"], indirect=True)
 def test_verdicts_that_differ_are_used_by_nobody_until_one_is_preferred(pair):
     source, target = pair
     write(source, {"a": 1.0, "b": 0.0, "c": 0.0})
@@ -165,6 +166,7 @@ def test_a_copy_that_was_made_while_a_call_was_in_flight_learns_how_it_ended(tmp
     assert (found.rows["attempts"], found.problems) == (1, ())
 
 
+@pytest.mark.parametrize("pair", ["server into file", "file into server"], indirect=True)
 def test_what_was_settled_after_a_merge_is_settled_by_the_next(pair):
     source, target = pair
     write(source, {"a": 1.0}, unknown=2)
@@ -210,8 +212,7 @@ merging.merge(sys.argv[1], sys.argv[2:])
 """
 
 
-@pytest.mark.parametrize("pair", ["server into file", "file into server"], indirect=True)
-@pytest.mark.parametrize("after", [2, 14])
+@pytest.mark.parametrize(("pair", "after"), [("server into file", 2), ("file into server", 14)], indirect=["pair"])
 def test_a_merge_that_is_killed_is_ended_by_the_next(pair, after):
     source, target = pair
     write(source, ITEMS, outputs=["o", "p"], unknown=2)
@@ -255,6 +256,7 @@ def test_a_server_is_still_read_when_another_source_took_long(pair, tmp_path, mo
     assert known(target, "ab") == {"a": 1.0, "b": 0.0}
 
 
+@pytest.mark.parametrize("pair", ["server into server", "file into file"], indirect=True)
 @pytest.mark.parametrize("where", ["judged.text", "verdicts.probabilities", "attempts.request_id", "runs.note"])
 def test_a_text_that_is_too_long_is_refused_before_it_is_read(pair, monkeypatch, where):
     source, target = pair

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support.booked import known, write
 from support.database import opened
 from support.patience import PATIENCE_S
-from support.postgres import ROLES, running
+from support.postgres import ROLES, memory, running
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
@@ -47,9 +47,9 @@ def wanted(key="k", cost_p=10):
     return [[Reservation(key, cost_p, item_id="i", judge="j", note={"systems": ["\0", "\ue000"]})]]
 
 
-async def bought(ledger, key="k", cost_p=10):
+async def bought(ledger, key="k", cost_p=10, run="run"):
     """Reserve, send and settle one call."""
-    ((ticket,),) = await ledger.reserve("run", wanted(key, cost_p), 1000)
+    ((ticket,),) = await ledger.reserve(run, wanted(key, cost_p), 1000)
     await ledger.sending(ticket)
     await ledger.settle(ticket, Reply(Verdict(1.0, f"why {key} \0 \ue000 \ue0000"), cost_p=4))
 
@@ -85,26 +85,30 @@ def before_each_statement(monkeypatch):
     return happens
 
 
-@pytest.mark.parametrize("at", range(1, STATEMENTS * 3))
-def test_a_connection_that_ends_between_two_statements_books_nothing_twice(ledger_at, before_each_statement, at):
-    async def story():
+def test_a_connection_that_ends_between_two_statements_books_nothing_twice(ledger_at, before_each_statement):
+    """A run and its keys for each statement at which it ends."""
+
+    async def story(at):
         ledger = open_ledger(ledger_at)
         breaking = Breaking(ledger_at, at)
         before_each_statement[:] = [breaking]
-        with ledger.only_run("run"):
+        with ledger.only_run(f"run {at}"):
             for key in "ab":
-                await bought(ledger, key)
+                await bought(ledger, f"{key} {at}", run=f"run {at}")
         before_each_statement.clear()
         await ledger.aclose()
         return breaking.seen
 
-    seen = asyncio.run(story())
-    with opened(ledger_at) as connection:
-        rows = connection.execute("SELECT key, state, charged_p FROM attempts ORDER BY id")
-        assert rows.fetchall() == [("a", "settled", 4), ("b", "settled", 4)]
-        assert connection.execute("SELECT charged_p FROM runs").fetchall() == [(8,)]
-        assert connection.execute("SELECT attempts, charged_p FROM sums").fetchall() == [(2, 8)]
-    assert seen >= STATEMENTS, "as many statements as the test goes through"
+    for at in range(1, STATEMENTS * 3):
+        seen = asyncio.run(story(at))
+        with opened(ledger_at) as connection:
+            rows = connection.execute(f"SELECT key, state, charged_p FROM attempts WHERE key LIKE '% {at}' ORDER BY id")
+            assert rows.fetchall() == [(f"a {at}", "settled", 4), (f"b {at}", "settled", 4)], at
+            assert connection.execute(f"SELECT charged_p FROM runs WHERE id = 'run {at}'").fetchall() == [(8,)], at
+            assert connection.execute("SELECT sum(attempts), sum(charged_p) FROM sums").fetchall() == [
+                (2 * at, 8 * at)
+            ], at
+        assert seen >= STATEMENTS, "as many statements as the test goes through"
 
 
 @pytest.mark.anyio
@@ -178,7 +182,7 @@ async def test_who_waits_for_a_call_does_not_take_a_process_whose_connection_bro
 @pytest.mark.anyio
 async def test_a_server_that_is_gone_is_one_clear_error(ledger_at, monkeypatch):
     monkeypatch.setattr(postgres, "PATIENCE_S", 0.2)
-    with running() as server:
+    with running(within=memory()) as server:
         ledger = open_ledger(server.ledger())
         await bought(ledger)
     with pytest.raises(LedgerError, match=r"could not be written: no connection for") as told:
@@ -265,7 +269,10 @@ def name_of(address):
 
 
 def test_a_server_that_does_not_wait_for_its_disk_is_refused():
-    with running("fsync=off") as server, pytest.raises(LedgerError, match="does not wait for its disk"):
+    with (
+        running("fsync=off", within=memory()) as server,
+        pytest.raises(LedgerError, match="does not wait for its disk"),
+    ):
         create_ledger(server.empty())
 
 

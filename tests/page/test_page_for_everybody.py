@@ -234,6 +234,7 @@ def test_pairs_are_judged_by_keyboard_alone(chromium, tmp_path):
     assert given[-1]["note"] == "why"
 
 
+@pytest.mark.first
 def test_twenty_pairs_are_judged_on_a_phone_by_touch(chromium, tmp_path):
     write_texts(tmp_path)
     chromium.look(size=PHONE)

@@ -165,6 +165,7 @@ def test_what_was_skipped_is_not_asked_again_after_a_kill(tmp_path):
 LONGER = "def longer(first, second):\n    return 'A' if len(first) > len(second) else 'B'\n"
 
 
+@pytest.mark.first
 def test_second_readings_are_the_ceiling_of_a_judges_agreement(tmp_path):
     """Asked there and then, and read from the ledger of a comparison."""
     write_outputs(tmp_path, items=80)

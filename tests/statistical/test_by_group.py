@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.promises import check_risk
+from support.promises import TIMES, check_risk
 
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.methods.stats.betting import risk_by_bets
@@ -33,7 +33,7 @@ def test_level_groups_looked_at_to_the_end_are_named_with_at_most_the_risk(sampl
 @pytest.mark.parametrize("sampled", [True, False])
 def test_level_groups_of_unequal_sizes_asked_as_they_promise_keep_the_risk(sampled, capsys):
     """With groups of 20, 40 and 80 items, and abstentions; the nearest group is asked next."""
-    rng, wrong, runs = np.random.default_rng(6), 0, 200
+    rng, wrong, runs = np.random.default_rng(6), 0, 100 * TIMES
     groups = np.repeat(["a", "b", "c"], [20, 40, 80]).tolist()
     for _ in range(runs):
         verdicts = {
@@ -60,7 +60,7 @@ def test_level_groups_of_unequal_sizes_asked_as_they_promise_keep_the_risk(sampl
 @pytest.mark.parametrize("agrees", [0.0, 0.7, 1.0])
 def test_level_groups_keep_the_risk_whatever_a_cheap_judge_of_all_items_says(agrees, capsys):
     """Groups of 20, 40 and 80 items that are exactly level, looked at to their last item (`by_group.py`)."""
-    rng, wrong, runs = np.random.default_rng(8), 0, 600
+    rng, wrong, runs = np.random.default_rng(8), 0, 200 * TIMES
     for _ in range(runs):
         risks = []
         for items in (20, 40, 80):

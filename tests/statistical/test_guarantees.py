@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 import pytest
-from support.promises import check_risk
+from support.promises import TIMES, check_risk
 from support.rules import make_rule
 
 from judgeloop.core.outcomes import StopKind
@@ -24,7 +24,7 @@ from judgeloop.methods.stats.corrected import Aside
 from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.methods.stopping.bets import Bets, answers
 
-RUNS, LIMIT, RISK = 1500, 200, 0.1
+RUNS, SESSIONS, LIMIT, RISK = 1500, 50 * TIMES, 200, 0.1
 
 
 def pool_of(gap, ties, items):
@@ -142,15 +142,17 @@ def winner_of(population, seed, **asked):
 @pytest.mark.parametrize("arrange", [np.sort, lambda scores: np.sort(scores)[::-1]])
 def test_the_pools_order_does_not_matter_and_the_session_keeps_its_promise(arrange, capsys):
     population = arrange(pool_of(0.0, 0.4, 120))
-    named = sum(winner_of(population, seed).winner == 0 for seed in range(150))
-    check_risk("sessions, named", named, 150, RISK, capsys)
+    named = sum(winner_of(population, seed).winner == 0 for seed in range(SESSIONS))
+    check_risk("sessions, named", named, SESSIONS, RISK, capsys)
 
 
 def test_no_practical_difference_is_claimed_wrongly_with_at_most_the_risk(capsys):
     """The gap is just outside what counts as none."""
     population = np.repeat(np.array([1, -1, 0], dtype=np.int8), [120, 99, 181])  # 0.0525
-    wrong = sum(winner_of(population, seed, near_tie=0.05).stop.kind is StopKind.NO_DIFFERENCE for seed in range(150))
-    check_risk("no difference claimed wrongly", wrong, 150, RISK, capsys)
+    wrong = sum(
+        winner_of(population, seed, near_tie=0.05).stop.kind is StopKind.NO_DIFFERENCE for seed in range(SESSIONS)
+    )
+    check_risk("no difference claimed wrongly", wrong, SESSIONS, RISK, capsys)
 
 
 def test_a_system_that_is_better_is_named_mostly():

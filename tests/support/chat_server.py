@@ -8,6 +8,7 @@ that mentions more of the word "good" is better.
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -99,7 +100,8 @@ class ChatServer:
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._over = False
+        self._thread = threading.Thread(target=self._serve)
         self._thread.start()
         self._kept: dict[str, Response] = {}
         RUNNING[self._server.server_address[1]] = self
@@ -112,11 +114,16 @@ class ChatServer:
     def url(self) -> str:
         return f"{self.root}/v1"
 
+    def _serve(self) -> None:
+        while not self._over:
+            self._server.handle_request()
+
     def close(self) -> None:
         RUNNING.pop(self._server.server_address[1], None)
-        self._server.shutdown()
-        self._server.server_close()
+        self._over = True
+        socket.create_connection(self._server.server_address).close()  # `shutdown` would wait for its next look
         self._thread.join()
+        self._server.server_close()
 
     @contextmanager
     def at(self, path: str, request: dict[str, Any], headers: dict[str, str]) -> Iterator[Response]:

@@ -110,7 +110,6 @@ class FaultServer:
         self.connections = 0
         self.bill_p = 0
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self._listener.settimeout(0.05)
         self._acceptor = threading.Thread(target=self._accept)
         self._acceptor.start()
 
@@ -124,6 +123,7 @@ class FaultServer:
 
     def close(self) -> None:
         self._over.set()
+        socket.create_connection(self._listener.getsockname()).close()  # it waits in `accept`
         self._acceptor.join()
         self._listener.close()
         for thread in self._threads:
@@ -136,12 +136,14 @@ class FaultServer:
         self.close()
 
     def _accept(self) -> None:
-        while not self._over.is_set():
-            with contextlib.suppress(TimeoutError):
-                connection, _ = self._listener.accept()
-                thread = threading.Thread(target=self._serve, args=(connection,))
-                self._threads.append(thread)
-                thread.start()
+        while True:
+            connection, _ = self._listener.accept()
+            if self._over.is_set():
+                connection.close()
+                return
+            thread = threading.Thread(target=self._serve, args=(connection,))
+            self._threads.append(thread)
+            thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(10)

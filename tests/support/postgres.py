@@ -25,6 +25,12 @@ WHY_NOT = "needs PostgreSQL: on Debian, apt-get install postgresql"
 NEWEST = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
 OTHERS = ("postgres", "nobody")
 ROLES = {"writer": "judging", "reader": "looking"}
+SHARED_MEMORY, ROOM = Path("/dev/shm"), 4 << 30  # bytes; each database takes 8 MB
+
+
+def memory() -> Path | None:
+    """Where a server need not wait for its disk, if there is room."""
+    return SHARED_MEMORY if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM else None
 
 
 def binary(name: str) -> str | None:
@@ -38,6 +44,7 @@ class Server:
 
     folder: Path
     _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _made: bool = False
 
     def address(self, database: str = "postgres", user: str = "owner") -> str:
         """Return the address of a database of it."""
@@ -57,18 +64,19 @@ class Server:
 
     def ledger(self, user: str = "owner") -> str:
         """Return the address of a new, empty ledger."""
-        if not self.sql("SELECT 1 FROM pg_database WHERE datname = 'made'"):
+        if not self._made:
             self.sql("CREATE DATABASE made")
             create_ledger(self.address("made"), ROLES)
+            self._made = True
         name = f"d{next(self._numbers)}"
         self.sql(f"CREATE DATABASE {name} TEMPLATE made")
         return self.address(name, user)
 
 
 @contextmanager
-def running(*settings: str) -> Iterator[Server]:
-    """Start a server with some settings, such as `fsync=off`, and stop it at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="judgeloop-postgres-"))  # a socket's path is short
+def running(*settings: str, within: Path | None = None) -> Iterator[Server]:
+    """Start a server with some settings, such as `fsync=off`, in a folder of its own, and stop it at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="judgeloop-postgres-", dir=within))  # a socket's path is short
     other = _other_user()
     if other is not None:
         os.chown(folder, other.pw_uid, other.pw_gid)

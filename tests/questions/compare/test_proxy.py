@@ -117,8 +117,7 @@ def reckoned(way, dear, cheap, order, seed=0):
     return limit_of(way), None
 
 
-@pytest.mark.parametrize("way", [EVERY, FRESH, AGAIN])
-@pytest.mark.parametrize("seed", [5, 8])
+@pytest.mark.parametrize(("way", "seed"), [(EVERY, 5), (FRESH, 8), (AGAIN, 5)])
 def test_the_dear_judge_decides_with_the_cheap_ones_help(asked, chat_server, way, seed):
     dear, cheap = scores(seed=seed)
     found = asked((dear, cheap), way)
