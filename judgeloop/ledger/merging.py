@@ -27,7 +27,7 @@ from judgeloop.ledger.ledger import ROLL
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
 from judgeloop.ledger.records import ORIGIN, End
 from judgeloop.ledger.schema import TABLES, TOKENS
-from judgeloop.ledger.sqlite import errors_of_reading
+from judgeloop.ledger.sqlite import errors_of_reading, to_read
 from judgeloop.ledger.upkeep import TAKEN, inspected, opened_to_read
 from judgeloop.ledger.writer import Connection, Statement, Writer
 
@@ -161,7 +161,7 @@ def _opened(source: Address) -> Iterator[Connection]:
             with lasting(f"copying {path.name}"):
                 with (
                     errors_of_reading(path),
-                    closing(_read_only(path)) as there,
+                    closing(sqlite3.connect(to_read(path), uri=True)) as there,
                     closing(sqlite3.connect(copy)) as here,
                 ):
                     there.backup(here)
@@ -179,10 +179,6 @@ def _opened(source: Address) -> Iterator[Connection]:
                 f"{source} is not sound: {problems[0]}; nothing is taken (judgeloop ledger verify)"
             )
         yield db
-
-
-def _read_only(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
 
 def _too_long(source: Address) -> NoLedgerError:

@@ -11,7 +11,7 @@ import re
 import sqlite3
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -225,6 +225,18 @@ def connect(path: Path | str) -> SqliteConnection:
         connection.close()
         raise
     return connection
+
+
+def to_read(path: Path) -> str:
+    """The URI of a file for a connection that cannot write.
+
+    What a process that was killed left half written is taken back first, as such a connection could not read it.
+    """
+    uri = path.absolute().as_uri()
+    if Path(f"{path.resolve()}-journal").exists():
+        with closing(sqlite3.connect(f"{uri}?mode=rw", timeout=BUSY_TIMEOUT_S, uri=True)) as file:
+            file.execute("SELECT 1 FROM sqlite_schema").fetchone()
+    return f"{uri}?mode=ro"
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from judgeloop.ledger.ledger import DRAWN
 from judgeloop.ledger.opening import Address, connected, is_ledger, server_of, writer_of
 from judgeloop.ledger.records import End
 from judgeloop.ledger.schema import TOKENS
-from judgeloop.ledger.sqlite import SqliteConnection, check_ledger, connect, errors_of_reading
+from judgeloop.ledger.sqlite import SqliteConnection, check_ledger, connect, errors_of_reading, to_read
 from judgeloop.ledger.writer import Connection
 
 TAKEN = "from "  # begins the opener of an attempt that was taken from another ledger (`merging.py`)
@@ -80,7 +80,7 @@ def opened_to_read(path: Path, place: Address) -> Iterator[SqliteConnection]:
         NoLedgerError: it is another file.
         LedgerError: it cannot be read.
     """
-    with errors_of_reading(place), closing(SqliteConnection(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+    with errors_of_reading(place), closing(SqliteConnection(to_read(path), uri=True)) as file:
         file.place = str(place)
         file.raw("PRAGMA trusted_schema = OFF")
         file.raw("PRAGMA cell_size_check = ON")

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from support.chat_server import ChatServer, goodness, verdict
@@ -18,8 +19,10 @@ from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.records import Reply, Verdict
+from judgeloop.ledger.merging import merge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.records import Reservation
+from judgeloop.ledger.upkeep import verify
 
 ITEMS = 40
 KILLS = 2
@@ -52,6 +55,28 @@ def died(address):
     asyncio.run(story())
     assert states(path) == {"never": "reserved", "sent": "sent", "answered": "settled"}
     return path
+
+
+HALF = """
+import os, signal, sqlite3, sys
+file = sqlite3.connect(sys.argv[1], isolation_level=None)
+file.execute("PRAGMA cache_size = 2")
+file.execute("BEGIN")
+file.execute("UPDATE runs SET charged_p = 7")
+file.executemany("INSERT INTO judged (digest, text) VALUES (?, ?)", ((f"{n:064x}", "x" * 500) for n in range(3000)))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_half_written_is_taken_back_by_those_who_cannot_write(died, tmp_path):
+    if "://" in str(died):
+        pytest.skip("a server does this itself")
+    for look in (lambda: verify(died), lambda: merge(tmp_path / "all.sqlite", [died])):
+        subprocess.run([sys.executable, "-c", HALF, died], check=False)
+        assert Path(f"{died}-journal").exists(), "the transaction was half in the file"
+        look()
+        assert verify(died).problems == ()
+    assert states(tmp_path / "all.sqlite") == {"answered": "settled"}
 
 
 @pytest.mark.anyio
