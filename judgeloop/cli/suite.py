@@ -88,14 +88,15 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
         lines = tuple(replace(_line(one), lost=_lost(results.get(one.pair.name))) for one in ends)
         unread = [f"{one.pair.name} {dict(one.pair.values)}" for one in ends if one.ready is None]
-        last_night, lines, gone = compared(config.ledger, night, lines, unread)
+        last = compared(config.ledger, night, lines, unread)
         found = Summary(
             night=night,
             budget_p=config.budget_p or 0,
-            lines=lines,
+            lines=last.lines,
             before_p=before_p,
-            last_night=last_night,
-            absent=gone,
+            last_night=last.last_night,
+            absent=last.absent,
+            known_models=last.known_models,
         )
         for pair, text in found.warned(passed=False) if quiet_log else ():
             say(f"{config.night}, {pair}: {WARNING} {text}", "warning", pair=pair)

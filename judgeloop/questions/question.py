@@ -27,7 +27,7 @@ from judgeloop.runs.peoples_time import read_twice
 from judgeloop.runs.prepared import Command, Parts, Prepared, ids_of
 from judgeloop.runs.proxies import likely_each_s
 from judgeloop.runs.telling import told
-from judgeloop.settings.run_settings import ContestSettings, RunSettings, within_ceiling
+from judgeloop.settings.run_settings import RunSettings, within_ceiling
 
 S = TypeVar("S", bound=RunSettings)
 R = TypeVar("R", bound=RunResult)
@@ -115,10 +115,11 @@ class Question(ABC, Generic[S, T, R]):
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
-        families = {"families": parts.members} if parts.members else {}
+        # Not the members that are drawn: a question is the same for every seed.
+        families = {"families": inputs.pool.families} if parts.members else {}
         with lasting("reading what is asked"):
-            run_id, *of_contest = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
-        return Prepared(config, inputs, parts, run_id, *(of_contest if isinstance(config, ContestSettings) else ()))
+            ids = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
+        return Prepared(config, inputs, parts, *ids)
 
     async def run(
         self, run: Prepared[S], *, interruption: Interruption | None = None, observe: Observe[T] = unobserved

@@ -238,7 +238,7 @@ def first_night(ready: Prepared[Any]) -> str | None:
     Its draws are those of each later night. To draw anew from verdicts that are known is no new evidence, and
     would sooner or later turn an answer by chance.
     """
-    if ready.pool.live or not ready.question:
+    if ready.pool.live:
         return None
     nights = (
         run.note.night[:DATE]
@@ -349,7 +349,7 @@ class _Suite:
     def _prepared(self, pair: Pair) -> Prepared[Any]:
         """A pair that is ready to run."""
         ready = prepared(pair, self.config, self.environment)
-        return replace(ready, ledger=self.ledger, night=self.night)
+        return replace(ready, ledger=self.ledger, night=self.night, pair=pair.name)
 
     async def _round(self, name: str, budget_p: int, at_once: int, places: asyncio.Semaphore) -> None:
         """Let a pair run up to its budget, and note what is known of it then."""

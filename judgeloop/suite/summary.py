@@ -6,7 +6,7 @@ Pure: the ends of the pairs in, values and texts out.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -158,17 +158,13 @@ class Line:
         return mean if low == high else f"{mean} ({low} to {high})"
 
     @property
-    def rank(self) -> tuple[bool, float, float]:
+    def rank(self) -> tuple[float, float]:
         """Where the pair stands among others: trouble first, then what moved most."""
-        models, before = (
-            {one.model for _, of in known for one in of} for known in (self.answered_by, self.answered_before)
-        )
-        changed = len(models) > 1 or bool(before and models - before)
         kinds = [one for one, at in enumerate(TROUBLE) if at is self.outcome]
         severity: float = 1 if self.outcome in {None, Outcome.INTERRUPTED} else kinds[0] if kinds else len(TROUBLE)
         if self.doubtful and severity > 1:
             severity = 1.5
-        return not changed, severity, -abs(self.since.moved[0] if self.since.moved else 0.0)
+        return severity, -abs(self.since.moved[0] if self.since.moved else 0.0)
 
     @property
     def whose(self) -> str:
@@ -213,7 +209,8 @@ class Summary:
     """What a night brought; `budget_p` is its sum in picodollars.
 
     `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are systems of
-    the `last_night` of this suite that are in no pair now.
+    the `last_night` of this suite that are in no pair now, and `known_models` the models that had answered for a judge
+    by then.
     """
 
     night: str
@@ -222,6 +219,7 @@ class Summary:
     before_p: int = 0
     last_night: str = ""
     absent: Sequence[str] = ()
+    known_models: Collection[tuple[str, str]] = ()
 
     @property
     def missed(self) -> str:
@@ -236,11 +234,14 @@ class Summary:
         said = [self._change_of(judge) for judge in judges]
         again, again_p = (sum(getattr(one, name) for one in self.lines) for name in ("again", "again_p"))
         if again and any(said):
-            said.append(f"{count(again, 'verdict')} of another model were asked again, for {show_usd(again_p)}.")
+            said.append(f"{again:,} of the old model's were asked again, for {show_usd(again_p)}.")
         return " ".join(filter(None, said))
 
     def _change_of(self, judge: str) -> str:
-        """How the model that answers for a judge changed since the last night, or in this one; empty if it did not."""
+        """How the model that answers for a judge changed since the last night, or in this one; empty if it did not.
+
+        Once the page of a night has told of it, that verdicts of both models count is no news.
+        """
         here = [one for line in self.lines for name, models in line.answered_by if name == judge for one in models]
         before = [
             one for line in self.lines for name, models in line.answered_before if name == judge for one in models
@@ -251,6 +252,9 @@ class Summary:
         if len(by_model) < PAIR:
             return ""
         *older, new = by_model
+        now, every = sum(one.verdicts for one in here if one.model == new), sum(one.verdicts for one in here)
+        if not now or (judge, new) in self.known_models:
+            return ""
         began = min(one.first for one in by_model[new])
         ended = {model: max(one.last for one in by_model[model]) for model in older}
         # Models that take turns, as behind a router, have no last day.
@@ -260,8 +264,23 @@ class Summary:
         named = ", ".join([*until, since if turns else new])
         judges = {name for line in self.lines for name, _ in line.answered_by}
         which = "The judge changed" if len(judges) == 1 else f"The judge {judge} changed"
-        now, every = sum(one.verdicts for one in here if one.model == new), sum(one.verdicts for one in here)
-        return f"{which}: {named}; {now:,} of {count(every, 'verdict')} of this night are by the new one."
+        return f"{which}: {named}; {now:,} of {every:,} replies of this night are by the new one."
+
+    @property
+    def _trouble_first(self) -> list[Line]:
+        """The pairs as they are shown: those that a new model judged, then by their rank."""
+        new = {
+            (judge, one.model)
+            for line in self.lines
+            for judge, models in line.answered_by
+            for one in models
+            if (judge, one.model) not in self.known_models and self._change_of(judge)
+        }
+
+        def by_new(line: Line) -> bool:
+            return any((judge, one.model) in new for judge, models in line.answered_by for one in models)
+
+        return sorted(self.lines, key=lambda one: (not by_new(one), *one.rank))
 
     @property
     def exit_code(self) -> int:
@@ -325,7 +344,7 @@ class Summary:
         """
         shared = self._shared[0]
         lone = [one for one in self.lines if one.why and one.why != shared][:MOST_CAUSES]
-        first = sorted((one for one in self.lines if not one.why), key=lambda one: one.rank)[:pairs]
+        first = [one for one in self._trouble_first if not one.why][:pairs]
         rows = [(*one.cells[:2], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in first]
         table = _filled(PageTable("", (*COLUMNS[:2], "gap, points", SINCE, self.last_night), tuple(rows)))
         others = [one for one in self.lines if one not in (*lone, *first) and (not one.why or one.why != shared)]
@@ -385,7 +404,7 @@ class Summary:
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
         turned = [PairText(name, text, text) for name, text in since]
-        first = sorted(self.lines, key=lambda one: one.rank)
+        first = self._trouble_first
         said = [one.said(f"{one.headline} Lost, for one: {one.lost[0]}" if one.lost else one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
         columns: tuple[str, ...] = COLUMNS

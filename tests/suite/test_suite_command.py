@@ -502,10 +502,10 @@ def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked(played)
 
 
 def test_a_pair_that_runs_again_is_running_whatever_it_decided_before(played, monkeypatch):
-    night = played("2026-01-02")
+    played("2026-01-02")
     ledger = Path(".judgeloop/ledger.sqlite")
-    [run] = [one for one in past_runs(ledger) if one.id == night["pairs"][0]["run"]]
-    line = Line(name="", question="compare", exit_code=0, headline="", systems=("old", "better"))
+    [run] = [one for one in past_runs(ledger) if one.recorded.note.pair == "all better"]
+    line = Line(name="all better", question="compare", exit_code=0, headline="", systems=("old", "better"))
     for code, state, word in ((0, State.ENDED, "decided"), (None, State.RUNNING, "running")):
         note = replace(run.recorded.note, exit_code=code)
         known = [replace(run, state=state, recorded=replace(run.recorded, note=note))]

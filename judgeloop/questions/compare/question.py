@@ -492,7 +492,7 @@ def _most_flips(run: Prepared[CompareSettings]) -> float | None:
 def _before(ran: Ran[CompareSettings, Tally]) -> list[RecordedRun]:
     """The earlier runs with the same baseline, each test once."""
     run = ran.run
-    test = (run.question, run.config.seed) if run.question else None
+    test = run.question, run.config.seed
     return runs_before(ran.runs, run.run_id, run.asked, test)
 
 
