@@ -130,7 +130,7 @@ class Question(ABC, Generic[S, T, R]):
             return await self._concluded(await self._ran(begun, terms_of(begun), interruption, observe))
 
     def more(self, run: Prepared[S], tally: T) -> int | None:
-        """About how many more judgments decide, if it goes on like this; None if that is not known."""
+        """About how many more judgments decide, if it goes on like this; None if no number is known to."""
         del run, tally
         return None
 
@@ -144,9 +144,10 @@ class Question(ABC, Generic[S, T, R]):
             again = found.people.again if found.people else (0, 0)
             low, expected = (one + more for one, more in zip(found.judgments[:2], again[:2], strict=True))
             usual = (low, expected) if expected else None
-        most = run.most_judgments + read_twice(run.most_judgments, run.config)
+        twice = read_twice(run.most_judgments, run.config)
         each_s = None if run.pool.live else likely_each_s(run.inputs)
-        return told(run, observe, partial(self.more, run), SoFar(0, most, usual=usual, each_s=each_s))
+        first = SoFar(0, run.most_judgments + twice, usual=usual, each_s=each_s, again=twice)
+        return told(run, observe, partial(self.more, run), first)
 
     async def forecast(self, run: Prepared[S]) -> Forecast:
         """What a run would take, with the result from the ledger's verdicts alone; asks no judge, spends nothing."""
