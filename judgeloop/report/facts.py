@@ -54,7 +54,7 @@ OF_CONTROLS = {
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
 CUT_OFF = "Then the tests of groups were cut off."
 ENDED = {
-    StopKind.BUDGET: "the budget does not cover another judgment",
+    StopKind.BUDGET: "the budget does not cover another judgment at its maximum cost",
     StopKind.JUDGMENT_LIMIT: "the maximum number of judgments is reached",
     StopKind.DEADLINE: "the deadline has passed",
     StopKind.FUTILITY: "a decision within the maximum number of judgments is unlikely",

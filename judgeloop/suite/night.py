@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
-from judgeloop.core.money import to_usd
+from judgeloop.core.money import to_pico, to_usd
 from judgeloop.core.outcomes import Control, Outcome, StopKind
 from judgeloop.engine.state import Interruption, Observe
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
+from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
 from judgeloop.runs.judging import WITHOUT_LIMIT
@@ -26,7 +27,7 @@ from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
-NEXT_NIGHT = "The next night goes on, if the outputs are the same."
+OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 
@@ -169,6 +170,9 @@ class Ended:
             advice=_advice(result),
             goes_on=_goes_on(result),
             used_up=result.halt.kind is StopKind.BUDGET,
+            wants_p=sum(to_pico(str(one.values["usd"])) for one in result.advice if one.code is NoteCode.RAISE_NIGHT),
+            next_p=result.spend.next_p,
+            stopped=ended(result) if result.outcome in OPEN else "",
             doubtful=is_doubtful(result),
         )
 
@@ -187,10 +191,9 @@ def _goes_on(result: RunResult) -> bool:
 
 def _advice(result: RunResult) -> str:
     """What would answer a question that is undecided; "" where the same command asks more."""
-    if result.outcome not in {Outcome.UNDECIDED, Outcome.NOT_SHOWN} or _goes_on(result):
+    if result.outcome not in OPEN or _goes_on(result):
         return ""
-    paid_out = result.halt.kind is StopKind.BUDGET
-    return " ".join([NEXT_NIGHT] * paid_out + [one.message for one in result.advice])
+    return " ".join(one.message for one in result.advice if one.code is not NoteCode.RAISE_NIGHT)
 
 
 def _risk(result: RunResult) -> float:

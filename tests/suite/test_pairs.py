@@ -248,4 +248,4 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
 
 def test_a_question_that_cannot_have_the_callers_condition_is_refused():
     (found,) = pairs('[pairs.x]\nquestion = "estimate"\nsystems = "old.jsonl"', not_worse="0.1")
-    assert "this question cannot" in found.problem
+    assert "does not fit estimate; set it in the compare" in found.problem

@@ -233,7 +233,7 @@ class Bets(Rule):
         """As `Rule.first_met`; beyond the limit those of a run that plans for them, whose stakes are others."""
         scaled = np.array([shares.wins[0], shares.ties, shares.wins[1]]) / shares.judged
         within = max(0, min(most, self.most - asked(tally)))
-        if found := self._met_after(tally, scaled, within):
+        if found := self.met_after(tally, scaled, within):
             return found
         gap = abs(float(scaled[0] - scaled[2]))
         if not self.goes_on or not gap:
@@ -243,11 +243,11 @@ class Bets(Rule):
         # So many would have been enough, in another order or without skips: these verdicts take more.
         while planned <= within < most:
             within = min(most, within + max(1, (asked(tally) + within) // LONGER))
-            if found := replace(self, limit=asked(tally) + within)._met_after(tally, scaled, within):
+            if found := replace(self, limit=asked(tally) + within).met_after(tally, scaled, within):
                 return found
         return planned if within < planned <= most else None
 
-    def _met_after(self, tally: Tally, shares: NDArray[np.float64], within: int) -> int | None:
+    def met_after(self, tally: Tally, shares: NDArray[np.float64], within: int) -> int | None:
         """After how many of so many further verdicts with these shares, spread evenly, it is met."""
         taken, bets = np.zeros(3), self._bets(tally)
         for number in range(1, within + 1):

@@ -283,11 +283,13 @@ function answers() {
   for (const one of document.querySelectorAll("#two .scroll")) if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; one.role = "group"; one.ariaLabel = `Table in answer ${one.closest("#arta") ? "A" : "B"}`; }
 }
 function progress() {
-  const { judged = 0, mine = 0, skips, most, more, near, left, usual, minutes } = now.progress, together = now.start?.people > 1;
+  const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes } = now.progress, together = now.start?.people > 1;
   const limit = `at most ${atMost(now.progress)}`;
   const live = left !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
   $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
+  $("helpskip").hidden = !most;
+  $("helpskip").textContent = `${together ? `A ${thing()} that all skip` : "A skip"} uses up one of the ${most - again}.`;
   const many = Math.min(left, fives(more?.[1], Math.ceil));
   if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(`· ${near ? "a decision may be near, " : ""}at most ${left} more`);
