@@ -106,8 +106,12 @@ def sentence(text: str) -> str:
 
 
 def stopped(text: str) -> str:
-    """`text` with a full stop, unless it ends as a sentence does."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    """`text` with a full stop, unless it ends as a sentence does, perhaps one that is quoted.
+
+    >>> stopped('it says "No key."'), stopped('it says "no key"')
+    ('it says "No key."', 'it says "no key".')
+    """
+    return text if text.removesuffix('"').endswith((".", "!", "?")) else f"{text}."
 
 
 def shortened(name: str, most: int) -> str:

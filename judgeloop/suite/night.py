@@ -153,7 +153,7 @@ class Ended:
             exit_code=result.exit_code,
             outcome=result.outcome,
             headline=result.page.headline,
-            winner=result.named,
+            winner=result.named if len(result.setup.systems) > 1 else None,
             gap=result.page.value("gap", "bounds"),
             nights=tuple(float(one) / 100 for one in (result.page.value("gap", "gap"),) if one),
             shown=_shown(result),
@@ -206,8 +206,8 @@ def _judged_by(result: RunResult) -> str:
     """The judge and the risk, and how the judge's controls ended, as far as they did."""
     said = f"{result.setup.judge}, at a risk of {result.setup.risk_threshold:g}"
     ends = {one.end for one in result.counts.controls if one is not None}
-    if not result.setup.controlled or not ends or None in ends:
-        return said
+    if not result.setup.controlled or not ends or None in ends or result.answer.broke_off:
+        return said  # that they passed says nothing of a judge that refuses
     flips = any(one.code is NoteCode.MANY_FLIPS for one in result.warnings)
     how = f"passed{', but many verdicts changed with the order' * flips}"
     return f"{said}; controls {how if ends == {Control.PASSED} else 'not passed'}"

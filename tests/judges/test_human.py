@@ -329,7 +329,7 @@ def test_how_far_the_run_is_stands_above_each_question():
     person.answers(calls(2))
     first, second = person.screen.getvalue().split("── Task")[:2]
     assert "14 of at most 200 judged, about 7 to 60 more\n" in first
-    assert "15 of at most 200 judged, about 7 to 59 more, 1 min\n" in second, "minutes once there is a pace"
+    assert "15 of at most 200 judged, about 7 to 59 more, in about 1 min\n" in second, "minutes once there is a pace"
     for more, near in ((8, ", a decision may be near"), (0, ""), (None, "")):  # and it was not; or none is foreseen
         person = Person("a")
         person.judge.hear(SoFar(14, 200, more))

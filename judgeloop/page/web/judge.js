@@ -286,7 +286,7 @@ function progress() {
   const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes } = now.progress, together = now.start?.people > 1;
   const limit = `at most ${atMost(now.progress)}`;
   const live = left !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
-  $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
+  $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
   $("helpskip").hidden = !most;
   $("helpskip").textContent = `${together ? `A ${thing()} that all skip` : "A skip"} uses up one of the ${most - again}.`;

@@ -577,10 +577,7 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
     low, high = result.gap_interval or (result.gap, result.gap)
     name = visible(result.leader or result.setup.systems[0])
     said = f"Gap for {name}: {_number(result.gap)} points, between {_number(low)} and {_number(high)}"
-    note = (
-        f"The gap: the share of items that {name} wins less the share that it loses. "
-        "A run that stops at a lead shows a gap that is too large, on average."
-    )
+    note = f"The gap: the share of items that {name} wins less the share that it loses."
     shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
     figures = f"{signed(result.gap)} ({' to '.join(shown)})".replace("-", MINUS)
     row = IntervalRow(name, figures, result.gap, result.gap_interval)
