@@ -101,12 +101,13 @@ def _gaps(
     ledger: Address, line: Line, runs: Mapping[str, PastRun], then: PastRun | None, ours: Sequence[PastRun]
 ) -> list[float]:
     """The gaps of a pair in the last nights of this suite by the same judges, the oldest first."""
-    if then is None or line.run not in runs:
+    if line.run not in runs:
         return []
     own, gaps = runs[line.run].recorded.note, dict[str, float]()
+    names = {line.name} if then is None else {line.name, then.recorded.note.pair}
     for one in sorted(ours, key=lambda one: one.recorded.note.night, reverse=True):
         note = one.recorded.note
-        if note.pair not in {line.name, then.recorded.note.pair} or note.judges != own.judges or one.decision is None:
+        if note.pair not in names or note.judges != own.judges or one.decision is None:
             continue
         if note.night not in gaps and (gap := figure_kept(stored(ledger, one.id), "gap", "gap")):
             gaps[note.night] = float(gap) / 100
