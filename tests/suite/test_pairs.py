@@ -78,6 +78,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ('question = "contrast"', "expected compare, select, estimate or agree"),
         ("riks = 0.2", "did you mean risk"),
         ('first = "old.jsonl"', "[pairs.x] has no key 'first'"),
+        ('question = "estimate"\nnot-worse = 0.1', "[pairs.x] estimate takes no not-worse: compare"),
         ("system_ = 1", "[pairs.x] has no key 'system_' (did you mean system?)"),
         ("sstems = 1", "[pairs.x] has no key 'sstems' (did you mean systems?)"),
         ('qestion = "select"', "(did you mean question?)"),
