@@ -203,11 +203,11 @@ async function hears(mine) { // while somebody pauses, that the run is over
 }
 
 function start() {
-  const { usual, most, judged } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
+  const { usual, most, judged, mine } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
   const { each_s: each, usual_s: all } = now.time ?? {}, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${about(each)} each` : "";
   $("howlong").textContent = known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${atMost(now.progress)} ${thing()}s${together}` : "Until it is clear";
-  $("howmany").textContent = [...(known ? [judged ? `${judged} are judged` : `at least ${usual[0]}`, `at most ${atMost(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
+  $("howmany").textContent = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : `at least ${usual[0]}`, `at most ${atMost(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
   $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether the end of each text was${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
