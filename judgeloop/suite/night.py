@@ -206,8 +206,10 @@ def _judged_by(result: RunResult) -> str:
     """The judge and the risk, and how the judge's controls ended, as far as they did."""
     said = f"{result.setup.judge}, at a risk of {result.setup.risk_threshold:g}"
     ends = {one.end for one in result.counts.controls if one is not None}
-    if not result.setup.controlled or not ends or None in ends or result.answer.broke_off:
-        return said  # that they passed says nothing of a judge that refuses
+    # That they passed says nothing of a judge that refuses.
+    refuses = result.answer.broke_off and ends == {Control.PASSED}
+    if not result.setup.controlled or not ends or None in ends or refuses:
+        return said
     flips = any(one.code is NoteCode.MANY_FLIPS for one in result.warnings)
     how = f"passed{', but many verdicts changed with the order' * flips}"
     return f"{said}; controls {how if ends == {Control.PASSED} else 'not passed'}"

@@ -171,7 +171,7 @@ function waits({ others, last: key, noted: withNote }) {
   const text = `${held} ${others ? "You may wait or close this window: more comes only if it is needed." : "This page goes on by itself."}`;
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
-const atMost = ({ most, again }) => (again ? `${most}, of them ${again} again` : `${most}`);
+const limitOf = ({ most, again }) => (again ? `${most}, of them ${again} again` : `${most}`);
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
 const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
@@ -206,8 +206,8 @@ function start() {
   const { usual, most, judged, mine } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
   const { each_s: each, usual_s: all } = now.time ?? {}, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${about(each)} each` : "";
-  $("howlong").textContent = known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${atMost(now.progress)} ${thing()}s${together}` : "Until it is clear";
-  $("howmany").textContent = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : `at least ${usual[0]}`, `at most ${atMost(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
+  $("howlong").textContent = known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${limitOf(now.progress)} ${thing()}s${together}` : "Until it is clear";
+  $("howmany").textContent = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : `at least ${usual[0]}`, `at most ${limitOf(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
   $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether the end of each text was${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
@@ -284,7 +284,7 @@ function answers() {
 }
 function progress() {
   const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes } = now.progress, together = now.start?.people > 1;
-  const limit = `at most ${atMost(now.progress)}`;
+  const limit = `at most ${limitOf(now.progress)}`;
   const live = left !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
   $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
@@ -366,7 +366,7 @@ const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits",
 function overview(said) {
   const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
   $("ohead").textContent = `${said.judged} judged`;
-  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${atMost(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${atMost(said)} are judged. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
+  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said)} are judged. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
   $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
