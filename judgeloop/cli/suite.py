@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 LONGEST = 80  # characters of the name of a file
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
 FORECAST = ("pair", "items", "most calls", "expected cost", "worst cost")
-LESS = " The expected cost is more: some pairs may stay undecided."
-UNKNOWN = (
-    " The expected cost is more, but it is assumed: without verdicts on such pairs it may be several times too high. "
-    "If it is not, some pairs stay undecided."
-)
+MORE = " Expected {}, above the {}: "
+LESS, UNKNOWN = "some pairs may stay undecided.", "a guess, often too high."  # without verdicts on such pairs
 HELP = """Ask many questions within one budget, all at the same time.
 
 FILE has a table for each pair. It is data, as a judgeloop.toml that is found: the caller's settings win, and only the
@@ -88,14 +85,15 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
         lines = tuple(replace(_line(one), lost=_lost(results.get(one.pair.name))) for one in ends)
         unread = [f"{one.pair.name} {dict(one.pair.values)}" for one in ends if one.ready is None]
-        last_night, lines, gone = compared(config.ledger, night, lines, unread)
+        last = compared(config.ledger, night, lines, unread)
         found = Summary(
             night=night,
             budget_p=config.budget_p or 0,
-            lines=lines,
+            lines=last.lines,
             before_p=before_p,
-            last_night=last_night,
-            absent=gone,
+            last_night=last.last_night,
+            absent=last.absent,
+            known_models=last.known_models,
         )
         for pair, text in found.warned(passed=False) if quiet_log else ():
             say(f"{config.night}, {pair}: {WARNING} {text}", "warning", pair=pair)
@@ -116,13 +114,16 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
 
 def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool) -> str:
     """A night as it is printed: all of it, or its first lines and where the rest is, in as many pairs as fit."""
+    from judgeloop.suite.summary import MOST_CAUSES
+
     if quiet or details:
         return render(found.page, width=columns(), paint=paint, short=quiet)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
     command = f"judgeloop runs --night {found.night}".replace(" ", TOGETHER)
     more = wrapped(f"{report}All of it: --details. Each pair: {command}", columns())
-    for pairs in range(len(found.lines), -1, -1):
-        text = f"{render(found.brief(pairs), width=columns(), paint=paint)}\n\n{more}"
+    fewer = [(pairs, MOST_CAUSES) for pairs in range(len(found.lines), -1, -1)]
+    for pairs, causes in (*fewer, *((0, causes) for causes in range(MOST_CAUSES - 1, 0, -1))):
+        text = f"{render(found.brief(pairs, causes), width=columns(), paint=paint)}\n\n{more}"
         if sum(map(bool, text.split("\n"))) <= MOST_LINES:
             break
     return text
@@ -199,8 +200,9 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         stops = f"The night stops at {show_usd(limit_p)}"
         why = f"; a pair begins with {show_usd(share_p)}."
         stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
-        if sum(one.cost_p.expected for one in found.values()) > limit_p:
-            stops += UNKNOWN if any(one.assumed for one in found.values() if not one.decided) else LESS
+        if (expected_p := sum(one.cost_p.expected for one in found.values())) > limit_p:
+            assumed = any(one.assumed for one in found.values() if not one.decided)
+            stops += MORE.format(show_usd(expected_p), show_usd(limit_p)) + (UNKNOWN if assumed else LESS)
         page = _forecast_page(found, wrong, stops).said(as_flags)
         print(render(page, width=columns(), paint=paint))
     if wrong:

@@ -30,10 +30,11 @@ T_contra = TypeVar("T_contra", bound="Counted", contravariant=True)
 class SoFar:
     """How far a run is, as people see it: nothing of it says who leads.
 
-    `asked` items were asked about, of at most `most`, and `skipped` of them have no verdict. `more` is about how many
-    more decide, if it goes on like this; 0 once they were asked and did not, and None if that is not known. `usual` is
-    the fewest that can decide, and how many do so on average, by what was known before the first answer. `each_s` is
-    about how many seconds a person takes for one, by the length of the texts; None if these are not known.
+    `asked` items were asked about, of at most `most`, and `skipped` of them have no verdict. Of the most, at most
+    `again` are read again after the decision. `more` is about how many more decide, if it goes on like this, whatever
+    the limit; 0 once they were asked and did not, and None if no number is known to. `usual` is the fewest that can
+    decide, and how many do so on average, by what was known before the first answer. `each_s` is about how many
+    seconds a person takes for one, by the length of the texts; None if these are not known.
     """
 
     asked: int
@@ -42,6 +43,7 @@ class SoFar:
     usual: tuple[int, int] | None = None
     skipped: int = 0
     each_s: float | None = None
+    again: int = 0
 
     @property
     def judged(self) -> int:
@@ -58,13 +60,13 @@ class SoFar:
         A forecast of few says only that the decision may be near: one run in four then takes many times as many.
         None then, where the limit comes first, and where there is no forecast.
         """
-        more, left = 0 if self.more is None else self.more - given, self.left(given)
+        more, left = 0 if self.more is None else self.more - given, self.left(given) - self.again
         few = more // FEWER
         return None if more <= CLOSE or few >= left else (few, min(more + LONGER, left))
 
     def is_near(self, given: int = 0) -> bool:
         """Whether a decision is foreseen before the limit, after so many answers `given` since."""
-        return self.more is not None and 0 < self.more - given < self.left(given)
+        return self.more is not None and 0 < self.more - given < self.left(given) - self.again
 
 
 class Selector(Protocol[S]):

@@ -134,15 +134,14 @@ async def _booked(
 
     The keys have no earlier answer: what counts is the reply of now. The first call without an answer is the last.
     """
-    judges = [one] if isinstance(one, Judge) else []
     ledger = open_ledger(config.ledger, config.charge_to)
     shown, answers = list[Finding](), list[Answer | Output]()
     try:
         for call in calls:
             quote, key = one.quote(call), f"{RUN} {uuid.uuid4().hex}"
             note = {"price": quote.price}
-            wanted = Reservation(key, quote.cost_p, call.item.id, name, note, output=not judges)
-            found, answer = await _try(config, ledger, wanted, answerer, call, judges=judges)
+            wanted = Reservation(key, quote.cost_p, call.item.id, name, note, output=not isinstance(one, Judge))
+            found, answer = await _try(config, ledger, wanted, answerer, call, one=one)
             shown = found if answer is None or not answers else shown
             if answer is None:
                 break
@@ -184,13 +183,7 @@ def _output(system: System, answer: Answer | Output) -> Finding:
 
 
 async def _try(
-    config: JudgeSettings,
-    ledger: Ledger,
-    wanted: Reservation,
-    answerer: Answerer,
-    call: Call,
-    *,
-    judges: Sequence[Judge],
+    config: JudgeSettings, ledger: Ledger, wanted: Reservation, answerer: Answerer, call: Call, *, one: Judge | System
 ) -> tuple[list[Finding], Answer | Output | None]:
     """Make an attempt, and book it; return what it showed, and the answer if there is one."""
     before = await ledger.spend(RUN, None)
@@ -208,7 +201,7 @@ async def _try(
         return [Finding("budget", False, may)], None
     once = RetryPolicy(attempts=1, patience_s=0)
     state = RunState[Any](Terms(RUN, policy=once))
-    accounts = Accounts(judges, ledger, state)
+    accounts = Accounts([one] if isinstance(one, Judge) else [], ledger, state)
     # The only item is not to blame.
     attempts = Attempts(answerer, accounts, Pace(1), state, first_items=1)
     try:
@@ -218,7 +211,7 @@ async def _try(
     cost = f"; the call cost {show_usd(state.spent_p)}"
     if used := tokens(state.tokens):
         cost += f", for {used}"
-    models = ", ".join(attempts.models)
+    models = "" if _renamed(one) else ", ".join(attempts.models)  # which says it, too
     server = Finding("server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}")
     reported = (await ledger.spend(RUN, None)).replies_without_usage == before.replies_without_usage
     latest = [

@@ -187,6 +187,7 @@ class HumanJudge(BaseJudge):
             elif key == BACK:
                 self._hold(None)
                 self._at -= 1
+                self._show("Your last answer is taken back.")
             else:
                 sheet.answer = sheet.form.answer(key)
                 self._seconds.append(sheet.seconds)
@@ -317,7 +318,7 @@ class HumanJudge(BaseJudge):
             said += f", about {_range(*likely)} more"
             if self._seconds:
                 pace = median(self._seconds) / 60
-                said += f", {_range(*(max(1, round(one * pace)) for one in likely))} min"
+                said += f", in about {_range(*(max(1, round(one * pace)) for one in likely))} min"
         elif self._standing.is_near(since):
             said += ", a decision may be near"
         return f"{said}\n\n"

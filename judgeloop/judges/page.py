@@ -23,7 +23,7 @@ from judgeloop.judges.human import AT_ONCE
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
 from judgeloop.page.journal import PageJournal
-from judgeloop.report.words import hours
+from judgeloop.report.words import planned
 
 if TYPE_CHECKING:
     from judgeloop.page.links import Links
@@ -214,8 +214,9 @@ class PageJudge(BaseJudge):
             print("  without https, outputs and links can be read on the way", file=sys.stderr)
         if self._standing is not None and self._standing.usual is not None:
             usual, most, each = self._standing.usual[1], self._standing.most, self._standing.each_s
-            time = f", about {hours(each * self._options.each * usual)} of people's time" if each else ""
-            print(f"Usually about {usual:,} are judged, at most {most:,}{time}.", file=sys.stderr)
+            time = f", about {planned(each * self._options.each * usual)} of people's time" if each else ""
+            again = f", of them {again:,} again" if (again := self._standing.again) else ""
+            print(f"Usually about {usual:,} are judged, at most {most:,}{again}{time}.", file=sys.stderr)
         print("Ctrl-C stops; what was judged is kept, and the same command goes on.", file=sys.stderr, flush=True)
 
     def let_go(self) -> None:

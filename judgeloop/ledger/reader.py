@@ -51,6 +51,8 @@ UNANSWERED = f"""SELECT key, coalesce(model, '') AS model, count(*) AS times, ma
 MODELS = """SELECT judge, model FROM attempts WHERE run = :run AND model <> ''
     GROUP BY judge, model ORDER BY min(id)"""
 
+FIRST_ANSWERS = "SELECT judge, model, min(ended_at) AS at FROM attempts WHERE model <> '' GROUP BY judge, model"
+
 
 @final
 class LedgerReader:
@@ -217,6 +219,10 @@ class LedgerReader:
             if made_of is not None and made_of.judge == wanted:
                 lengths.append(tokens)
         return lengths
+
+    def first_answers(self) -> dict[tuple[str, str], str]:
+        """When each model first answered for a judge (ISO 8601, UTC), in whichever run."""
+        return {(judge, model): at for judge, model, at in self._rows(FIRST_ANSWERS) if at}
 
     def models(self, run: str) -> dict[str, list[str]]:
         """The models that servers named in replies to `run`, the first first, by judge."""

@@ -87,9 +87,9 @@ class Clearance:
 class RunNote:
     """What a run is, in names, and who worked on it last.
 
-    `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
-    `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of `results`
-    that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
+    `night` is the one that it belongs to, and `pair` its name in there, empty for none. `process` worked on it last,
+    in words, from `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of
+    `results` that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
     some of its questions about a baseline (`runs/earlier.py`). Runs of one `question` differ in the `seed`
     alone; with the same one, as of an unchanged pair of several nights, they are one test. Of the verdicts of
     two systems, `decided` preferred one and `tied` were ties. `outputs` has a digest of each system's outputs,
@@ -101,6 +101,7 @@ class RunNote:
     systems: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
     night: str = ""
+    pair: str = ""
     process: str = ""
     since: str = ""
     exit_code: int | None = None

@@ -33,7 +33,12 @@ def overview(
     if price is not None:
         said["usd"] = sum(person["usd"] for person in people)
     if standing is not None:
-        said |= {"judged": standing.judged + desk.held, "most": standing.most, "usual": standing.usual}
+        said |= {
+            "judged": standing.judged + desk.held,
+            "most": standing.most,
+            "again": standing.again,
+            "usual": standing.usual,
+        }
     return said
 
 

@@ -348,7 +348,7 @@ class Pages:
         judged = held + sum(one.judged_checks for one in self.desk.people.values())  # nothing tells a check
         if standing is None:
             return said | {"judged": judged}
-        said |= {"judged": standing.judged + judged, "most": standing.most}
+        said |= {"judged": standing.judged + judged, "most": standing.most, "again": standing.again}
         if standing.usual is not None:
             said["usual"] = standing.usual
         if standing.more is not None and len(self.desk.people) == 1:

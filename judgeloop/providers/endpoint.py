@@ -275,6 +275,7 @@ def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUD
         key = printed.value
     else:
         key = _key(provider, url, environment, names, given=given)
+    used = provider.key_variable if not given and provider.key_variable else names.key
     return Endpoint(
         url,
         key,
@@ -284,7 +285,7 @@ def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUD
         name=options.server,
         filter_is_free=official and provider.filter_is_free,
         length_is_free=official and provider.length_is_free,
-        names=names,
+        names=replace(names, key=f"`{names.command}`" if options.key_command else used),
         printed=printed,
     )
 

@@ -365,8 +365,7 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
         return JudgeError(ErrorKind.REJECTED, text, billed=False)
     if BAD_KEY & set(codes) or status in _BAD_KEY:
         wrong = "no key was sent" if endpoint.api_key == NO_KEY else "the key is not accepted for this request"
-        names = endpoint.names
-        text = f"{what}: {wrong} (a server set by {names.address} gets {names.key}){said}"
+        text = f"{what}: {wrong}; check {endpoint.names.key}{said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=late)
     if status in _CROWDED:
         scarce = any(_SCARCE.search(text) for text in (*codes, failure.message))

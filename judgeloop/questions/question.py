@@ -27,7 +27,7 @@ from judgeloop.runs.peoples_time import read_twice
 from judgeloop.runs.prepared import Command, Parts, Prepared, ids_of
 from judgeloop.runs.proxies import likely_each_s
 from judgeloop.runs.telling import told
-from judgeloop.settings.run_settings import ContestSettings, RunSettings, within_ceiling
+from judgeloop.settings.run_settings import RunSettings, within_ceiling
 
 S = TypeVar("S", bound=RunSettings)
 R = TypeVar("R", bound=RunResult)
@@ -115,11 +115,11 @@ class Question(ABC, Generic[S, T, R]):
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
-        families = {"families": parts.members} if parts.members else {}
+        # Not the members that are drawn: a question is the same for every seed.
+        families = {"families": inputs.pool.families} if parts.members else {}
         with lasting("reading what is asked"):
             ids = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
-        contest = isinstance(config, ContestSettings)
-        return Prepared(config, inputs, parts, ids.run, ids.question if contest else "", ids.asking if contest else "")
+        return Prepared(config, inputs, parts, *ids)
 
     async def run(
         self, run: Prepared[S], *, interruption: Interruption | None = None, observe: Observe[T] = unobserved
@@ -130,7 +130,7 @@ class Question(ABC, Generic[S, T, R]):
             return await self._concluded(await self._ran(begun, begun.terms(), interruption, observe))
 
     def more(self, run: Prepared[S], tally: T) -> int | None:
-        """About how many more judgments decide, if it goes on like this; None if that is not known."""
+        """About how many more judgments decide, if it goes on like this; None if no number is known to."""
         del run, tally
         return None
 
@@ -144,9 +144,10 @@ class Question(ABC, Generic[S, T, R]):
             again = found.people.again if found.people else (0, 0)
             low, expected = (one + more for one, more in zip(found.judgments[:2], again[:2], strict=True))
             usual = (low, expected) if expected else None
-        most = run.most_judgments + read_twice(run.most_judgments, run.config)
+        twice = read_twice(run.most_judgments, run.config)
         each_s = None if run.pool.live else likely_each_s(run.inputs)
-        return told(run, observe, partial(self.more, run), SoFar(0, most, usual=usual, each_s=each_s))
+        first = SoFar(0, run.most_judgments + twice, usual=usual, each_s=each_s, again=twice)
+        return told(run, observe, partial(self.more, run), first)
 
     async def forecast(self, run: Prepared[S]) -> Forecast:
         """What a run would take, with the result from the ledger's verdicts alone; asks no judge, spends nothing."""

@@ -53,7 +53,7 @@ OF_CONTROLS = {
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
 CUT_OFF = "Then the tests of groups were cut off."
 ENDED = {
-    StopKind.BUDGET: "the budget does not cover another judgment",
+    StopKind.BUDGET: "the budget does not cover another judgment at its maximum cost",
     StopKind.JUDGMENT_LIMIT: "the maximum number of judgments is reached",
     StopKind.DEADLINE: "the deadline has passed",
     StopKind.FUTILITY: "a decision within the maximum number of judgments is unlikely",
@@ -350,8 +350,14 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         Fact("again", Section.JUDGE, "asked again", _again(result), first=True),
         Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
         Fact("measured", Section.JUDGE, "beside people", result.measured),
-        Fact("another", Section.JUDGE, "two people", result.by_people.said_another if result.by_people else ""),
-        Fact("same", Section.JUDGE, "same person", result.by_people.said_same if result.by_people else ""),
+        Fact(
+            "another",
+            Section.JUDGE,
+            "two people",
+            result.by_people.said_another if result.by_people else "",
+            first=True,
+        ),
+        Fact("same", Section.JUDGE, "same person", result.by_people.said_same if result.by_people else "", first=True),
         Fact("checks", Section.JUDGE, "checks", result.by_people.said_checks if result.by_people else ""),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
@@ -432,7 +438,8 @@ def _controls(result: RunResult) -> str:
     """What each judge made of its controls; "" where no judge has any."""
     asked = result.setup.controlled or result.setup.advised
     if not asked and not any(result.counts.controls):
-        return NOT_ASKED if result.setup.prompt or result.setup.order is not None else ""
+        by_models = result.by_people is None and (result.setup.prompt or result.setup.order is not None)
+        return NOT_ASKED if by_models else ""
     judges = zip_longest(result.setup.judges, result.counts.controls)
     found = "; ".join(of_controls(name, tally) for name, tally in judges)
     return found if asked else f"{found}; asked by an earlier command of this run"

@@ -183,8 +183,14 @@ def render_ends(
     """
     more = [Case(name, "skipped", said, "", {}) for name, said in skipped.items() if said]
     cases = (
-        _ended(name, code, said, "\n".join([visible(said), *(f"lost  {one}" for one in lost)]), warnings)
-        for name, code, said, warnings, lost in ends
+        _ended(
+            name,
+            code,
+            said,
+            "\n".join([*([] if code else [visible(said)]), *(f"lost  {one}" for one in lost)]),
+            warnings,
+        )
+        for name, code, said, warnings, lost in ends  # the message of one that did not pass is its sentence
     )
     return _suite(question, *cases, *more)
 
@@ -208,13 +214,13 @@ class Case(NamedTuple):
     said: Mapping[str, str]
 
 
-def _ended(name: str, code: int, message: str, text: str = "", warnings: Iterable[str] = ()) -> Case:
-    return Case(name, _kind(code), message, _exit(code), _said(text or visible(message), warnings))
+def _ended(name: str, code: int, message: str, text: str | None = None, warnings: Iterable[str] = ()) -> Case:
+    return Case(name, _kind(code), message, _exit(code), _said(visible(message) if text is None else text, warnings))
 
 
 def _said(text: str, warnings: Iterable[str]) -> dict[str, str]:
     errors = "\n".join(f"{WARNING} {visible(one)}" for one in warnings)
-    return {"system-out": text} | ({"system-err": errors} if errors else {})
+    return {name: said for name, said in (("system-out", text), ("system-err", errors)) if said}
 
 
 def _kind(exit_code: int) -> str:

@@ -11,9 +11,10 @@ from judgeloop.core.outcomes import Checked, Finished, ReadAgain
 from judgeloop.core.records import as_score
 from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.methods.stats.with_people import linear_kappa
-from judgeloop.report.words import count, hours, per_cent
+from judgeloop.report.words import count, hours, per_cent, seconds
 
 ROUNDING = 1e-9
+IN_SECONDS = 90  # shorter times are in seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class ByPeople:
     @property
     def cost(self) -> str:
         """Their part of the cost, and for how long, in words."""
-        time = hours(self.seconds)
+        time = seconds(self.seconds) if self.seconds < IN_SECONDS else hours(self.seconds)
         return f"people {show_usd(self.cost_p)} ({time})" if self.usd else f"{time} of people's time"
 
     @property

@@ -17,6 +17,7 @@ BOLD, WARNED = "bold", "warning"  # how a line is shown
 WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
 HALF_A_PER_CENT = 0.005  # shown with a digit more, so that it is not taken for none
 MOST_PLACES = 6  # of decimals of a gap
+LEAST_ROUNDED_S, FIVE_MIN_S = 630, 300  # from which on a time for plans is rounded, and to what
 HEIGHTS, LEAST_REACH = "▁▂▃▄▅▆▇█", 0.2  # of a small line, and the least gap that fills its height
 # Control, format (bidi, zero width), surrogate, private use, unassigned, and the separators of
 # lines and paragraphs.
@@ -105,8 +106,12 @@ def sentence(text: str) -> str:
 
 
 def stopped(text: str) -> str:
-    """`text` with a full stop, unless it ends as a sentence does."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    """`text` with a full stop, unless it ends as a sentence does, perhaps one that is quoted.
+
+    >>> stopped('it says "No key."'), stopped('it says "no key"')
+    ('it says "No key."', 'it says "no key".')
+    """
+    return text if text.removesuffix('"').endswith((".", "!", "?")) else f"{text}."
 
 
 def shortened(name: str, most: int) -> str:
@@ -120,13 +125,22 @@ def shortened(name: str, most: int) -> str:
 
 
 def hours(seconds: float) -> str:
-    """A time for plans.
+    """A time in hours and minutes.
 
     >>> hours(50), hours(600), hours(6600)
     ('1 min', '10 min', '1 h 50 min')
     """
     whole, minutes = divmod(max(1, round(seconds / 60)), 60)
     return " ".join([*([f"{whole} h"] if whole else []), *([f"{minutes} min"] if minutes else [])])
+
+
+def planned(seconds: float) -> str:
+    """A time for plans, which is known to five minutes, as the page on which people judge shows it.
+
+    >>> planned(50), planned(540), planned(840)
+    ('1 min', '9 min', '15 min')
+    """
+    return hours(seconds if seconds <= LEAST_ROUNDED_S else FIVE_MIN_S * round(seconds / FIVE_MIN_S))
 
 
 def seconds(value: float) -> str:

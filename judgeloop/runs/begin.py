@@ -191,6 +191,7 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
         systems=prepared.pool.systems,
         judges=tuple(judge.identity.name for judge in prepared.judges),
         night=prepared.night or prepared.config.night or "",
+        pair=prepared.pair,
         risk=1.0 if rule.guarantee is None else rule.threshold,
         asked=prepared.asked,
         question=prepared.question,

@@ -26,8 +26,8 @@ def measured_by(
     models = [{one.model for one in of} for of in answering]
     names, parameters = zip(*[(one.identity.name, dict(one.identity.parameters)) for one in run.judges], strict=True)
     ids = {item.id: (item.prompt, *texts) for item, *texts in zip(run.pool.items, *run.pool.outputs, strict=True)}
-    # A contest notes its question, and `agree` none: results of contests, which may be large, are not read.
-    others = [one for one in runs if one.note.judges == names and not one.note.question]
+    # A contest notes what meets, and `agree` nothing: results of contests, which may be large, are not read.
+    others = [one for one in runs if one.note.judges == names and not one.note.met]
     like = [one for one in others if {*one.note.systems} == {*run.pool.systems}]
     for one in sorted(like, key=lambda other: other.began_at, reverse=True)[:LOOKED_AT]:
         kept = reader.result(one.id)

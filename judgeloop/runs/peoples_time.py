@@ -10,7 +10,7 @@ from judgeloop.core.records import Call
 from judgeloop.engine.readings import RECENT
 from judgeloop.judges.wage import HOUR_S, LONGEST_S, Wage, likely_s
 from judgeloop.page.checks import checks_among
-from judgeloop.report.words import count, hours
+from judgeloop.report.words import count, planned
 from judgeloop.settings.run_settings import RunSettings
 
 CASES = ("low", "expected", "worst")
@@ -35,7 +35,7 @@ class PeoplesTime:
         _, again, _ = self.again
         usd = f", about {show_usd(cost_p)}" if cost_p else ""
         more = f", with {count(again, 'item')} that people read a second time" if again else ""
-        return f"The expected case is about {hours(seconds)} of people's time{usd}{more}."
+        return f"The expected case is about {planned(seconds)} of people's time{usd}{more}."
 
     def to_json(self) -> dict[str, Any]:
         """The JSON values: hours, and dollars."""

@@ -73,9 +73,10 @@ class Parts(Generic[T]):
 class Prepared(Generic[C]):
     """A run of any question that is ready to start.
 
-    - `question`: the id of what is asked, the same for every seed; empty if it has none. `asking`: that of the draws
-      and of what is asked of them, whatever systems are called.
-    - `ledger`: open, once the run has begun (`begin.opened`), or that of a suite. `night`: the name of a suite's night.
+    - `question`: the id of what is asked, the same for every seed. `asking`: that of the draws and of what is asked
+      of them, whatever systems are called.
+    - `ledger`: open, once the run has begun (`begin.opened`), or that of a suite. `night`: the name of a suite's night;
+      `pair`: that of the pair in it.
     """
 
     config: C
@@ -86,6 +87,7 @@ class Prepared(Generic[C]):
     asking: str = ""
     ledger: Ledger | None = None
     night: str = ""
+    pair: str = ""
     command: Command = field(default_factory=Command)
 
     @property

@@ -20,11 +20,23 @@ from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of, state_of
 
 NIGHTS = 6  # before this one, of which a line is drawn
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
-Systems = tuple[str, ...]
+
+
+class Compared(NamedTuple):
+    """A night beside the last one of its suite: the date of that; the pairs' lines with what was known of each.
+
+    `absent` are systems of the last night that are in no pair now. `known_models` are those that had answered for a
+    judge by then.
+    """
+
+    last_night: str
+    lines: tuple[Line, ...]
+    absent: list[str]
+    known_models: frozenset[tuple[str, str]]
 
 
 class LastRun(NamedTuple):
-    """The last run of some systems in a night; `result` is None if it has none."""
+    """The last run of a pair in a night; `result` is None if it has none."""
 
     run: PastRun
     result: RunResult | None
@@ -38,10 +50,8 @@ def _word(last: LastRun) -> str:
     return state_of(result.outcome, code, doubtful=is_doubtful(result))
 
 
-def compared(
-    ledger: Address, night: str, lines: Sequence[Line], unread: Sequence[str]
-) -> tuple[str, tuple[Line, ...], list[str]]:
-    """The night of this suite before `night`, `lines` with what was known of each, and who is absent now.
+def compared(ledger: Address, night: str, lines: Sequence[Line], unread: Sequence[str]) -> Compared:
+    """What the night of this suite before `night` says of these `lines`.
 
     A night's name is its date and that of the suite. Absent are systems of the last night that are in no pair now.
     Those of a pair that could not be read are not: `unread` has its name and files. None is where no pair of the
@@ -52,50 +62,73 @@ def compared(
         asked = {run for run, spent in reader.spending()["run"].items() if spent.attempts}
     # Recorded verdicts with a price are charged to a run, and to no attempt of it.
     asked |= {one.id for one in every if one.recorded.charged_p}
-    names = {one.recorded.note.night for one in every}
     name = night[DATE:]
-    last = max((one for one in names if one < night[:DATE] and one[DATE:] == name), default="")
-    before = {one.recorded.note.systems: one for one in reversed(every) if last and one.recorded.note.night == last}
+    ours = [one for one in every if one.recorded.note.night[DATE:] == name and one.recorded.note.night < night]
+    last = max((one.recorded.note.night for one in ours), default="")
+    before = [one for one in ours if one.recorded.note.night == last]
     here = {system for line in lines for system in line.systems}
-    again = any(set(systems) <= here for systems in before)
-    gone = {system for systems in before for system in systems} - here
+    again = any(set(one.recorded.note.systems) <= here for one in before)
+    gone = {system for one in before for system in one.recorded.note.systems} - here
     absent = [one for one in gone if again and not any(_named(one, said) for said in unread)]
-    runs = {one.id: one for one in every}
-    then = ((line, _then(line, before, unread)) for line in lines)
-    beside = (line if old is None else _beside(ledger, line, runs, _ended(ledger, old)) for line, old in then)
-    gaps = _gaps(ledger, night, every)
-    beside = (replace(line, nights=(*gaps.get(line.systems, ()), *line.nights)) for line in beside)
-    found = (_warned(_unchanged(line, runs, asked), runs) for line in beside)
-    return last[:DATE], tuple(found), sorted(absent)
+    runs, names, found = {one.id: one for one in every}, {line.name for line in lines}, []
+    for line in lines:
+        then = _then(line, runs, before, names)
+        one = line if then is None else _beside(ledger, line, runs, _ended(ledger, then))
+        one = replace(one, nights=(*_gaps(ledger, line, runs, then, ours), *line.nights))
+        found.append(_warned(_unchanged(one, runs, asked), runs))
+    return Compared(last[:DATE], tuple(found), sorted(absent), _known_models(ledger, found, before))
 
 
-def _gaps(ledger: Address, night: str, every: Sequence[PastRun]) -> dict[Systems, list[float]]:
-    """The gaps of each pair in the last nights of this suite before `night`, the oldest first."""
-    name, found = night[DATE:], dict[Systems, list[float]]()
-    by_night = {
-        (one.recorded.note.systems, one.recorded.note.night): one
-        for one in reversed(every)
-        if one.decision is not None and one.recorded.note.night[DATE:] == name and one.recorded.note.night < night
-    }
-    for (systems, _), one in sorted(by_night.items(), key=lambda item: item[0][1], reverse=True):
-        gaps = found.setdefault(systems, [])
-        if len(gaps) < NIGHTS and (gap := figure_kept(stored(ledger, one.id), "gap", "gap")):
-            gaps.insert(0, float(gap) / 100)
-    return found
+def _then(line: Line, runs: Mapping[str, PastRun], before: Sequence[PastRun], names: Container[str]) -> PastRun | None:
+    """A pair's run of the last night: that of its name, else of one that has gone, with its systems and judges."""
+    for one in before:
+        if one.recorded.note.pair == line.name:
+            return one
+    if line.run in runs:
+        own = runs[line.run].recorded.note
+        for one in before:
+            if one.recorded.note.pair not in names and _alike(one.recorded.note, own):
+                return one
+    return None
+
+
+def _alike(x: RunNote, y: RunNote) -> bool:
+    """Whether two runs asked the same judges about systems of the same names."""
+    return (x.systems, x.judges) == (y.systems, y.judges)
+
+
+def _gaps(
+    ledger: Address, line: Line, runs: Mapping[str, PastRun], then: PastRun | None, ours: Sequence[PastRun]
+) -> list[float]:
+    """The gaps of a pair in the last nights of this suite by the same judges, the oldest first."""
+    if line.run not in runs:
+        return []
+    own, gaps = runs[line.run].recorded.note, dict[str, float]()
+    names = {line.name} if then is None else {line.name, then.recorded.note.pair}
+    for one in sorted(ours, key=lambda one: one.recorded.note.night, reverse=True):
+        note = one.recorded.note
+        if note.pair not in names or note.judges != own.judges or one.decision is None:
+            continue
+        if note.night not in gaps and (gap := figure_kept(stored(ledger, one.id), "gap", "gap")):
+            gaps[note.night] = float(gap) / 100
+        if len(gaps) == NIGHTS:
+            break
+    return [*reversed(gaps.values())]
+
+
+def _known_models(ledger: Address, lines: Sequence[Line], before: Sequence[PastRun]) -> frozenset[tuple[str, str]]:
+    """The models that had answered for a judge by the last night, of which its page told."""
+    then = {(judge, one.model) for line in lines for judge, models in line.answered_before for one in models}
+    if {(judge, one.model) for line in lines for judge, models in line.answered_by for one in models} <= then:
+        return frozenset(then)
+    ended = max((one.started_at for one in before), default="")
+    with open_reader(ledger) as reader:
+        return frozenset(then | {known for known, at in reader.first_answers().items() if at < ended})
 
 
 def _named(system: str, said: str) -> bool:
     """Whether a text names a system by itself, not within another word, as "worse" is in "not_worse"."""
     return re.search(rf"(?<![\w-]){re.escape(system)}(?![\w-])", said) is not None
-
-
-def _then(line: Line, before: Mapping[Systems, PastRun], unread: Sequence[str]) -> PastRun | None:
-    """A pair's run of the last night; a pair that could not be read is known by its name and files."""
-    if line.systems:
-        return before.get(line.systems)
-    said = next((one for one in unread if one.startswith(f"{line.name} ")), "")
-    known = [run for systems, run in before.items() if all(_named(one, said) for one in systems)]
-    return known[0] if len(known) == 1 else None
 
 
 def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: LastRun) -> Line:
@@ -105,9 +138,14 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
     if line.run not in runs:
         return line
     now, old = _ended(ledger, runs[line.run]), then.run.recorded.note
-    if then.result is not None and now.result is not None and then.result.job == now.result.job:
-        line = replace(line, since=turned_since(then.result, now.result))
     new = now.run.recorded.note
+    if (
+        then.result is not None
+        and now.result is not None
+        and then.result.job == now.result.job
+        and old.judges == new.judges
+    ):
+        line = replace(line, since=turned_since(then.result, now.result))
     if not (_known(old) and _known(new)):
         return line
     return replace(line, outputs="new" if other_outputs(old, new) else "same")
@@ -125,7 +163,7 @@ def _warned(line: Line, runs: Mapping[str, PastRun]) -> Line:
         return line
     own = runs[line.run].recorded
     for one in (run.recorded for run in runs.values()):
-        alike = (one.note.night, one.note.systems) == (own.note.night, own.note.systems)
+        alike = (one.note.night, one.note.pair) == (own.note.night, own.note.pair)
         if alike and one.began_at < own.began_at and (names := other_outputs(one.note, own.note)):
             said = OTHERS.format(visible(some(names)), one.id)
             return replace(line, warnings=(*line.warnings, said))

@@ -55,16 +55,23 @@ def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
     'It is not shown that any of a and b is worse. Each of a and b is ahead.'
     >>> _of_all(f"{visible(EACH)} is better than {visible(FIRST)}.", [("o", "a"), ("p", "b")])
     'Each of a and b is better than the first system of its pair.'
+    >>> _of_all(f"{visible(EACH)} is ahead.", [("o", "a"), ("o", "b"), ("p", "a")])
+    'Each of these 3 systems is ahead.'
+    >>> _of_all(f"{visible(EACH)} is better than {visible(FIRST)}.", [("o", "a"), ("o", "a")])
+    'a is better than o.'
     """
     if not pairs:
         return text
     firsts = {visible(one[0]) for one in pairs}
     names = [visible(one[-1]) for one in pairs]
     systems = " and ".join(names) if len(names) == PAIR else some(names)
+    if len(set(names)) < len(names):  # by several judges
+        systems = f"these {len(names):,} systems"
     text = text.replace(visible(FIRST), firsts.pop() if len(firsts) == 1 else "the first system of its pair")
     fails = text.startswith("FAILED")  # which each of them does
     said = []
     for one in re.split(r"(?<=\.) ", text):
         word = "any" if "not shown" in one and not fails else "each"
-        said.append(sentence(one.replace(visible(EACH), f"{word} of {systems}")))
+        who = names[0] if len(set(names)) == 1 else f"{word} of {systems}"
+        said.append(sentence(one.replace(visible(EACH), who)))
     return " ".join(said)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
-from judgeloop.core.money import to_usd
+from judgeloop.core.money import to_pico, to_usd
 from judgeloop.core.outcomes import Control, Outcome, StopKind
 from judgeloop.engine.state import Interruption, Observe
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
+from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
 from judgeloop.runs.judging import WITHOUT_LIMIT
@@ -26,7 +27,7 @@ from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
-NEXT_NIGHT = "The next night goes on, if the outputs are the same."
+OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 
@@ -152,7 +153,7 @@ class Ended:
             exit_code=result.exit_code,
             outcome=result.outcome,
             headline=result.page.headline,
-            winner=result.named,
+            winner=result.named if len(result.setup.systems) > 1 else None,
             gap=result.page.value("gap", "bounds"),
             nights=tuple(float(one) / 100 for one in (result.page.value("gap", "gap"),) if one),
             shown=_shown(result),
@@ -169,6 +170,9 @@ class Ended:
             advice=_advice(result),
             goes_on=_goes_on(result),
             used_up=result.halt.kind is StopKind.BUDGET,
+            wants_p=sum(to_pico(str(one.values["usd"])) for one in result.advice if one.code is NoteCode.RAISE_NIGHT),
+            next_p=result.spend.next_p,
+            stopped=ended(result) if result.outcome in OPEN else "",
             doubtful=is_doubtful(result),
         )
 
@@ -187,10 +191,9 @@ def _goes_on(result: RunResult) -> bool:
 
 def _advice(result: RunResult) -> str:
     """What would answer a question that is undecided; "" where the same command asks more."""
-    if result.outcome not in {Outcome.UNDECIDED, Outcome.NOT_SHOWN} or _goes_on(result):
+    if result.outcome not in OPEN or _goes_on(result):
         return ""
-    paid_out = result.halt.kind is StopKind.BUDGET
-    return " ".join([NEXT_NIGHT] * paid_out + [one.message for one in result.advice])
+    return " ".join(one.message for one in result.advice if one.code is not NoteCode.RAISE_NIGHT)
 
 
 def _risk(result: RunResult) -> float:
@@ -203,7 +206,9 @@ def _judged_by(result: RunResult) -> str:
     """The judge and the risk, and how the judge's controls ended, as far as they did."""
     said = f"{result.setup.judge}, at a risk of {result.setup.risk_threshold:g}"
     ends = {one.end for one in result.counts.controls if one is not None}
-    if not result.setup.controlled or not ends or None in ends:
+    # That they passed says nothing of a judge that refuses.
+    refuses = result.answer.broke_off and ends == {Control.PASSED}
+    if not result.setup.controlled or not ends or None in ends or refuses:
         return said
     flips = any(one.code is NoteCode.MANY_FLIPS for one in result.warnings)
     how = f"passed{', but many verdicts changed with the order' * flips}"
@@ -238,7 +243,7 @@ def first_night(ready: Prepared[Any]) -> str | None:
     Its draws are those of each later night. To draw anew from verdicts that are known is no new evidence, and
     would sooner or later turn an answer by chance.
     """
-    if ready.pool.live or not ready.question:
+    if ready.pool.live:
         return None
     nights = (
         run.note.night[:DATE]
@@ -349,7 +354,7 @@ class _Suite:
     def _prepared(self, pair: Pair) -> Prepared[Any]:
         """A pair that is ready to run."""
         ready = prepared(pair, self.config, self.environment)
-        return replace(ready, ledger=self.ledger, night=self.night)
+        return replace(ready, ledger=self.ledger, night=self.night, pair=pair.name)
 
     async def _round(self, name: str, budget_p: int, at_once: int, places: asyncio.Semaphore) -> None:
         """Let a pair run up to its budget, and note what is known of it then."""

@@ -177,6 +177,10 @@ def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question:
     place = (question.name,)
     known = {*suite.commands[place], *OWN}
     for wrong in sorted(rest.keys() - known):
+        if takers := [one.name for one in QUESTIONS if wrong in suite.commands[one.name,]]:
+            raise DataError(
+                suite.path, f"[{PAIRS}.{pair}] {question.name} takes no {wrong}: {alternatives(takers)} does"
+            )
         nearest = did_you_mean(wrong, known)
         raise DataError(suite.path, f"[{PAIRS}.{pair}] has no key {wrong!r}{nearest}")
     said = of_tables(suite.commands, place, suite.path, {question.name: rest}, suite.found)
@@ -194,7 +198,7 @@ def _merged(layers: Sequence[Layer], question: Row) -> tuple[dict[str, Any], tup
         InputError: a file weakens the caller's gate, or the question has no such condition.
     """
     known = {name: one for name, one in _fields(question).items() if not one.setting.argument}
-    _check_gate(layers, known)
+    _check_gate(layers, known, question.name)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for layer in in_order(layers):
@@ -214,14 +218,17 @@ def in_order(layers: Iterable[Layer]) -> list[Layer]:
     return sorted(layers, key=lambda layer: layer.trusted)
 
 
-def _check_gate(layers: Sequence[Layer], known: Mapping[str, Declared]) -> None:
+def _check_gate(layers: Sequence[Layer], known: Mapping[str, Declared], question: str) -> None:
     """Refuse what weakens the caller's gate: a file may add conditions, and set nothing else of it."""
     every = {name: one for each in QUESTIONS for name, one in _fields(each).items()}
     said = {name: one for layer in layers if layer.trusted for name, one in layer.values.items()}
     callers = [name for name in said if name in every and _is_condition(every[name])]
     for name in callers:
         if name not in known:
-            raise InputError(f"`{name}={said[name]}`: {CALLER} requires it, and this question cannot")
+            takers = alternatives([one.name for one in QUESTIONS if name in _fields(one)])
+            origin = next(one.origin for one in layers if one.trusted and name in one.values)
+            what = f"`{name}={said[name]}`" if origin == CALLER else f"{key(name)} of {origin}"
+            raise InputError(f"{what} does not fit {question}; set it in the {takers} pairs")
     for layer in layers if callers else ():
         if not layer.trusted:
             for name in layer.values.keys() & known.keys():

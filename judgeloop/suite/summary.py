@@ -6,12 +6,12 @@ Pure: the ends of the pairs in, values and texts out.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
-from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.money import budget_over, show_usd, to_usd
 from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.core.records import PAIR
 from judgeloop.report.forms import render_ends
@@ -53,15 +53,16 @@ DATE = 10  # characters of a night's name that are its date
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 SINCE = "since last night"  # a column
 MOVED = (
-    " Since last night: by how much the gap moved since {}, with an approximate 90 % interval; then the state of that "
-    "night, whether outputs are new, and the gaps of the last nights."
+    " Since last night: by how much the gap moved since {} on the items judged in both nights (on all, where these are "
+    "few), with an approximate 90 % interval; then the state of that night, whether outputs are new, and the gaps of the "
+    "last nights."
 )
 KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
 FURTHER = "asked further: the same question about the same outputs was asked in the night {}, too"
 COLUMNS = ("pair", "state", "winner", "gap", "judged", COST)
 # What comes first where a pair has it: another model, a failed gate, no result, doubt, no answer.
 TROUBLE = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_SHOWN, Outcome.UNDECIDED)
-MOST_CAUSES = 3  # that single pairs have, on a terminal
+MOST_CAUSES = 3  # on a terminal, beside the one that most pairs share
 LONGEST_WHY = 200  # characters of a cause that pairs share
 # Of a spreadsheet.
 FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
@@ -94,7 +95,9 @@ class Line:
       a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, or
       the lead of the best system may be chance on other items
     - `goes_on`: true if the same command may ask more of this pair
-    - `used_up`: true if a budget ended it
+    - `used_up`: true if a budget ended it. `wants_p`: how much more of the night's budget it would take, at most, and
+      `next_p`: the most that its next judgment may cost; 0 if that is not known
+    - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if they were not compared
     - `since`: the items that turned since the last night
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
@@ -132,6 +135,9 @@ class Line:
     doubtful: bool = False
     goes_on: bool = False
     used_up: bool = False
+    wants_p: int = 0
+    next_p: int = 0
+    stopped: str = ""
     before: str = ""
     since: Since = NONE_TURNED
     outputs: str = ""
@@ -158,17 +164,13 @@ class Line:
         return mean if low == high else f"{mean} ({low} to {high})"
 
     @property
-    def rank(self) -> tuple[bool, float, float]:
+    def rank(self) -> tuple[float, float]:
         """Where the pair stands among others: trouble first, then what moved most."""
-        models, before = (
-            {one.model for _, of in known for one in of} for known in (self.answered_by, self.answered_before)
-        )
-        changed = len(models) > 1 or bool(before and models - before)
         kinds = [one for one, at in enumerate(TROUBLE) if at is self.outcome]
         severity: float = 1 if self.outcome in {None, Outcome.INTERRUPTED} else kinds[0] if kinds else len(TROUBLE)
         if self.doubtful and severity > 1:
             severity = 1.5
-        return not changed, severity, -abs(self.since.moved[0] if self.since.moved else 0.0)
+        return severity, -abs(self.since.moved[0] if self.since.moved else 0.0)
 
     @property
     def whose(self) -> str:
@@ -203,7 +205,7 @@ class Line:
             "turned": [one._asdict() for one in self.since.turned],
             "judged_in_both": self.since.both,
         }
-        for name in ("charged", "unconfirmed", "again"):
+        for name in ("charged", "unconfirmed", "again", "wants", "next"):
             values[f"{name}_usd"] = float(to_usd(values.pop(f"{name}_p")))
         return values
 
@@ -213,7 +215,8 @@ class Summary:
     """What a night brought; `budget_p` is its sum in picodollars.
 
     `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are systems of
-    the `last_night` of this suite that are in no pair now.
+    the `last_night` of this suite that are in no pair now, and `known_models` the models that had answered for a judge
+    by then.
     """
 
     night: str
@@ -222,6 +225,7 @@ class Summary:
     before_p: int = 0
     last_night: str = ""
     absent: Sequence[str] = ()
+    known_models: Collection[tuple[str, str]] = ()
 
     @property
     def missed(self) -> str:
@@ -236,11 +240,14 @@ class Summary:
         said = [self._change_of(judge) for judge in judges]
         again, again_p = (sum(getattr(one, name) for one in self.lines) for name in ("again", "again_p"))
         if again and any(said):
-            said.append(f"{count(again, 'verdict')} of another model were asked again, for {show_usd(again_p)}.")
+            said.append(f"{again:,} of the old model's were asked again, for {show_usd(again_p)}.")
         return " ".join(filter(None, said))
 
     def _change_of(self, judge: str) -> str:
-        """How the model that answers for a judge changed since the last night, or in this one; empty if it did not."""
+        """How the model that answers for a judge changed since the last night, or in this one; empty if it did not.
+
+        Once the page of a night has told of it, that verdicts of both models count is no news.
+        """
         here = [one for line in self.lines for name, models in line.answered_by if name == judge for one in models]
         before = [
             one for line in self.lines for name, models in line.answered_before if name == judge for one in models
@@ -251,6 +258,9 @@ class Summary:
         if len(by_model) < PAIR:
             return ""
         *older, new = by_model
+        now, every = sum(one.verdicts for one in here if one.model == new), sum(one.verdicts for one in here)
+        if not now or (judge, new) in self.known_models:
+            return ""
         began = min(one.first for one in by_model[new])
         ended = {model: max(one.last for one in by_model[model]) for model in older}
         # Models that take turns, as behind a router, have no last day.
@@ -260,8 +270,23 @@ class Summary:
         named = ", ".join([*until, since if turns else new])
         judges = {name for line in self.lines for name, _ in line.answered_by}
         which = "The judge changed" if len(judges) == 1 else f"The judge {judge} changed"
-        now, every = sum(one.verdicts for one in here if one.model == new), sum(one.verdicts for one in here)
-        return f"{which}: {named}; {now:,} of {count(every, 'verdict')} of this night are by the new one."
+        return f"{which}: {named}; {now:,} of {every:,} replies of this night are by the new one."
+
+    @property
+    def _trouble_first(self) -> list[Line]:
+        """The pairs as they are shown: those that a new model judged, then by their rank."""
+        new = {
+            (judge, one.model)
+            for line in self.lines
+            for judge, models in line.answered_by
+            for one in models
+            if (judge, one.model) not in self.known_models and self._change_of(judge)
+        }
+
+        def by_new(line: Line) -> bool:
+            return any((judge, one.model) in new for judge, models in line.answered_by for one in models)
+
+        return sorted(self.lines, key=lambda one: (not by_new(one), *one.rank))
 
     @property
     def exit_code(self) -> int:
@@ -306,7 +331,7 @@ class Summary:
             if both
             else ""
         )
-        return (("order", f"{said}; each counts as a tie"),) if said else ()
+        return (("order", f"{said}; each counts as a tie" if flips else said),) if said else ()
 
     def warned(self, *, passed: bool = True) -> Rows:
         """The warnings of the pairs; without those of pairs that `passed` and are not doubtful."""
@@ -318,19 +343,35 @@ class Summary:
         ]
         return grouped(said, len(self.lines))
 
-    def brief(self, pairs: int) -> Page:
+    def brief(self, pairs: int, causes: int = MOST_CAUSES) -> Page:
         """What is seen first on a terminal: each pair once, and of those with a result so many, trouble first.
 
-        Above stands why pairs have none; below, how the others ended.
+        Above stands why pairs have none, beside a cause that most share so many, and why others are open; below, how
+        the others ended.
         """
         shared = self._shared[0]
-        lone = [one for one in self.lines if one.why and one.why != shared][:MOST_CAUSES]
-        first = sorted((one for one in self.lines if not one.why), key=lambda one: one.rank)[:pairs]
+        by_cause: dict[str, list[Line]] = {}
+        for one in self.lines:
+            if one.why and one.why != shared:
+                by_cause.setdefault(one.why, []).append(one)
+        told_of = dict([*by_cause.items()][:causes])
+        first = [one for one in self._trouble_first if not one.why][:pairs]
         rows = [(*one.cells[:2], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in first]
         table = _filled(PageTable("", (*COLUMNS[:2], "gap, points", SINCE, self.last_night), tuple(rows)))
-        others = [one for one in self.lines if one not in (*lone, *first) and (not one.why or one.why != shared)]
+        others = [
+            one for one in self.lines if one not in first and (not one.why or one.why in by_cause.keys() - told_of)
+        ]
         more = f"{count(len(others), 'more pair')}: {_kinds(others)}" if others else ""
-        said = [self.missed, *(f"{one.name}: {shortened(one.why, LONGEST_WHY)}" for one in lone), "" if rows else more]
+        open_ = Counter(one.stopped for one in self.lines if one.stopped).most_common(causes)
+        said = [
+            self.missed,
+            *(
+                f"{of[0].name if len(of) == 1 else count(len(of), 'pair')}: {shortened(why, LONGEST_WHY)}"
+                for why, of in told_of.items()
+            ),
+            *(f"{count(pairs, 'open pair')}: {why}" for why, pairs in open_),
+            "" if rows else more,
+        ]
         return Page(
             (
                 decided(self.headline),
@@ -367,10 +408,29 @@ class Summary:
             )
         how = "The same command" if any(one.goes_on for one in self.lines) else ""
         if not how and any(one.used_up for one in self.lines):
-            how = "With a higher budget it"
+            how = f"With {self._enough or 'a higher budget'} it"
         if how:
             cost += f" {how} goes on (--night {self.night[:DATE]})."
         return cost
+
+    @property
+    def _enough(self) -> str:
+        """The option with a budget that lets all pairs go on that money ended; empty if none is known."""
+        more_p = sum(one.wants_p for one in self.lines)
+        return f"--budget {budget_over(self.budget_p + more_p)}" if more_p else ""
+
+    @property
+    def _unpaid(self) -> Rows:
+        """What pairs that money ended wait for: one cause, whatever their number."""
+        ended = [one for one in self.lines if one.used_up and one.stopped]
+        if not ended:
+            return ()
+        most_p = max(one.next_p for one in ended)
+        may = f", as another judgment may cost up to {show_usd(most_p)}" if most_p else ""
+        said = f"Out of money{may}. The next night goes on, if the outputs are the same."
+        if enough := self._enough:
+            said += f" To finish tonight: {enough}, and a higher limit of a pair that has one of its own."
+        return ((visible(ended[0].name) if len(ended) == 1 else count(len(ended), "pair"), said),)
 
     @property
     def page(self) -> Page:
@@ -385,7 +445,7 @@ class Summary:
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
         turned = [PairText(name, text, text) for name, text in since]
-        first = sorted(self.lines, key=lambda one: one.rank)
+        first = self._trouble_first
         said = [one.said(f"{one.headline} Lost, for one: {one.lost[0]}" if one.lost else one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
         columns: tuple[str, ...] = COLUMNS
@@ -414,7 +474,7 @@ class Summary:
                 costs(self._cost),
                 *named(Section.DECISION, grouped(said, len(self.lines))),
                 *named(Section.EVIDENCE, grouped(turned, len(self.lines))),
-                *named(Section.NEXT, grouped(wanted, len(self.lines))),
+                *named(Section.NEXT, (*self._unpaid, *grouped(wanted, len(self.lines)))),
                 *named(Section.WARNING, (*absent, *self.warned())),
                 *named(Section.GATE, grouped(gates, len(self.lines))),
                 *named(Section.JUDGE, (*grouped(by, len(self.lines)), *self.wrong, *self.order)),

@@ -207,7 +207,7 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
     assert done.exit_code == 3
     assert re.match(
         r"\? OPEN: mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+; not yet within "
-        r"0\.01 of the score, as asked: the budget does not cover another judgment\. judged",
+        r"0\.01 of the score, as asked: the budget does not cover another judgment at its maximum cost\. judged",
         unwrapped(done.stdout),
     )
     assert "Score so far" not in done.stdout

@@ -329,12 +329,19 @@ def test_how_far_the_run_is_stands_above_each_question():
     person.answers(calls(2))
     first, second = person.screen.getvalue().split("── Task")[:2]
     assert "14 of at most 200 judged, about 7 to 60 more\n" in first
-    assert "15 of at most 200 judged, about 7 to 59 more, 1 min\n" in second, "minutes once there is a pace"
-    for more, near in ((8, ", a decision may be near"), (0, "")):  # and it was not
+    assert "15 of at most 200 judged, about 7 to 59 more, in about 1 min\n" in second, "minutes once there is a pace"
+    for more, near in ((8, ", a decision may be near"), (0, ""), (None, "")):  # and it was not; or none is foreseen
         person = Person("a")
         person.judge.hear(SoFar(14, 200, more))
         person.answers(calls(1))
         assert f"14 of at most 200 judged{near}\n" in person.screen.getvalue()
+
+
+def test_what_is_read_again_after_the_decision_leaves_no_room_for_one():
+    assert SoFar(26, 34, 6).is_near()
+    assert not SoFar(26, 34, 6, again=4).is_near(), "the limit comes before it"
+    assert SoFar(10, 34, 15, again=4).likely() == (3, 20), "at most what is left before the limit"
+    assert SoFar(10, 34, 15, again=4).left() == 24
 
 
 def test_time_is_measured_and_paid():

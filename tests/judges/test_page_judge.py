@@ -300,7 +300,7 @@ def test_the_terminal_hears_how_far_all_are_and_nothing_of_the_lead(tmp_path, ca
 
     said = asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
     first, _, later = said.partition("Ctrl-C")
-    assert " 31 min " in first
+    assert " 30 min " in first
     assert "30" not in later
 
 

@@ -118,7 +118,7 @@ def test_a_dry_run_says_how_much_time_and_money_people_take():
     usd = json.loads(checked.stdout)["by_people"]["usd"]["expected"]
     assert usd == pytest.approx((expected + checks) * each_s * 40 / 3600)
     text = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--dry-run").output
-    assert f"{round(expected * each_s / 60)} min" in text
+    assert f"{5 * round(expected * each_s / 300)} min" in text
 
 
 def test_nobody_reads_outputs_that_are_identical():

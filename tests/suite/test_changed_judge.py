@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.chat_server import ChatServer, candidates, used, verdict
+from support.chat_server import ChatServer, Response, candidates, used, verdict
 from support.commandline import judgeloop
 
 from judgeloop.core.outcomes import AnsweredBy
@@ -56,11 +56,13 @@ class Server:
     """A judge that reads, under the name of the model that stands behind it; inverted, it prefers the wrong answer."""
 
     def __init__(self):
-        self.model, self.inverted = "haiku-1", False
+        self.model, self.inverted, self.refused = "haiku-1", False, False
         self.chat = ChatServer(self.reply)
 
     def reply(self, request, number):
         del number
+        if self.refused:
+            return Response(401)
         said = reads(request)
         if self.inverted:
             said = {"A": "B", "B": "A"}.get(said, said)
@@ -102,7 +104,7 @@ def test_nights_with_a_regression_on_the_third_and_another_judge_on_the_fourth(s
     assert changed.startswith("The judge changed: haiku-1 until 20")
     assert "haiku-2 since" in changed
     every = sum(model["verdicts"] for pair in found["pairs"] for _, models in pair["answered_by"] for model in models)
-    assert f"{every} of {every} verdicts of this night are by the new one" in changed
+    assert f"{every} of {every} replies of this night are by the new one" in changed
     assert any(pair["again"] for pair in found["pairs"]), "what the old one judged is asked again"
     assert done.stdout.split("\n")[1].startswith("! The judge changed: haiku-1")
     assert "The judge changed" not in done.stderr, "standard output says it"
@@ -112,6 +114,24 @@ def test_nights_with_a_regression_on_the_third_and_another_judge_on_the_fourth(s
     assert case.find("skipped") is not None
     _, after = play(5)
     assert after["judge_changed"] == "", "it is the same as last night"
+
+
+def test_a_change_is_told_in_its_night_alone_though_verdicts_of_both_models_count(server):
+    Path("night.toml").write_text(SUITE.replace("not-worse = 0.2\n", ""))
+    told = []
+    for night, model, refused in (
+        (1, "haiku-1", False),
+        (2, "haiku-2", False),
+        (3, "haiku-2", True),
+        (4, "haiku-2", False),
+    ):
+        server.model, server.refused = model, refused
+        _, found = play(night)
+        told.append(found["judge_changed"])
+        kinds = {model["model"] for pair in found["pairs"] for _, models in pair["answered_by"] for model in models}
+        if night in {2, 4}:
+            assert kinds == {"haiku-1", "haiku-2"}
+    assert list(map(bool, told)) == [False, True, False, False]
 
 
 def test_a_swapped_judge_that_cannot_tell_passes_no_pair(server):
@@ -128,17 +148,20 @@ OLD = AnsweredBy("a", 3, "2026-01-01T02:00:00.000+00:00", "2026-01-04T02:00:00.0
 NEW = AnsweredBy("b", 7, "2026-01-05T02:00:00.000+00:00", "2026-01-05T03:00:00.000+00:00")
 
 
-def said(*models, before=()):
+def said(*models, before=(), known=()):
     given = Line(name="p", question="compare", exit_code=0, headline="", answered_by=(("j", models),),
                  answered_before=(("j", before),))  # fmt: skip
-    return Summary(night="2026-01-05-n", budget_p=0, lines=(given,)).changed
+    return Summary(night="2026-01-05-n", budget_p=0, lines=(given,), known_models=known).changed
 
 
 def test_the_sentence_has_the_last_day_of_the_old_and_the_share_of_the_new():
     assert said(NEW) == said(NEW, before=(NEW,)) == said() == ""
     assert said(OLD, NEW) == (
-        "The judge changed: a until 2026-01-04, b since; 7 of 10 verdicts of this night are by the new one."
+        "The judge changed: a until 2026-01-04, b since; 7 of 10 replies of this night are by the new one."
     )
-    assert said(NEW, before=(OLD,)).endswith("7 of 7 verdicts of this night are by the new one.")
+    assert said(NEW, before=(OLD,)).endswith("7 of 7 replies of this night are by the new one.")
+    assert said(OLD, NEW, known={("j", "b")}) == said(OLD, before=(NEW,)) == "", (
+        "told before, or nothing by the new one"
+    )
     again = replace(OLD, last="2026-01-05T02:30:00.000+00:00")
     assert said(again, NEW).startswith("The judge changed: a, b; ")

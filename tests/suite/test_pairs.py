@@ -78,6 +78,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ('question = "contrast"', "expected compare, select, estimate or agree"),
         ("riks = 0.2", "did you mean risk"),
         ('first = "old.jsonl"', "[pairs.x] has no key 'first'"),
+        ('question = "estimate"\nnot-worse = 0.1', "[pairs.x] estimate takes no not-worse: compare"),
         ("system_ = 1", "[pairs.x] has no key 'system_' (did you mean system?)"),
         ("sstems = 1", "[pairs.x] has no key 'sstems' (did you mean systems?)"),
         ('qestion = "select"', "(did you mean question?)"),
@@ -248,4 +249,4 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
 
 def test_a_question_that_cannot_have_the_callers_condition_is_refused():
     (found,) = pairs('[pairs.x]\nquestion = "estimate"\nsystems = "old.jsonl"', not_worse="0.1")
-    assert "this question cannot" in found.problem
+    assert "does not fit estimate; set it in the compare" in found.problem

@@ -134,6 +134,7 @@ def test_trouble_stands_first_then_what_moved_most():
     assert [row[1] for row in table.rows[1:5]] == ["✗ failed", "! broken", "? doubtful pass", "? open"]
     assert "failed. Lost, for one: i1 “Why?”: it invents a rule" in render(found.page)
     assert "lost  i1" in found.to_junit()
+    assert found.to_junit().count("broken.") == 1, "the message has it"
 
 
 def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
@@ -149,3 +150,41 @@ def test_a_cause_that_pairs_share_is_said_once_above_all_else():
     page = night(*lines).page
     assert f"12 pairs: {refused}" in render(page, short=True).splitlines()
     assert not night(lines[0]).page.text("cause")
+
+
+def test_each_cause_is_said_once_with_its_pairs_on_a_terminal():
+    refused, torn, full = "refused the key (401)", "a.jsonl: the file holds no rows", "the disk is full"
+    whys = [*[refused] * 3, torn, torn, full]
+    lines = [line(f"n{n}", 4, "BROKEN", why=why) for n, why in enumerate(whys)]
+    lines += [line(f"o{n}", 3, "open.", stopped="the limit is reached") for n in range(2)]
+    said = render(night(*lines).brief(8)).splitlines()
+    assert said[1:5] == [
+        f"3 pairs: {refused}", f"2 pairs: {torn}", f"all n5: {full}", "2 open pairs: the limit is reached"
+    ]  # fmt: skip
+    assert said[-1].startswith("  all o1"), "a pair stands there once"
+    fewer = render(night(*lines).brief(0, 1))
+    assert (fewer.count(torn), fewer.count(full)) == (1, 0)
+    assert "3 more pairs: " in fewer
+
+
+def test_systems_that_several_pairs_have_are_counted():
+    passed = "{} is ahead on items like these {}."
+    lines = [line(name, 0, passed.format(name, 9), ()) for name in ("a", "b")]
+    again = Line(name="more a", question="compare", exit_code=0, headline=passed.format("a", 9), systems=("old", "a"))
+    assert "Each of these 3 systems is ahead" in text(*lines, again)
+
+
+def test_an_order_that_changed_nothing_counts_as_no_tie():
+    told = {flips: dict(night(line("a", 0, "a.", flips=flips, both_orders=9)).order)["order"] for flips in (0, 2)}
+    assert told[2].startswith("2 of 9")
+    assert told[2].endswith("tie") > told[0].endswith("tie")
+
+
+def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
+    ends = [line(f"n{n}", 3, "open.", used_up=True, stopped="no money", wants_p=USD // 4, next_p=USD // 100 * n)
+            for n in range(3)]  # fmt: skip
+    found = night(*ends, line("m", 3, "open.", stopped="the limit"))
+    assert found.to_json()["pairs"][0]["wants_usd"] == 0.25
+    said = " ".join(render(found.page).split())
+    assert "3 pairs Out of money, as another judgment may cost up to $0.020." in said
+    assert "--budget 1.75" in said

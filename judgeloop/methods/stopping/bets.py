@@ -38,6 +38,7 @@ NEAR = 2  # in the place of a system: both are nearly equal
 GROWS = 0.3  # by so much the slope of a proxy may grow in the labels that are asked at once
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
 LOOKED_AT = 64  # draws that are imagined at once: as many as are usually asked ahead
+LONGER = 8  # a plan for more judgments is tried with this part more of them
 LOOKS = 200  # of a forecast at each of its runs: of longer ones several draws are taken at once
 
 
@@ -233,20 +234,30 @@ class Bets(Rule):
         """As `Rule.first_met`; beyond the limit those of a run that plans for them, whose stakes are others."""
         scaled = np.array([shares.wins[0], shares.ties, shares.wins[1]]) / shares.judged
         within = max(0, min(most, self.most - asked(tally)))
-        given = np.arange(1, within + 1)[:, None] * scaled
-        taken, bets = np.zeros(3), self._bets(tally)
-        for number, due in enumerate(given, start=1):
-            score = int(np.argmax(due - taken))
-            taken[score] += 1
-            bets = _after(bets, scores_of(1 - score))
-            if _shown(bets)[-1].any() or (len(bets) > 1 and _shown(bets)[0].all()):
-                return number
+        if found := self.met_after(tally, scaled, within):
+            return found
         gap = abs(float(scaled[0] - scaled[2]))
         if not self.goes_on or not gap:
             return None
         independent = boundary_at_the_end(self.threshold) ** 2 * float(scaled[0] + scaled[2]) / gap**2
         planned = math.ceil(independent / (1 + independent / self._items)) - asked(tally)
+        # So many would have been enough, in another order or without skips: these verdicts take more.
+        while planned <= within < most:
+            within = min(most, within + max(1, (asked(tally) + within) // LONGER))
+            if found := replace(self, limit=asked(tally) + within).met_after(tally, scaled, within):
+                return found
         return planned if within < planned <= most else None
+
+    def met_after(self, tally: Tally, shares: NDArray[np.float64], within: int) -> int | None:
+        """After how many of so many further verdicts with these shares, spread evenly, it is met."""
+        taken, bets = np.zeros(3), self._bets(tally)
+        for number in range(1, within + 1):
+            score = int(np.argmax(number * shares - taken))
+            taken[score] += 1
+            bets = _after(bets, scores_of(1 - score))
+            if _shown(bets)[-1].any() or (len(bets) > 1 and _shown(bets)[0].all()):
+                return number
+        return None
 
     @property
     def stronger(self) -> Bets | None:

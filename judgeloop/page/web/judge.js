@@ -171,6 +171,7 @@ function waits({ others, last: key, noted: withNote }) {
   const text = `${held} ${others ? "You may wait or close this window: more comes only if it is needed." : "This page goes on by itself."}`;
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
+const limitOf = ({ most, again }) => (again ? `${most}, of them ${again} again` : `${most}`);
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
 const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
@@ -202,11 +203,11 @@ async function hears(mine) { // while somebody pauses, that the run is over
 }
 
 function start() {
-  const { usual, most, judged } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
+  const { usual, most, judged, mine } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
   const { each_s: each, usual_s: all } = now.time ?? {}, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${about(each)} each` : "";
-  $("howlong").textContent = known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${most} ${thing()}s${together}` : "Until it is clear";
-  $("howmany").textContent = [...(known ? [judged ? `${judged} are judged` : `at least ${usual[0]}`, `at most ${most}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
+  $("howlong").textContent = known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${limitOf(now.progress)} ${thing()}s${together}` : "Until it is clear";
+  $("howmany").textContent = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : `at least ${usual[0]}`, `at most ${limitOf(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
   $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether the end of each text was${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
@@ -282,11 +283,13 @@ function answers() {
   for (const one of document.querySelectorAll("#two .scroll")) if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; one.role = "group"; one.ariaLabel = `Table in answer ${one.closest("#arta") ? "A" : "B"}`; }
 }
 function progress() {
-  const { judged = 0, mine = 0, skips, most, more, near, left, usual, minutes } = now.progress, together = now.start?.people > 1;
-  const limit = `at most ${most}`;
+  const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes } = now.progress, together = now.start?.people > 1;
+  const limit = `at most ${limitOf(now.progress)}`;
   const live = left !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
-  $("count").textContent = `${together ? `You judged ${mine}` : `${judged} judged`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
+  $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
+  $("helpskip").hidden = !most;
+  $("helpskip").textContent = `${together ? `A ${thing()} that all skip` : "A skip"} uses up one of the ${most - again}.`;
   const many = Math.min(left, fives(more?.[1], Math.ceil));
   if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(`· ${near ? "a decision may be near, " : ""}at most ${left} more`);
@@ -294,7 +297,7 @@ function progress() {
   else $("forecast").replaceChildren(...(most ? [`· ${usual && judged > usual[1] ? "more than usual, " : ""}${limit}`] : []));
   now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();
-  if (now.view === "judge") document.title = `${together ? mine : judged} judged · judgeloop`;
+  if (now.view === "judge") document.title = `${mine} judged · judgeloop`;
 }
 const fives = (n, round) => (n > 10 ? 5 * round(n / 5) : n); // no more exact than it is known
 function clock() {
@@ -363,7 +366,7 @@ const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits",
 function overview(said) {
   const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
   $("ohead").textContent = `${said.judged} judged`;
-  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${said.most}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${said.most} are judged. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
+  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said)} are judged. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
   $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);

@@ -30,8 +30,10 @@ EARLIER_MEANS = (
     "They were about these items, by one of these judges. Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
     "that is expected, if no candidate was chosen or made by verdicts on these items."
 )
-LEADS_TOO_FAR = "A run that stops at a lead shows a gap that is too large, on average."
-GAP_MEANS = f"The gap is the share of judged items won less the share lost, in points: hundredths. {LEADS_TOO_FAR}"
+GAP_MEANS = (
+    "The gap is the share of judged items won less the share lost, in points: hundredths. A run that stops at a lead "
+    "shows a gap that is too large, on average."
+)
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
     "a random sample. It is not the probability that the decision is wrong."
@@ -575,7 +577,7 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
     low, high = result.gap_interval or (result.gap, result.gap)
     name = visible(result.leader or result.setup.systems[0])
     said = f"Gap for {name}: {_number(result.gap)} points, between {_number(low)} and {_number(high)}"
-    note = f"The gap: the share of items that {name} wins less the share that it loses. {LEADS_TOO_FAR}"
+    note = f"The gap: the share of items that {name} wins less the share that it loses."
     shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
     figures = f"{signed(result.gap)} ({' to '.join(shown)})".replace("-", MINUS)
     row = IntervalRow(name, figures, result.gap, result.gap_interval)

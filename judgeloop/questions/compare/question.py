@@ -293,12 +293,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         )
 
     def more(self, run: Prepared[CompareSettings], tally: Tally) -> int | None:
-        """About how many more judgments decide, if the shares stay as they are; at most those that are left."""
+        """About how many more judgments decide, if the shares stay as they are; None if all items would not."""
         asked = tally.judged + tally.abstentions
-        left = run.most_judgments - asked
         more = more_to_decide(_rule(run.parts), tally, _most_labels(run) - asked, sampled=run.sampled)
-        least = run.limits.min_judgments - asked
-        return left if more is None else min(max(more, least) * run.judgments_a_draw, left)
+        return None if more is None else max(more, run.limits.min_judgments - asked) * run.judgments_a_draw
 
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""

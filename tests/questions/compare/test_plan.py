@@ -45,7 +45,7 @@ def test_no_more_are_foreseen_than_are_left_to_ask():
 
 
 @pytest.mark.parametrize("wins", [(3, 2), (3, 3)])
-def test_people_hear_of_what_is_left_where_not_even_that_decides(wins, monkeypatch):
+def test_people_hear_of_no_decision_where_not_even_all_items_decide(wins, monkeypatch):
     monkeypatch.setattr(question, "_most_labels", lambda run: run.most_judgments)
     rule = make_rule("bets", risk=0.02, items=UNLIMITED, limit=60)
     run = SimpleNamespace(
@@ -53,9 +53,29 @@ def test_people_hear_of_what_is_left_where_not_even_that_decides(wins, monkeypat
     )
     tally = Tally(ITEMS, wins=wins, ties=5, abstentions=1)
     assert more_to_decide(rule, tally, 60 - tally.judged - 1, sampled=True) is None
-    left = question.CompareQuestion.more(None, run, tally)
-    assert left == 60 - tally.judged - 1
-    assert SoFar(tally.judged + 1, 60, left).likely() == (left // 4, left), "the form is that of other forecasts"
+    assert question.CompareQuestion.more(None, run, tally) is None, "as the result says that none would"
+
+
+def test_a_decision_that_is_foreseen_after_the_limit_is_not_near(monkeypatch):
+    monkeypatch.setattr(question, "_most_labels", lambda run: ITEMS)
+    rule = make_rule("bets", risk=0.1, items=UNLIMITED, limit=30)
+    parts = SimpleNamespace(rule=rule)
+    run = SimpleNamespace(parts=parts, most_judgments=30, limits=Limits(1, 30), sampled=True, each=1)
+    tally = Tally(ITEMS, wins=(5, 11), ties=8, abstentions=2)
+    foreseen = question.CompareQuestion.more(None, run, tally)
+    assert foreseen == more_to_decide(rule, tally, ITEMS - 26, sampled=True) > 30 - 26
+    assert not SoFar(26, 34, foreseen, again=4).is_near()
+
+
+def test_a_lead_that_is_larger_does_not_take_all_items_where_a_smaller_one_takes_a_few_more():
+    """The plan for its shares has fewer judgments than were asked: others of them come too late, or are skips."""
+    rule = make_rule("bets", risk=0.1, items=UNLIMITED, limit=30)
+    order = [1, 1, 0, -1, 1, 0, None, 1, -1, 0, 0, 1, 0, 1, -1, 1, 0, 1, 0, 1, 0, -1, 0, 1, 1, 0, 1, 1, None, 1]
+    counts = {one: order.count(one) for one in (1, -1, 0, None)}
+    larger = Tally(60, wins=(counts[1], counts[-1]), ties=counts[0], abstentions=counts[None], preferences=order)
+    smaller = Tally(60, wins=(13, 5), ties=10, abstentions=2)
+    assert not rule.is_met(larger)
+    assert 0 < more_to_decide(rule, larger, 30, sampled=True) <= more_to_decide(rule, smaller, 30, sampled=True)
 
 
 def test_level_systems_have_no_lead_to_go_on():

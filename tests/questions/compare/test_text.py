@@ -48,7 +48,9 @@ def codes(notes):
         ),
         (
             undecided(),
-            ("No winner yet between small and large on these 100 items: the budget does not cover another judgment."),
+            (
+                "No winner yet between small and large on these 100 items: the budget does not cover another judgment at its maximum cost."
+            ),
         ),
         (
             undecided(StopKind.JUDGE_FAILED, "nothing answers: is the server running?"),

@@ -1,0 +1,88 @@
+"""Which pair of the last night is one of this night, and that an unchanged one is drawn as in its first night."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.commandline import judgeloop
+
+ITEMS = 60
+METRIC, PYTHON = "metric:exact", "python:words:shorter"
+PAIRS = {"exact": METRIC, "words": PYTHON}
+ESTIMATE = (
+    '[pairs.quality]\nquestion = "estimate"\nsystems = ["rag.jsonl"]\njudge = "metric:exact"\nmax-judgments = 20\n'
+)
+
+
+@pytest.fixture(autouse=True)
+def files(monkeypatch):
+    """An exact match prefers rag, and the shorter answer is that of production."""
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    Path("words.py").write_text("def shorter(first, second):\n    return float(len(first) < len(second))\n")
+    write("production", lambda n: f"no {n}")
+    write("rag", lambda n: f"answer {n}" if n % 2 else "none of the answers")
+
+
+def write(name, output, prompt="p{}".format):
+    rows = [{"id": n, "prompt": prompt(n), "reference": f"answer {n}", "output": output(n)} for n in range(ITEMS)]
+    Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def night(date, pairs=PAIRS, more=""):
+    tables = [
+        f'[pairs.{name}]\nsystems = ["production.jsonl", "rag.jsonl"]\njudge = "{judge}"\n'
+        for name, judge in pairs.items()
+    ]
+    Path("night.toml").write_text("\n".join(["[suite]\nbudget = 1\n[shared]\nmax-judgments = 40", *tables, more]))
+    arguments = ("--config", "night.toml", "--allow-plugins", "--night", f"2026-01-{date:02}", "--json")
+    found = json.loads(judgeloop("suite", "night.toml", *arguments).stdout)
+    return {one["name"]: one for one in found["pairs"]}
+
+
+def known(pair):
+    return pair["before"], pair["outputs"], pair["same_as"], pair["further"]
+
+
+def test_pairs_of_the_same_systems_by_different_judges_are_told_apart():
+    first = night(1)
+    assert [first[name]["winner"] for name in PAIRS] == ["rag", "production"]
+    assert first["exact"]["judged"] >= 10 > first["words"]["judged"], "from ten on the change of the gap is known"
+    second = night(2)
+    for name, one in second.items():
+        assert known(one) == ("decided", "same", "2026-01-01", False)
+        assert (one["turned"], one["gap"], one["judged_in_both"]) == ([], first[name]["gap"], first[name]["judged"])
+        assert one["moved"] == ([0, 0, 0] if name == "exact" else None)
+        assert one["nights"] == first[name]["nights"] * 2, "its own gap, twice"
+
+
+def test_a_pair_has_no_state_of_another_that_compared_the_same_systems():
+    night(1)
+    again = night(2, {"exact": METRIC, "fresh": PYTHON, "torn": "python:words:nothing"})
+    assert [one["before"] for one in again.values()] == ["decided", "decided", ""], "words has become fresh"
+    again = night(3, {"exact": "python:words:nothing", "new": "metric:f1"})
+    assert [one["before"] for one in again.values()] == ["decided", ""]
+
+
+def test_a_name_that_has_another_judge_now_has_the_state_and_no_change():
+    night(1)
+    one = night(2, {"exact": PYTHON})["exact"]
+    assert (one["before"], one["moved"], one["judged_in_both"], len(one["nights"])) == ("decided", None, 0, 1)
+
+
+def test_an_estimate_of_unchanged_files_is_drawn_as_in_its_first_night():
+    nights = [night(date, {}, ESTIMATE)["quality"] for date in (1, 2, 3)]
+    assert len({one["headline"] for one in nights}) == 1
+    assert known(nights[2]) == ("decided", "same", "2026-01-01", False)
+    write("rag", lambda n: f"answer {n}" if n % 2 else "none")
+    changed = night(4, {}, ESTIMATE)["quality"]
+    assert known(changed) == ("decided", "new", "", False)
+
+
+def test_families_of_unchanged_files_are_drawn_as_in_their_first_night():
+    write("production", lambda n: f"no {n}", prompt=lambda n: f"p{n // 2}")
+    write("rag", lambda n: f"answer {n}" if n % 3 else "none", prompt=lambda n: f"p{n // 2}")
+    nights = [night(date, {"exact": METRIC})["exact"] for date in (1, 2)]
+    assert (nights[1]["same_as"], nights[1]["further"]) == ("2026-01-01", False)
+    assert nights[0]["gap"] == nights[1]["gap"]
