@@ -302,7 +302,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         """Who is better, and how many further judgments would decide an open question."""
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, ending, judge = run.config, finished.ending, run.judges[0]
-        tally, test = ending.estimate.tally, (run.question, run.config.seed) if run.question else None
+        tally, test = ending.estimate.tally, (run.question, run.config.seed)
         before = [one.note for one in runs_before(ran.runs, run.run_id, run.asked, test)]
         more, items = _to_decide(run, rule, ending)
         if isinstance(groups, ByGroup | ByCriterion):
