@@ -3,7 +3,7 @@
 Takes a `Comparison`. `report/svg.py` draws its pictures.
 """
 
-from typing import NamedTuple
+from dataclasses import replace
 
 from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import InputError, some
@@ -13,11 +13,11 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import beside
-from judgeloop.questions.compare.result import Comparison, ScoreFigures
+from judgeloop.questions.compare.result import BETS, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import group_table
-from judgeloop.report.page import Fact, Page, PageTable, Section, told
+from judgeloop.report.page import BADGES, Fact, Page, PageTable, Section, decided, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.words import count, ends, in_points, one_in, per_cent, shortened, signed, stopped, visible
 
@@ -121,8 +121,16 @@ def facts(result: Comparison) -> list[Fact]:
             Fact("cheaper", Section.COST, "cheaper", _other_way(result)),
         ]
     shared = said.shared(result, paid=recorded is None)
-    joined = any(one.key == "earlier" and one.text for one in own)  # it says of these two, too
-    return [*told(*own), *(one for one in shared if not (joined and one.key == "asked"))]
+    if any(one.key == "earlier" and one.text for one in own):  # it says of these two, too
+        shared = [one for one in shared if one.key != "asked"]
+    return [*told(*own), *(_free(one, result) if one.key == "asked" else one for one in shared)]
+
+
+def _free(before: Fact, result: Comparison) -> Fact:
+    """Of a pair that was asked before: that to ask for another margin takes no run."""
+    if result.options.not_worse is None or result.setup.rule != BETS:
+        return before
+    return replace(before, text=f"{before.text}; other margins are free: `judgeloop runs show RUN --not-worse`")
 
 
 def _corrected(result: Comparison) -> list[Fact]:
@@ -213,26 +221,19 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     return stopped(f"It is not shown whether {second} is worse than {first} {by}{on}: {why}")
 
 
-class ReadOff(NamedTuple):
-    """How a run stands to a question that is read off its bounds."""
-
-    outcome: Outcome
-    sentence: str
-
-
 def reading(
     result: Comparison, margin: float, risk: float | None = None, about: Population | str | None = None
-) -> ReadOff:
-    """What the bounds of a run say of "not worse by `margin`", whatever the run was asked.
+) -> Page:
+    """What the bounds of a run say of "not worse by `margin`", whatever the run was asked, with the run's own doubts.
 
     Raises:
         InputError: as `Comparison.not_worse_by`, or the bounds have a larger `risk`, or are not `about` this.
     """
-    outcome, run = result.not_worse_by(margin), result.setup.run
-    if risk is not None and risk < result.setup.risk_threshold:
+    outcome, run, own = result.not_worse_by(margin), result.setup.run, result.setup.risk_threshold
+    if risk is not None and risk < own:
         raise InputError(
-            f"`risk={risk:g}`: each bound of the run {run} is wrong with a chance of at most "
-            f"{result.setup.risk_threshold:g}; a smaller risk takes a run of its own, which is a second test"
+            f"`risk={risk:g}`: each bound of the run {run} is wrong with a chance of at most {own:g}; a smaller risk takes "
+            "a run of its own, which is a second test"
         )
     if about not in {None, result.about}:
         raise InputError(
@@ -241,15 +242,25 @@ def reading(
         )
     if outcome is Outcome.BROKEN:
         why = said.unsound(result, result.options.max_flips)
-        return ReadOff(outcome, f"BROKEN: nothing is read off the run {run}: {why}.")
+        return Page((decided(f"BROKEN: nothing is read off the run {run}: {why}."),), outcome=outcome)
     first, second = map(visible, result.setup.systems)
     by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items)
     answer = {
-        Outcome.PASSED: f"PASSED: {second} is not worse than {first} {by} {where}.",
-        Outcome.FAILED: f"FAILED: {second} is worse than {first} {where}.",
-    }.get(outcome, f"OPEN: it is not shown whether {second} is worse than {first} {by}, {where}.")
-    wrong = f"each end is wrong with a chance of at most {result.setup.risk_threshold:g}, however many margins are asked about"
-    return ReadOff(outcome, f"{answer} The gap of {second} is {result.bounds_shown} points: {wrong}.")
+        Outcome.PASSED: f"{second} is not worse than {first} {by} {where}.",
+        Outcome.FAILED: f"{second} is worse than {first} {where}.",
+    }.get(outcome, f"it is not shown whether {second} is worse than {first} {by}, {where}.")
+    word = BADGES[outcome].word
+    if outcome is Outcome.PASSED and result.setup.fail_on_warning and result.warnings:
+        outcome, word = Outcome.FAILED, f"{said.BESIDE_THE_ANSWER.format(word)}, as warnings fail here"
+    out = {Outcome.PASSED: -margin, Outcome.FAILED: 0.0}.get(result.not_worse_by(margin))
+    gap, bounds = result.of_second
+    shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))
+    found = (
+        Fact("gap", Section.EVIDENCE, "gap", f"{second} {_signed_points(gap or 0.0)} against {first} ({shown})", first=True),
+        Fact("risk", Section.RISK, "risk", f"{own:g} for each bound; to choose the margin afterwards adds none", first=True),
+    )
+    doubts = (one for one in facts(result) if one.first and one.key.startswith(("earlier", "asked", "warning.")))
+    return Page((decided(f"{word}: {answer}"), *found, *doubts), outcome=outcome)
 
 
 def _votes(result: Comparison) -> str:
