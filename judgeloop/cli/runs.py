@@ -184,7 +184,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
             raise InputError(f"--not-worse: the run {shown.id} is no comparison of two systems")
         answer = reading(found, asked.not_worse or 0.0, asked.risk, asked.about).said(as_flags)
         code = answer.outcome.exit_code if answer.outcome else 0
-        values = {
+        read = {
             "run": found.setup.run,
             "not_worse": asked.not_worse,
             "outcome": answer.outcome,
@@ -193,7 +193,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
             "exit_code": code,
         }
         text = f"{render(answer, width=columns(), paint=paint, short=True)}\n"
-        print(json_text(values) if json else text, end="")
+        print(json_text(read) if json else text, end="")
         click.get_current_context().exit(code)
     with lasting("reading the result"):
         result = result_of(kept, shown=config.report_texts)

@@ -139,7 +139,9 @@ def test_the_items_that_turned_since_the_run_before_are_shown_with_a_result(two_
         ("a", "b", ["a", "b"])
     ] * len(rows)
     first = judgeloop("runs", "show", earlier["run"], "--details").stdout
-    assert "No earlier run of this question about just these systems by this judge" in " ".join(first.split()), "another judge is no run before"
+    assert "No earlier run of this question about just these systems by this judge" in " ".join(first.split()), (
+        "another judge is no run before"
+    )
 
 
 def test_the_trend_of_a_pair_is_a_table_and_a_picture_and_not_of_strangers(two_runs):

@@ -256,8 +256,20 @@ def reading(
     gap, bounds = result.of_second
     shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))
     found = (
-        Fact("gap", Section.EVIDENCE, "gap", f"{second} {_signed_points(gap or 0.0)} against {first} ({shown})", first=True),
-        Fact("risk", Section.RISK, "risk", f"{own:g} for each bound; to choose the margin afterwards adds none", first=True),
+        Fact(
+            "gap",
+            Section.EVIDENCE,
+            "gap",
+            f"{second} {_signed_points(gap or 0.0)} against {first} ({shown})",
+            first=True,
+        ),
+        Fact(
+            "risk",
+            Section.RISK,
+            "risk",
+            f"{own:g} for each bound; to choose the margin afterwards adds none",
+            first=True,
+        ),
     )
     doubts = (one for one in facts(result) if one.first and one.key.startswith(("earlier", "asked", "warning.")))
     return Page((decided(f"{word}: {answer}"), *found, *doubts), outcome=outcome)

@@ -107,7 +107,9 @@ def test_without_an_answer_what_the_bounds_say_is_said(old, new, items):
     if items < ITEMS:
         said = "OPEN: it is not shown whether new is worse than old"
         assert words(done).startswith(said)
-        assert re.search(r"new [+-]\d+ points? against old \(-\d+ to \+\d+ on all items; allowed: above -20\)", words(done))
+        assert re.search(
+            r"new [+-]\d+ points? against old \(-\d+ to \+\d+ on all items; allowed: above -20\)", words(done)
+        )
         assert re.search(r"With --max-judgments \d+ an equal system passes in 4 of 5 runs. A new test", words(done))
 
 
@@ -237,7 +239,9 @@ def test_at_the_limit_what_the_bounds_say_is_said(old, new):
     done = asked(old, new, "--max-judgments", "30", about=("--min-gap", "0.02"))
     assert done.exit_code == 3
     assert words(done).startswith("no winner yet between old and new on items like these 100")
-    assert re.search(r"(new|old) \+\d+ points against (?!\1)(new|old) \(-\d+ to \+\d+ on items like these; allowed", words(done))
+    assert re.search(
+        r"(new|old) \+\d+ points against (?!\1)(new|old) \(-\d+ to \+\d+ on items like these; allowed", words(done)
+    )
     assert "A new test, with its own risk." in words(done)
 
 
