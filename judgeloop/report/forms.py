@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.core.outcomes import Condition
 from judgeloop.report.notes import Note
-from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
+from judgeloop.report.page import BADGES, COST, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import visible
 
@@ -169,9 +169,11 @@ def render_junit(result: Tested) -> str:
     Where only a condition fails, a line before that text says so.
     """
     answer, *conditions = result.conditions
+    if answer.outcome.exit_code:  # a budget that left it open is no second failure
+        conditions = [one for one in conditions if one.name != COST]
     beside = "" if answer.outcome.exit_code or not result.exit_code else BESIDE
     said = (one.message for one in result.warnings)
-    own = (answer.name, answer.outcome.exit_code, result.page.headline, f"{beside}{render(result.page)}", said)
+    own = (answer.name, answer.outcome.exit_code, result.page.head, f"{beside}{render(result.page)}", said)
     return _suite(result.job, _ended(*own), *(_ended(one.name, one.outcome.exit_code, one.said) for one in conditions))
 
 
