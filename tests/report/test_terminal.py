@@ -53,7 +53,7 @@ def test_warnings_give_way_where_it_is_said_where_the_rest_is():
 
 @pytest.mark.parametrize("name", ["new", "a-candidate-with-a-name-as-long-as-those-of-models-2026-11-29"])
 def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(name):
-    """Items were searched, the two were compared before, most verdicts known speak against it, and data are warned of."""
+    """Items were searched, the two were compared before, most verdicts known speak against it, data are warned of."""
     label = Label(Choice(0, None), Verdict(0.0, f"{'very ' * 30}wrong", swapped=True))
     gate = make_result(
         systems=("old", name), winner=0, tally=Tally(items=40, wins=(20, 2), ties=5), not_worse=0.1, guarantee="proved",
@@ -62,7 +62,7 @@ def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(
     )  # fmt: skip
     before = AskedBefore((0.1,) * 2, 1, (40, 20))
     gate = replace(gate, comparison=6, risk_before=0.5, searched=5, asked_before=before)
-    page = replace(gate.page, facts=tuple([*compare_facts(gate), *lost_first(gate)]))
+    page = replace(gate.page, facts=(*compare_facts(gate), *lost_first(gate)))
     text = render(page, short=True, more="All of it: judgeloop runs show 0123abcd --details, as a page -o report.html")
     assert len(text.split("\n")) <= MOST_LINES
     assert "FAILED" in text.split("\n")[0]

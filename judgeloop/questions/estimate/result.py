@@ -117,6 +117,8 @@ class Estimation(RunResult):
         if self.asked == self.drawable:
             return (note(NoteCode.ALL_ASKED),)
         if self.options.half_width is None:
+            if self.stop_reason is StopKind.BUDGET:
+                return ()  # which budget would do is said behind it
             left, exact = self.drawable - self.asked, not self.setup.sampled and self.per_label == 1
             code = NoteCode.REST_IS_EXACT if exact else NoteCode.TOO_FEW_JUDGED
             return (note(code, limit=self.drawable, left=left, usd=self.usd_for(left)),)
