@@ -124,7 +124,7 @@ def _asked(result: RunResult) -> str:
         else f"risks {', '.join(f'{one:g}' for one in risks)}"
     )
     own = result.setup.risk_threshold if result.setup.guarantee else 1.0
-    return f"{times}{how} ({each}); with this run ({own:g}) the risk is at most {in_all:.4g} in all"
+    return f"{times}{how} ({each}); with this run ({own:g}) at most {in_all:.4g} in all"
 
 
 def state(outcome: Outcome) -> str:

@@ -170,7 +170,7 @@ def render_junit(result: Tested) -> str:
     """
     answer, *conditions = result.conditions
     if answer.outcome.exit_code:  # a budget that left it open is no second failure
-        conditions = [one for one in conditions if one.name != COST]
+        conditions = [one for one in conditions if one.name != COST or not one.outcome.exit_code]
     beside = "" if answer.outcome.exit_code or not result.exit_code else BESIDE
     said = (one.message for one in result.warnings)
     own = (answer.name, answer.outcome.exit_code, result.page.head, f"{beside}{render(result.page)}", said)

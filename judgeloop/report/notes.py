@@ -114,11 +114,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.SEARCHED: "Were these two chosen by the earlier search of these items among {systems:,}? Then the stated risk does not "
-    "hold: compare them on other items.",
+    NoteCode.SEARCHED: "Chosen by the earlier search of these items among {systems:,}? Then the risk is void: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: one of the answers is wrong with a chance of up to "
-    "{risk:.4g}. From 0.5 on a new set of items is needed.",
+    NoteCode.ASKED_OFTEN: "Compared {times:time} before: that any answer is wrong has a chance of up to {risk:.4g}. Take new items.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
     "{known:verdict} known are for {other}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "

@@ -302,7 +302,11 @@ def _gap(result: Comparison) -> str:
         return found
     bounds, out = result.bounds if leads else (0.0 - result.bounds[1], 0.0 - result.bounds[0]), result.ruled_out
     shown = " to ".join(ends(bounds, out=out if leads or not out else -out, margin=margin))
-    allowed = "" if margin is None or shown.startswith("above") else f"; allowed: above {signed(-margin)}"
+    allowed = (
+        ""
+        if result.options.not_worse is None or shown.startswith("above")
+        else f"; allowed: above {signed(-(margin or 0.0))}"
+    )
     return f"{found} ({shown} on {'items like these' if result.setup.sampled else 'all items'}{allowed})"
 
 
@@ -396,15 +400,11 @@ def _earlier(result: Comparison) -> str:
     if others < 1 or result.wrong_expected is None:
         return ""
     baseline, many = visible(result.baseline), "once" if others == 1 else f"{others:,} times"
-    what = "compared or searched" if result.searched else "compared"
-    before = f"{baseline} was {what} with others {many}"
+    before, expected = f"{baseline} with others {many}", f"expect at most {result.wrong_expected:.4g} wrong answers"
     if result.risk_in_all is None:
-        return f"{before}; expect at most {result.wrong_expected:.4g} wrong answers in all, with this one"
+        return f"{before}; with this run, {expected} in all"
     pair = "once" if same == 1 else f"{same:,} times"
-    return (
-        f"{before}, these two {pair}; expect at most {result.wrong_expected:.4g} wrong answers in all, "
-        f"{result.risk_in_all:.4g} on these two"
-    )
+    return f"{before}, these two {pair}: {expected}, {result.risk_in_all:.4g} on these two"
 
 
 def _other_way(result: Comparison) -> str:

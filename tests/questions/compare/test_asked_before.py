@@ -71,7 +71,7 @@ def test_more_items_do_not_make_a_first_comparison(asked):
 def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
-    assert "before old was compared with others once; expect at most 0.15 wrong answers in all" in said
+    assert "before old with others once; with this run, expect at most 0.15 wrong answers in all" in said
     said = unwrapped(asked("new2", "--risk", "0.05", "--details").stdout)
     assert "if no candidate was chosen or made by verdicts on these items" in said
 
@@ -104,7 +104,7 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     values = commandline.result_of("compare", *two, "--judge", "metric:token-f1")
     assert (values["comparison"], values["searched"]) == (2, 3)
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
-    assert said.startswith("Were these two chosen by the earlier search of these items among 3?")
+    assert said.startswith("Chosen by the earlier search of these items among 3?")
     page = unwrapped(commandline.judgeloop("compare", old, two[0], "--judge", "metric:token-f1", "--details").stdout)
     assert page.count("unless an earlier search of these items chose the two") == 1, page
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"
