@@ -158,6 +158,14 @@ def test_recorded_scores_answer_their_own_question_alone(tmp_path, monkeypatch):
         compared.not_worse_by(0.1)
 
 
+@pytest.mark.parametrize("flag", ["--min-gap", "--near-tie"])
+def test_a_question_that_is_not_read_off_a_run_is_refused_and_nothing_else_proposed(outputs, flag):
+    done = command("runs", "show", compared(outputs, 5)["run"], flag, "0.1")
+    assert done.exit_code == 2
+    assert f"No such option: {flag}. Another command has it" in done.stderr
+    assert "Did you mean" not in done.stderr
+
+
 @pytest.mark.parametrize("margin", ["0", "1", "-0.1", "much"])
 def test_a_margin_that_is_none_is_refused(outputs, margin):
     run = compared(outputs, 5)["run"]
