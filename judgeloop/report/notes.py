@@ -114,7 +114,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.SEARCHED: "Chosen by the earlier search of these items among {systems:,}? Then the risk is void: use other items.",
+    NoteCode.SEARCHED: "Chosen by the earlier search among {systems:,}? Then the risk is void: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
     NoteCode.ASKED_OFTEN: "Compared {times:time} before: that any answer is wrong has a chance of up to {risk:.4g}. Take new items.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
@@ -170,11 +170,11 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.SECOND_TEST: "A new test, with its own risk.",
     NoteCode.MORE_FOR_BETTER: "Without `min_gap`, a new test: about {judgments:more judgment}{usd:about} would show that "
     "{system} is better.",
-    NoteCode.EQUAL_PASSES: "With `max_judgments={limit}` an equal system passes in 4 of 5 runs.",
+    NoteCode.EQUAL_PASSES: "`max_judgments={limit}` passes an equal system in 4 of 5 runs.",
     NoteCode.EQUAL_PASSES_ITEMS: "With {limit:item} an equal system passes in 4 of 5 runs.",
     NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
     "be a little worse.",
-    NoteCode.LEVEL_NAMED: "With `max_judgments={limit}` one of two level systems is named in 4 of 5 runs.",
+    NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
     NoteCode.LEVEL_NAMED_ITEMS: "With {limit:item} one of two level systems is named in 4 of 5 runs.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:,} more.",

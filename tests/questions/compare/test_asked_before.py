@@ -100,11 +100,11 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     old, *two = [str(tmp_path / f"{name}.jsonl") for name in ("old", "new1", "new2")]
     commandline.judgeloop("select", old, *two, "--judge", "metric:token-f1")
     before = commandline.judgeloop("compare", *two, "--judge", "metric:token-f1", "--dry-run")
-    assert "the earlier search of these items among 3" in unwrapped(before.stdout)
+    assert "the earlier search among 3" in unwrapped(before.stdout)
     values = commandline.result_of("compare", *two, "--judge", "metric:token-f1")
     assert (values["comparison"], values["searched"]) == (2, 3)
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
-    assert said.startswith("Chosen by the earlier search of these items among 3?")
+    assert said.startswith("Chosen by the earlier search among 3?")
     page = unwrapped(commandline.judgeloop("compare", old, two[0], "--judge", "metric:token-f1", "--details").stdout)
     assert page.count("unless an earlier search of these items chose the two") == 1, page
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"

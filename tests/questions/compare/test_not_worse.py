@@ -110,7 +110,7 @@ def test_without_an_answer_what_the_bounds_say_is_said(old, new, items):
         assert re.search(
             r"new [+-]\d+ points? against old \(-\d+ to \+\d+ on all items; allowed: above -20\)", words(done)
         )
-        assert re.search(r"With --max-judgments \d+ an equal system passes in 4 of 5 runs. A new test", words(done))
+        assert re.search(r"--max-judgments \d+ passes an equal system in 4 of 5 runs. A new test", words(done))
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
