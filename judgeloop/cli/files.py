@@ -108,7 +108,11 @@ def check_output(path: Path, inputs: Iterable[object] = (), forms: Iterable[str]
         if isinstance(other, Path) and path.resolve() == other.resolve():
             raise InputError(f"-o {path}: this file is read by the run, and would be overwritten")
     if path.suffix not in forms:
-        raise InputError(f"-o {path}: expected a file ending in {', '.join(forms)}")
+        pdf = path.suffix == ".pdf" and ".svg" in forms
+        way = (
+            "; for a PDF of the picture: -o figure.svg, then `rsvg-convert --format pdf figure.svg --output figure.pdf`"
+        )
+        raise InputError(f"-o {path}: expected a file ending in {', '.join(forms)}{way if pdf else ''}")
     if not path.absolute().parent.is_dir():
         raise InputError(f"-o {path}: the folder {path.absolute().parent} does not exist")
     if path.is_dir():

@@ -260,6 +260,10 @@ class SettingsCommand(click.Command):
                 ctx.fail(f"No such option: {option}. Set {field.key} in judgeloop.toml, or {field.variable}.")
             if option == f"--no-{CONFIG.key}":
                 ctx.fail(f"No such option: {option}. Did you mean --{CONFIG.key} none?")
+            every = ctx.meta.get(EVERY)
+            if every is not None and option.removeprefix("--").replace("-", "_") in every.by_name:
+                own = f"judgeloop {' '.join(self.path)} --help-all"
+                ctx.fail(f"No such option: {option}. Another command has it; {own} lists those of this one.")
             raise
         if ctx.args:
             many = " The best of several: judgeloop select" if self.path == ("compare",) else ""

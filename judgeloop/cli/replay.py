@@ -14,16 +14,34 @@ from typing import Annotated, Any
 import click
 
 from judgeloop.cli.options import JSON, QUIET, settings_command
-from judgeloop.cli.output import as_flags
+from judgeloop.cli.output import as_flags, columns
 from judgeloop.cli.progress import computing, counting
 from judgeloop.core.errors import InputError
 from judgeloop.replay.settings import CONFIGS, ReplayCompareSettings, ReplayEstimateSettings, ReplaySelectSettings
+from judgeloop.report.terminal import wrapped
 from judgeloop.settings import fields
 from judgeloop.settings.setting import declared, one_of
 
 Rows = list[dict[str, Any]]
-# The tables of a replay by name, and those that are printed.
-Tables = tuple[dict[str, Rows], list[Rows]]
+# The tables of a replay by name, and those that are printed, by the name of what is said of them.
+Tables = tuple[dict[str, Rows], dict[str, Rows]]
+MOST_SIZES = 12  # of a table that is printed; its file has all
+# What a table shows, and what its columns are.
+SAID = {
+    "sizes": "How often the judged items name the better of two systems, by number of judgments.\n"
+    "success: share of runs that name it; estimate, gap: mean gap among the judged items, and among all; bias: their "
+    "difference.",
+    "rules": "Judgments until a rule is met, and how often it names the wrong system.\n"
+    "judgments: mean number; gap: mean gap; error, success, inconclusive: shares of runs that name the worse system, the "
+    "better, none, and gap_…: the mean gap of these; …_met: where only the rule names, and not a whole pool.",
+    "best": "Calls until the best system is named in a share of the runs (level).\n"
+    "gap95: win rate lost in all but 5 % of the runs; against_random: calls more than random takes, as a share.",
+    "races": "How often the race names a system.\ndecided, error: shares of runs with a name, and with a wrong one; calls: their "
+    "mean number.",
+    "area": "The error of a system's estimated mean, relative to it.\n"
+    "area: median error, averaged over all shares of items; against_random: how much larger than random's, as a share; "
+    "coverage: share of intervals that contain the mean.",
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +66,11 @@ def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
     judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is
     named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by
     share of items judged. Asks no judge and spends nothing.
-    """
+
+    \b
+    Example:
+      judgeloop replay OUTPUTS --items items.jsonl --verdicts verdicts.csv -o measured
+    """  # noqa: D301 - the sign keeps the lines of the example
     runs: dict[str, Callable[..., Tables]] = {
         "compare": _replay_compare,
         "select": _replay_select,
@@ -62,8 +84,9 @@ def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
     with computing(quiet=quiet):
         tables, shown = runs[job](config, quiet=quiet)
     _write(config.output, tables)
-    whole = tables if len(tables) > 1 else shown[0]  # of a single table, its rows
-    print(dumps(whole, indent=2) if json else "\n\n".join(map(_render, shown)).rstrip())
+    whole = tables if len(tables) > 1 else next(iter(tables.values()))  # of a single table, its rows
+    parts = (f"{_wrapped(SAID[name])}\n\n{_render(table)}" for name, table in shown.items())
+    print(dumps(whole, indent=2) if json else "\n\n".join(parts).rstrip())
 
 
 def _replay_compare(config: ReplayCompareSettings, *, quiet: bool) -> Tables:
@@ -76,8 +99,13 @@ def _replay_compare(config: ReplayCompareSettings, *, quiet: bool) -> Tables:
         _say(note)
     with counting("pairs", quiet=quiet) as observe:
         rows = replay_compare(config, observe)
-    name, table = ("rules", by_rule(rows)) if config.iterative else ("sizes", by_size(rows))
-    return {name: table}, [table]
+    if config.iterative:
+        table = by_rule(rows)
+        return {"rules": table}, {"rules": table}
+    table = by_size(rows)
+    sizes = sorted({row["judgments"] for row in table})
+    every = -(-len(sizes) // MOST_SIZES)
+    return {"sizes": table}, {"sizes": [row for row in table if row["judgments"] in sizes[every - 1 :: every]]}
 
 
 def _replay_select(config: ReplaySelectSettings, *, quiet: bool) -> Tables:
@@ -98,8 +126,8 @@ def _replay_select(config: ReplaySelectSettings, *, quiet: bool) -> Tables:
     }
     best = [row for row in tables["needed"] if row["goal"] == "best"]
     if not (raced := races(rows)):
-        return tables, [best]
-    return tables | {"races": raced}, [best, raced]
+        return tables, {"best": best}
+    return tables | {"races": raced}, {"best": best, "races": raced}
 
 
 def _replay_estimate(config: ReplayEstimateSettings, *, quiet: bool) -> Tables:
@@ -115,7 +143,7 @@ def _replay_estimate(config: ReplayEstimateSettings, *, quiet: bool) -> Tables:
     if not config.selectors and (without := [name for name in EVERY if name not in run]):
         _say(f"without {', '.join(without)}: the outputs hold no field {config.confidence!r} (`confidence`)")
     tables = {"accuracy": by_share(rows), "area": areas(rows)}
-    return tables, [headlines(tables["accuracy"], tables["area"])]
+    return tables, {"area": headlines(tables["accuracy"], tables["area"])}
 
 
 def _say(note: str) -> None:
@@ -132,6 +160,10 @@ def _write(folder: Path, tables: dict[str, Rows]) -> None:
         lines = (csv_line(line) for line in (table[0] if table else {}, *map(dict.values, table)))
         write_whole(folder / f"{name}.csv", "".join(f"{line}\n" for line in lines))
         write_whole(folder / f"{name}.json", dumps(table, indent=2) + "\n")
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(wrapped(line, columns()) for line in text.split("\n"))
 
 
 def _render(table: Rows) -> str:

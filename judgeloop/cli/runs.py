@@ -26,7 +26,7 @@ from judgeloop.cli.output import as_flags, columns, paint
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Population, Shown
 from judgeloop.core.work import lasting
-from judgeloop.report.page import Page, decided
+from judgeloop.report.page import Page, Section, decided
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import visible_lines
 from judgeloop.settings import fields
@@ -182,18 +182,28 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
         found = result_of(kept, texts=False)
         if not isinstance(found, Comparison):
             raise InputError(f"--not-worse: the run {shown.id} is no comparison of two systems")
-        answer = reading(found, asked.not_worse or 0.0, asked.risk, asked.about)
-        code = answer.outcome.exit_code
-        values = {"run": found.setup.run, "not_worse": asked.not_worse, **answer._asdict(), "exit_code": code}
-        print(json_text(values) if json else f"{wrapped(answer.sentence, columns())}\n", end="")
+        answer = reading(found, asked.not_worse or 0.0, asked.risk, asked.about).said(as_flags)
+        code = answer.outcome.exit_code if answer.outcome else 0
+        read = {
+            "run": found.setup.run,
+            "not_worse": asked.not_worse,
+            "outcome": answer.outcome,
+            "sentence": answer.headline,
+            "warnings": [one.text for one in answer.facts if one.section is Section.WARNING],
+            "exit_code": code,
+        }
+        text = f"{render(answer, width=columns(), paint=paint, short=True)}\n"
+        print(json_text(read) if json else text, end="")
         click.get_current_context().exit(code)
-    del quiet  # `options.py` heeds it
     with lasting("reading the result"):
         result = result_of(kept, shown=config.report_texts)
     values = result.to_json(as_flags) if json else {}
-    text = f"{render(result.page, width=columns(), paint=paint, short=True)}\n"
+    more = "" if quiet else "All of it: --details, as a page -o report.html"
+    text = f"{render(result.page, width=columns(), paint=paint, short=True, more=more)}\n"
     if details:
-        earlier, page = before(config.ledger, shown), Page((decided(f"no run before {shown.id} judged these systems"),))
+        systems = "this system" if len(result.setup.systems) == 1 else "just these systems"
+        none = decided(f"No earlier run of this question about {systems} by this judge has a result here.")
+        earlier, page = before(config.ledger, shown), Page((none,))
         then = result_of(stored(config.ledger, earlier.id)) if earlier else None
         if earlier and then and then.job == result.job:
             since = turned_since(then, result)

@@ -62,7 +62,7 @@ def kept_of(result: RunResult) -> KeptResult:
     document = to_json({"job": result.job, "result": result}, inf_nan_mode="constants").decode()
     decided, tied = result.decided_and_tied
     return KeptResult(
-        result.page.headline,
+        result.page.head,
         f"{result.to_text()}\n",
         document,
         texts,

@@ -73,7 +73,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
         *([costs(_cost(result))] if paid else []),
-        Fact("asked", Section.RISK, "before", _asked(result), first=True),
+        Fact("asked", Section.RISK, "before", _asked(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
         Fact("holds", Section.GATE, "holds", "; ".join(one.sentence for one in gate if holds(one, result)), first=True),
@@ -114,7 +114,8 @@ def _asked(result: RunResult) -> str:
         return ""
     risks, of = before.risks, len(before.risks)
     left = of - before.answered
-    times = "once" if of == 1 else f"{of:,} times"
+    these = "these two" if len(result.setup.systems) == PAIR else "these outputs"
+    times = f"{these} once" if of == 1 else f"{these} {of:,} times"
     how = "" if not left else " without an answer" if left == of else f", {left:,} without an answer"
     each = (
         f"risk {risks[0]:g}{' each' * (of > 1)}"
@@ -122,8 +123,7 @@ def _asked(result: RunResult) -> str:
         else f"risks {', '.join(f'{one:g}' for one in risks)}"
     )
     own = result.setup.risk_threshold if result.setup.guarantee else 1.0
-    more = ": from 0.5 on, a new set of items is needed" if in_all >= TOO_OFTEN else ""
-    return f"{times}{how} ({each}); with this run ({own:g}) the risk is at most {in_all:.4g} in all{more}"
+    return f"{times}{how} ({each}); with this run ({own:g}) at most {in_all:.4g} in all"
 
 
 def state(outcome: Outcome) -> str:
@@ -174,8 +174,10 @@ def of_items(result: RunResult) -> str:
     items, families = count(result.items, "item"), result.data.families
     if result.per_label > 1:
         return f"{result.drawable:,} blocks of {result.per_label:,} ({items})"
-    each = "an item" if families == result.data.drawn else "several items"
-    return items if families is None else f"{families:,} families, {each} of each ({items})"
+    if families is None:
+        return items
+    several = "" if families == result.data.drawn else ", several of each"
+    return f"{families:,} {'different prompts' if result.data.by_prompt else 'families'} ({items}{several})"
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -223,8 +225,6 @@ def headline(result: RunResult, decision: str) -> str:
         decision = f"no result: {stopped(ended(result))}"
     elif required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
-    elif required and result.answer is Outcome.NOT_SHOWN:
-        decision = f"it is required, and not shown, that {required} is better. {decision}"
     if result.outcome is result.answer:
         return (
             decision
@@ -270,7 +270,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged:
         counts, one_way = result.counts, result.setup.order in ONE_WAY
-        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} changed with the order"
+        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed
         yield Condition("flips", Outcome.PASSED, found, requires="any share of verdicts may change with the order")
     requires = f"at most {per_cent(result.setup.max_abstentions)} of items may be without a verdict"
@@ -326,7 +326,7 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition("flips", Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = f"{flips:,} of {count(both, 'verdict')} changed with the order"
+    said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed"
     said += f", which is more than {100 * most:.3g} %" if shown else ""
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
@@ -384,7 +384,7 @@ def _in_short(result: RunResult) -> str:
     """Whether the judge can be trusted, in a sentence."""
     counts, setup = result.counts, result.setup
     one_order = setup.order in ONE_WAY and bool(counts.judged)
-    return said_of(counts.leanings, setup.systems, counts.flips, counts.both_orders, one_order=one_order)
+    return said_of(counts.leanings, setup.systems, counts.flips_in_all, counts.both_in_all, one_order=one_order)
 
 
 def _again(result: RunResult) -> str:
@@ -481,18 +481,15 @@ def money(result: RunResult) -> str:
 def _cost(result: RunResult) -> str:
     """What was paid of which budget, what of it is a maximum, and what judging everything would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
-    in_all = show_usd(spend.answers_p)
-    known = spend.known and spend.answers_p > spend.charged_p and in_all != show_usd(spend.charged_p)
     people, models = result.by_people, ""
     if people is not None and people.usd and spend.known:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
     parts = [
         money(result),
         f"{people.cost}{models}" if people is not None else "",
-        f"with answers known from before, {in_all}" if known else "",
         (
-            f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts that failed and may have been "
-            "billed, at their maximum (see `judgeloop ledger show --unknown`)"
+            f"{'all' if spend.unconfirmed_p == spend.run_p else show_usd(spend.unconfirmed_p)} of it at the maximum, for "
+            "failed attempts that may have been billed (see `judgeloop ledger show --unknown`)"
             if spend.unconfirmed_p
             else ""
         ),
@@ -520,8 +517,10 @@ def _calls(result: RunResult) -> str:
     asked = f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger"
     if result.setup.by_hand:
         asked = f"{count(spend.attempts, 'question')} now, {count(spend.remembered, 'answer')} from before"
+    earlier_p = spend.answers_p - (spend.charged_p - spend.unconfirmed_p)
     parts = [
         asked,
+        f"earlier answers cost {show_usd(earlier_p)}" if spend.known and earlier_p > 0 else "",
         f"with {count(controls, 'control')}{paid}" if controls else "",
         f"with the proxy's calls ({show_usd(spend.proxy_p)})" if spend.proxy_p else "",
         f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",

@@ -10,9 +10,9 @@ from xml.etree import ElementTree as ET
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.core.outcomes import Condition
 from judgeloop.report.notes import Note
-from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
+from judgeloop.report.page import BADGES, COST, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.terminal import WARNING, render
-from judgeloop.report.words import stopped, visible
+from judgeloop.report.words import visible
 
 # Text that begins a link, a mention or a reference to an issue ("#1", "GH-1"). An empty comment
 # behind it prevents the link, which GitHub makes of the text as it is shown.
@@ -32,7 +32,8 @@ ESCAPED = {
     "\N{PLUS-MINUS SIGN}": r"$\pm$",
 }
 UNITS = {"gap": "gap, points"}  # of figures, behind their names
-IN_NOTES = ("judged", "risk")  # facts that stand below a table
+IN_NOTES = ("judged", "risk", "interval", "gap.means")  # facts that stand below a table
+_NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.,]*)")
 NEEDS = r"Needs \usepackage{booktabs}."
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 MARK = f'{HEAD}<testsuite name="judgeloop"'  # how a suite of judgeloop's begins, and no other file
@@ -119,7 +120,7 @@ def _notes(page: Page) -> Iterable[str]:
     """Yield the facts that stand below a table, each as a sentence."""
     for one in page.facts:
         if one.key in IN_NOTES:
-            yield stopped(f"{one.label.capitalize()}: {one.text}")
+            yield one.text if one.text.endswith(".") else f"{one.label.capitalize()}: {one.text}."
 
 
 def _latex_table(table: PageTable, caption: str, notes: str, label: str) -> str:
@@ -137,10 +138,10 @@ def _latex_table(table: PageTable, caption: str, notes: str, label: str) -> str:
 def escaped(text: str) -> str:
     r"""A text as LaTeX shows it; what stands between backticks in the type of a typewriter.
 
-    >>> escaped("a_b: 5 % {x}"), escaped("by `risk=5`")
-    ('a\\_b: 5 \\% \\{x\\}', 'by \\texttt{risk=5}')
+    >>> escaped("a_b: 5 % {x}"), escaped("by `risk=5`"), escaped("gpt-4 -39 (-40 to +2)")
+    ('a\\_b: 5 \\% \\{x\\}', 'by \\texttt{risk=5}', 'gpt-4 $-39$ ($-40$ to +2)')
     """
-    shown = "".join(ESCAPED.get(sign, sign) for sign in text)
+    shown = _NEGATIVE.sub(r"$-\1$", "".join(ESCAPED.get(sign, sign) for sign in text))
     return re.sub(r"`([^`]+)`", r"\\texttt{\1}", shown)
 
 
@@ -168,9 +169,11 @@ def render_junit(result: Tested) -> str:
     Where only a condition fails, a line before that text says so.
     """
     answer, *conditions = result.conditions
+    if answer.outcome.exit_code:  # a budget that left it open is no second failure
+        conditions = [one for one in conditions if one.name != COST or not one.outcome.exit_code]
     beside = "" if answer.outcome.exit_code or not result.exit_code else BESIDE
     said = (one.message for one in result.warnings)
-    own = (answer.name, answer.outcome.exit_code, result.page.headline, f"{beside}{render(result.page)}", said)
+    own = (answer.name, answer.outcome.exit_code, result.page.head, f"{beside}{render(result.page)}", said)
     return _suite(result.job, _ended(*own), *(_ended(one.name, one.outcome.exit_code, one.said) for one in conditions))
 
 

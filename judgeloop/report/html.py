@@ -245,7 +245,8 @@ def _about_items(result: Shows, items: list[str]) -> str:
     """What is to be known of the list of items."""
     if not items:
         return "No item was judged."
-    texts, said = result.texts, [f"{count(len(items), 'judged item')}, those that decided first, in the order asked."]
+    first = "" if any(label.against is None for label in result.labels) else ", wins and losses first"
+    texts, said = result.texts, [f"{count(len(items), 'judged item')}{first}, in the order asked."]
     opened = sum(item.startswith("<details") for item in items)
     if opened:
         said.append("An item opens to show its prompt and outputs.")
@@ -258,9 +259,9 @@ def _about_items(result: Shows, items: list[str]) -> str:
 
 
 def _items(result: Shows) -> Iterable[str]:
-    """Yield the judged items, which open to their texts while there is room."""
+    """Yield the judged items, what decided first; they open to their texts while there is room."""
     left = MOST_TEXT
-    for label in sorted(result.labels, key=lambda one: not one.in_decision):
+    for label in sorted(result.labels, key=_place):
         inside, peek = "", ""
         hidden = result.texts is not None and not result.shows(label)
         if result.texts is not None and not hidden and left > 0:
@@ -269,6 +270,11 @@ def _items(result: Shows) -> Iterable[str]:
         yield _item(
             label, result, inside, peek or ("" if hidden else visible(" ".join(label.by_name(label.reason).split())))
         )
+
+
+def _place(label: LabelRow) -> tuple[bool, bool]:
+    """Where an item stands: behind those of the decision; of pairs, behind those that one system won."""
+    return not label.in_decision, label.against is not None and label.winner is None
 
 
 def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:

@@ -61,7 +61,7 @@ def said_of(found: Leanings, systems: Sequence[str], flips: int, both: int, *, o
 
     >>> said = said_of(Leanings(9, 1, (7, 26)), ("old", "new"), 10, 43, one_order=False)
     >>> said.split("; ")  # doctest: +NORMALIZE_WHITESPACE
-    ['contradicts itself on 10 of 43, and prefers the output shown first (9 of 10)',
+    ['contradicts itself on 10 of 43, 9 of them for the output shown first',
      'where it agrees with itself, new won 26 and old 7']
     >>> said_of(Leanings(longer=41, shorter=19), ("a", "b", "c"), 0, 0, one_order=False)
     'the longer answer won 68 % of 60 decided items'
@@ -70,12 +70,13 @@ def said_of(found: Leanings, systems: Sequence[str], flips: int, both: int, *, o
     more = max(found.first, found.second)
     preferred = "first" if found.first >= found.second else "second"
     leans = places > 0 and 2 * chance_of_so_many(more, places, HALF) <= SHOWN
-    of = f"{more:,} of {places:,}"
-    place = f"prefers the output shown {preferred} ({of})" if leans else "favours neither place" if places else ""
+    neither = "favours neither place" if places else ""
     if one_order:
+        place = f"prefers the output shown {preferred} ({more:,} of {places:,})" if leans else neither
         said = ["shown each pair in one order, so that it is unknown how often it contradicts itself", place]
     elif both:
-        said = [f"contradicts itself on {flips:,} of {both:,}{f', and {place}' if place else ''}"]
+        place = f"{more:,} of them for the output shown {preferred}" if leans else neither and f"and {neither}"
+        said = [f"contradicts itself on {flips:,} of {both:,}{f', {place}' if place else ''}"]
     else:
         said = []
     if len(systems) == PAIR and any(found.agreed) and not one_order:

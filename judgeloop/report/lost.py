@@ -15,9 +15,10 @@ from judgeloop.report.words import shortened
 LOST, DIFFERS = "lost", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
 MOST = 3  # items
-LONGEST, LONGEST_REASON = 79, 60  # characters of an item, so that it is one line, and of the judge's words
-SHORTEST_PROMPT, LONGEST_PROMPT = 12, 40
+LONGEST, LONGEST_REASON = 74, 60  # characters of an item, so that it is one line, and of the judge's words
+SHORTEST_PROMPT, LONGEST_PROMPT, LONGEST_NAME = 12, 40, 20
 _LETTER = re.compile(r"\b[AB]\b")  # by which a judge knew an output
+_SECOND = re.compile(r"\bB\b")  # which is no word: where it stands, "A" is a name, too
 
 
 def lost_first(result: RunResult) -> list[Fact]:
@@ -62,15 +63,39 @@ def _lines(label: LabelRow, result: RunResult) -> list[str]:
 
 
 def _said(label: LabelRow, result: RunResult, skipped: int) -> str:
-    """An item in a line: texts only as far as a report may show them."""
+    """An item in a line: its name, what was said of it and why, then its prompt where there is room for it."""
     name = result.texts.name(label) if result.texts else label.item_id
-    if result.texts is None or not result.shows(label):
-        return name
-    prompt = next(iter(_lines(label, result)[skipped:]), "")
-    reason = shortened(" ".join(label.by_name(label.reason).split()), LONGEST_REASON)
-    if result.setup.order and label.shown_first and _LETTER.search(reason):
-        reason += f" (A is {label.shown_first})"
     score = "" if label.against is not None or label.score is None else f" {label.score:.2f}"
-    room = max(SHORTEST_PROMPT, min(LONGEST_PROMPT, LONGEST - len(name) - len(score) - len(reason)))
-    asked = f" \N{LEFT DOUBLE QUOTATION MARK}{shortened(prompt, room)}\N{RIGHT DOUBLE QUOTATION MARK}"
-    return f"{name}{score}{asked if prompt else ''}{f': {reason}' if reason else ''}"
+    said = f"{name}{_both(label) if result.job == AGREE else score}"
+    if result.texts is None or not result.shows(label):
+        return said
+    reason = _reason(label, in_order=result.setup.order is not None)
+    said += f": {shortened(reason, max(SHORTEST_PROMPT, min(LONGEST_REASON, LONGEST - len(said))))}" if reason else ""
+    prompt, room = next(iter(_lines(label, result)[skipped:]), ""), min(LONGEST_PROMPT, LONGEST - len(said))
+    if not prompt or room < SHORTEST_PROMPT:
+        return said
+    return f"{said} \N{LEFT DOUBLE QUOTATION MARK}{shortened(prompt, room)}\N{RIGHT DOUBLE QUOTATION MARK}"
+
+
+def _both(label: LabelRow) -> str:
+    """What the judge said of an item, and what people did."""
+
+    def said(score: float) -> str:
+        if label.against is None:
+            return f"{score:.2f}"
+        return {1.0: label.system, 0.0: label.against}.get(score, "tie")
+
+    people = ", ".join(dict.fromkeys(said(one) for one in label.votes[1:] if one is not None))
+    return f" judge {said(label.votes[0] or 0.0)}, people {people}"
+
+
+def _reason(label: LabelRow, *, in_order: bool) -> str:
+    """The judge's reason in a line, with names in the place of the letters by which it knew the outputs."""
+    reason = " ".join(label.by_name(label.reason).split())
+    if not in_order or label.against is None or label.shown_first is None:
+        return reason
+    other = label.against if label.shown_first == label.system else label.system
+    names = {"A": shortened(label.shown_first, LONGEST_NAME), "B": shortened(other, LONGEST_NAME)}
+    if _SECOND.search(reason):
+        return _LETTER.sub(lambda found: names[found[0]], reason)
+    return f"(A is {names['A']}) {reason}" if _LETTER.search(reason) else reason

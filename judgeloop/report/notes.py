@@ -12,7 +12,7 @@ from typing import Any
 
 from judgeloop.core.jsonable import Say, plain
 from judgeloop.core.outcomes import TELL
-from judgeloop.report.words import about, count, dollars, expected, per_cent, signed, visible
+from judgeloop.report.words import about, count, dollars, expected, in_points, per_cent, signed, visible
 
 
 class NoteCode(enum.StrEnum):
@@ -59,6 +59,7 @@ class NoteCode(enum.StrEnum):
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
     TOO_FEW_JUDGED = "too_few_judged"
+    REST_IS_EXACT = "rest_is_exact"
     ITEMS_WANTED = "items_wanted"
     MORE_ITEMS = "more_items"
     NO_MORE_ITEMS = "no_more_items"
@@ -69,16 +70,19 @@ class NoteCode(enum.StrEnum):
     OUT_OF_REACH = "out_of_reach"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
-    MORE_JUDGMENTS_EARLY = "more_judgments_early"
+    LEAD_STAYS = "lead_stays"
+    LEAD_STAYS_LIMIT = "lead_stays_limit"
+    LIMIT_ENOUGH = "limit_enough"
     USUAL_JUDGMENTS = "usual_judgments"
+    USUAL_LIMIT = "usual_limit"
     SAME_TEST = "same_test"
     SECOND_TEST = "second_test"
     MORE_FOR_BETTER = "more_for_better"
     EQUAL_PASSES = "equal_passes"
+    EQUAL_PASSES_ITEMS = "equal_passes_items"
     BETWEEN = "between"
     LEVEL_NAMED = "level_named"
-    ANOTHER_RUN = "another_run"
-    MORE_ITEMS_ANEW = "more_items_anew"
+    LEVEL_NAMED_ITEMS = "level_named_items"
     RAISE_LIMIT = "raise_limit"
     RAISE_BUDGET = "raise_budget"
     RAISE_NIGHT = "raise_night"
@@ -112,13 +116,11 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
-    "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
+    NoteCode.SEARCHED: "Chosen by the earlier search among {systems:,}? Then the risk is void: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.ASKED_OFTEN: "These outputs were compared so often on these items that one of the answers is wrong with a "
-    "chance of up to {risk:.4g}. From 0.5 on a new set of items is needed.",
-    NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: of {known:verdict} "
-    "known that prefer one of the two, {against:,} are for {other}.",
+    NoteCode.ASKED_OFTEN: "Compared {times:time} before: that any answer is wrong has a chance of up to {risk:.4g}. Take new items.",
+    NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
+    "{known:verdict} known are for {other}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
     "{first:points}, over the next {half:,} it is {second:points} points (p = {chance:.2g}). Draws are in random order, so the judge may "
     "have changed.",
@@ -149,33 +151,37 @@ TEXTS: dict[NoteCode, str] = {
     "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
     NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or let the server answer as the one that "
     "it names. Then rerun the command.",
-    NoteCode.ALL_ASKED: "All items have been judged.",
+    NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
-    NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
-    NoteCode.ITEMS_WANTED: "About {items:more item} like these would probably decide.",
-    NoteCode.MORE_ITEMS: "About {even:more item} decide in 1 of 2 cases, {likely:,} in 4 of 5: a new test, with its own risk.",
-    NoteCode.MANY_MORE_ITEMS: "About {even:more item} decide in 1 of 2 cases: a new test, with its own risk.",
+    NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
+    NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
+    NoteCode.ITEMS_WANTED: "With about {items:more item} like these, a decision is likely.",
+    NoteCode.MORE_ITEMS: "A new test with {even:more item} is about 50 % likely to decide, with {likely:,} more 80 %.",
+    NoteCode.MANY_MORE_ITEMS: "A new test with {even:more item} is about 50 % likely to decide.",
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
     NoteCode.NO_MORE_ITEMS: "No number of items is likely to decide.",
     NoteCode.OTHER_FAMILIES: "Items of other families are meant: more of the same families change nothing.",
     NoteCode.LEVEL: "The systems are level: how many judgments would decide is not known.",
-    NoteCode.OUT_OF_REACH: "Judging all {items:item} would probably not decide: more items may, more money does not.",
+    NoteCode.OUT_OF_REACH: "All {items:,} would probably not decide; add items.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
-    NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} would probably decide.",
-    NoteCode.USUAL_JUDGMENTS: "A search among as many systems usually takes about {judgments:more judgment}{usd:about}.",
-    NoteCode.MORE_JUDGMENTS_EARLY: "About {judgments:more judgment}{usd:expected} would probably decide, as far as few verdicts say.",
+    NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} are probably enough.",
+    NoteCode.LIMIT_ENOUGH: "`max_judgments={limit}`{usd:expected} is probably enough.",
+    NoteCode.LEAD_STAYS: "If the lead stays at {lead:gap}, about {judgments:more judgment}{usd:expected} decide.",
+    NoteCode.LEAD_STAYS_LIMIT: "If the lead stays at {lead:gap}, `max_judgments={limit}`{usd:expected} decides.",
+    NoteCode.USUAL_JUDGMENTS: "For {systems:,} systems, about {judgments:more judgment}{usd:about} are usually enough.",
+    NoteCode.USUAL_LIMIT: "`max_judgments={limit}`{usd:about} is usually enough for {systems:,} systems.",
     NoteCode.SAME_TEST: "The risk stays the same.",
-    NoteCode.SECOND_TEST: "That is a new test, with its own risk.",
-    NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test "
-    "without `min_gap`.",
-    NoteCode.EQUAL_PASSES: "An equal system passes in 4 of 5 runs of at most {limit:judgment}.",
+    NoteCode.SECOND_TEST: "A new test, with its own risk.",
+    NoteCode.MORE_FOR_BETTER: "Without `min_gap`, a new test: about {judgments:more judgment}{usd:about} would show that "
+    "{system} is better.",
+    NoteCode.EQUAL_PASSES: "`max_judgments={limit}` passes an equal system in 4 of 5 runs.",
+    NoteCode.EQUAL_PASSES_ITEMS: "With {limit:item} an equal system passes in 4 of 5 runs.",
     NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
     "be a little worse.",
-    NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make a new test, with its own risk.",
-    NoteCode.LEVEL_NAMED: "One of two level systems is named in 4 of 5 runs of at most {limit:judgment}.",
-    NoteCode.MORE_ITEMS_ANEW: "More items make a new test, with its own risk.",
+    NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
+    NoteCode.LEVEL_NAMED_ITEMS: "With {limit:item} one of two level systems is named in 4 of 5 runs.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
-    NoteCode.RAISE_BUDGET: "With `budget={budget:.10g}` the run goes on: that covers {judgments:more judgment} at their maximum cost.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:,} more.",
     NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` by {usd:dollars} (and the pair's own, if it has one).",
 }
 
@@ -209,6 +215,7 @@ SHOWN: Mapping[str, Callable[[float], str]] = {
     "dollars": dollars,
     "share": per_cent,
     "points": signed,
+    "gap": in_points,
 }
 
 

@@ -367,8 +367,7 @@ class RunResult(Part):
             then = BY_HAND if self.by_hand else CUT_SHORT
             return (note(NoteCode.BEGIN_ANEW if anew else then[stop]),)
         found = () if cut else self.to_decide()
-        hopeless = any(one.code == NoteCode.OUT_OF_REACH for one in found)
-        return found if hopeless else (*found, *self._budget_enough())
+        return (*found, *self._budget_enough())
 
     def _asked_of_another(self) -> Note:
         """How many verdicts are asked again once another model answers, and their probable cost."""
@@ -386,16 +385,17 @@ class RunResult(Part):
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:
-        """A budget that covers the worst case of what is `wanted`, else of one; of a night how much more.
+        """A budget that covers the worst case of what is `wanted`; of a night how much more.
 
-        It takes each for as dear as the one that the budget did not cover. None while controls go on, and none
-        above the most that a budget may be.
+        Without a forecast it covers all that is left: no decision is forecast, and one may come all the same. It takes
+        each for as dear as the one that the budget did not cover. None while controls go on, and none above the most
+        that a budget may be.
         """
         spend = self.spend
         testing = any(one and one.end is None for one in self.counts.controls)
         if self.halt.kind is not StopKind.BUDGET or not spend.next_p or testing:
             return ()
-        more = (self.judged and self.wanted) or 1
+        more = (self.judged and self.wanted) or max(1, self.queries_in_all - self.asked)
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
             usd = float(budget_over(more * spend.next_p))
             return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd),)
@@ -416,8 +416,9 @@ class RunResult(Part):
             few = [note(code, families=self.data.families, items=self.items)]
         parts = (self.counts, self.data, self.setup)
         often = self.risk_in_all is not None and self.risk_in_all >= TOO_OFTEN
-        asked = [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all)] if often else []
-        found = [*asked, *self.doubts(), *few, *(one for part in parts for one in part.warnings)]
+        times = len(self.asked_before.risks)
+        asked = [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all, times=times)] if often else []
+        found = [*self.doubts(), *asked, *few, *(one for part in parts for one in part.warnings)]
         found += [
             note(NoteCode.JUDGE_CHANGED, judge=judge, models=len(models), said=changes(models))
             for judge, models in zip(self.setup.judges, self.counts.answered_by, strict=False)

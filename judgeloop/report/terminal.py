@@ -2,7 +2,8 @@
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 
 from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.words import BOLD, WARNED, WIDTH, shortened
@@ -10,7 +11,23 @@ from judgeloop.report.words import BOLD, WARNED, WIDTH, shortened
 INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
 NARROW = 3  # a column of names takes at most this part of the width
-MOST_LINES = 12  # of what is shown first, as far as warnings can give way
+MOST_LINES = 12  # of what is shown first, with the empty ones
+# What gives way to keep to them, in this order: `more` says where it stands. The figures behind the gap do not.
+ITEMS = "lost."  # how the keys of items begin
+GIVE_WAY = (
+    "lost.3",
+    "lost.2",
+    "holds",
+    "near_best",
+    "trust",
+    "votes",
+    "judged",
+    "risk",
+    "widened",
+    "kappa",
+    "lost.1",
+    "cost",
+)
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these
 
@@ -30,26 +47,45 @@ def render(
 ) -> str:
     """The text, wrapped at words to `width` columns; if `short`, only what is shown first.
 
-    `files` are the folder of the result's files, and files of its own. `more` says where the rest is, of which it
-    may have some warnings.
+    `files` are the folder of the result's files, and files of its own. `more` says where the rest is: then at most
+    `MOST_LINES` are shown, and what is least needed gives way.
     """
     if files is not None:
         page = page.with_facts(Fact("files", Section.DATA, "files", files))
     first = page.first
     head = [_headed(page, width, paint)] if page.headline else []
     head += [wrapped(one.text, width) for one in first if not one.label and one.section is Section.DECISION]
-    rows = list(columns([one for one in first if one.label], width))
-    said = [wrapped(f"{WARNING} {one.text}", width) for one in first if one.section is Section.WARNING]
+    rows = list(columns(_named(first, ()), width))
+    warnings = [wrapped(f"{WARNING} {one.text}", width) for one in first if one.section is Section.WARNING]
+    last = [wrapped(more, width)] if more else []
+    for number in range(1, len(GIVE_WAY) + 1) if more else ():
+        if _lines(head, rows, [*warnings, *last]) <= MOST_LINES:
+            break
+        rows = list(columns(_named(first, GIVE_WAY[:number]), width))
     if more:
-        taken = "\n".join([*head, *rows, more]).count("\n") + 1
-        said = _as_fit(said, MOST_LINES - taken)
-    warned = "\n".join([*(paint(line, WARNED) for line in said), *([wrapped(more, width)] if more else [])])
+        warnings = _as_fit(warnings, MOST_LINES - _lines(head, rows, last))
+    warned = "\n".join([*(paint(line, WARNED) for line in warnings), *last])
     parts = ["\n".join(head), "\n".join(rows), warned]
     for section, facts, tables in () if short else page.parts():
         if section is not Section.AGAIN:
             parts += [_table(table, width, paint) for table in tables]
             parts.append("\n".join([*filter(None, [TITLES[section]] * bool(facts)), *columns(facts, width)]))
     return "\n\n".join(filter(None, parts))
+
+
+def _named(first: Sequence[Fact], gone: Collection[str]) -> list[Fact]:
+    """The facts that have a label, but for some; the last item that was lost says how many more there are."""
+    kept = [one for one in first if one.label and one.key not in gone]
+    lost = [sum(one.key.startswith(ITEMS) for one in facts) for facts in (first, kept)]
+    at = max((n for n, one in enumerate(kept) if one.key.startswith(ITEMS)), default=None)
+    if at is not None and lost[0] > lost[1]:
+        kept[at] = replace(kept[at], text=f"{kept[at].text} ({lost[0] - lost[1]} more)")
+    return kept
+
+
+def _lines(*blocks: list[str]) -> int:
+    """How many lines these blocks take, with an empty one between them."""
+    return "\n\n".join("\n".join(block) for block in blocks if block).count("\n") + 1
 
 
 def _headed(page: Page, width: int, paint: Paint) -> str:

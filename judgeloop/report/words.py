@@ -188,12 +188,12 @@ def places(gap: float, margin: float | None) -> int:
 def ends(interval: tuple[float, float], *, out: float | None = None, margin: float | None = None) -> tuple[str, str]:
     """The ends of an interval of gaps in points, with their signs; one that looks like the gap ruled `out` says so.
 
-    None that is not the `margin` looks like it.
+    None that is not the `margin`, or 0, looks like it.
 
     >>> ends((-0.62, 0.0), out=0.0), ends((-0.1, 0.004)), ends((-0.1, 0.3), out=-0.1)
-    (('-62', 'below 0'), ('-10', '+0'), ('above -10', '+30'))
+    (('-62', 'below 0'), ('-10', '+0.4'), ('above -10', '+30'))
     """
-    low, high = (signed(end, margin) for end in interval)
+    low, high = (signed(end, margin if round(end, 2) else 0.0) for end in interval)
     if out is None:
         return low, high
     named = signed(out) if out else "0"
@@ -208,6 +208,15 @@ def signed(gap: float, margin: float | None = None) -> str:
     """
     number = places(gap, margin)
     return f"{100 * round(gap, number) + 0.0:+.{number - 2}f}"
+
+
+def in_points(gap: float) -> str:
+    """A gap in points without its sign.
+
+    >>> in_points(0.17), in_points(-0.01), in_points(0.0)
+    ('17 points', '1 point', '0 points')
+    """
+    return count(round(100 * round(abs(gap), 2)), "point")
 
 
 def drawn(values: Sequence[float]) -> str:

@@ -393,10 +393,10 @@ class Forecast:
         return f"<pre style='font-family: monospace'>{escape(str(self))}</pre>"
 
 
-def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
+def unlikely_to_pass(equal: Sequence[EqualSystem], items: int, *, planned: bool = True) -> list[str]:
     """A warning if an equal system passes with less than an even chance, else nothing.
 
-    `items` are those that there are.
+    `items` are those that there are. What it takes is said where that can still be chosen: of a run that is `planned`.
     """
     common = usual(equal)
     if common is None or common.passes >= EVEN:
@@ -410,6 +410,8 @@ def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
         more = f", and with {every}{common.most:,} in {per_cent(common.passes_at_most)}"
     often = f"in only {per_cent(common.passes)} of the runs{more} (if {per_cent(common.ties)} are ties)"
     said = f"Warning: with at most {count(common.limit, 'judgment')} an equal system passes {often}."
+    if not planned:
+        return [f"{said} A dry run says what it takes."]
     wider = f"or a margin of about {common.margin_for_80:.2f}"
     return [f"{said} For 80 % it takes {limit}, {wider}. Choose now: to change it after the run is a second test."]
 

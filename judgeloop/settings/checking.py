@@ -71,9 +71,11 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     try:
         found: C = _adapter(cast("Any", config)).validate_python(config.completed(given))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first, *others = error.errors(include_url=False)
         name = next((part for part in first["loc"] if part in declared(config)), None)
-        raise InputError(_said(declared(config).get(str(name)), first)) from None
+        missing = [str(one["loc"][0]) for one in others if one["type"] == first["type"] == "missing"]
+        also = f"; also needed: {', '.join(f'`{one}`' for one in missing)}" if missing else ""
+        raise InputError(f"{_said(declared(config).get(str(name)), first)}{also}") from None
     return found
 
 

@@ -142,7 +142,8 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
         "? OPEN: no winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
     )
     assert re.search(
-        r"About \d+ more judgments \(expected cost \$0\.\d+\) would probably decide", unwrapped(result.stdout)
+        r"If the lead stays at \d+ points?, --max-judgments \d+ \(expected cost \$0\.\d+\) decides",
+        unwrapped(result.stdout),
     )
     assert "The limit of 6 judgments is reached." in result.stdout
     outcome = json.loads(judgeloop(*limited, "--json").stdout)
@@ -618,10 +619,10 @@ def test_a_run_on_known_verdicts_says_what_they_cost_and_what_all_would(files, c
     assert known["run_spent_usd"] == 0 < known["answers_usd"] <= first["answers_usd"]
     each = known["answers_usd"] / known["judged"]
     assert known["usd_of_all"] == pytest.approx(each * known["items"], rel=0.01)
-    page = judgeloop(*command, "--risk", "0.2", "-o", "known.html").stdout
-    assert "cost $0.00 of $5.00; with answers known from before, $0.0" in unwrapped(page)
+    page = judgeloop(*command, "--risk", "0.2", "--details", "-o", "known.html").stdout
+    assert "earlier answers cost $0.0" in unwrapped(page)
     told = Path("known.html").read_text()
-    assert told.count("with answers known from before, $0.0") >= 1, "also where the command is repeated"
+    assert told.count("earlier answers cost $0.0") >= 1, "also where the command is repeated"
 
 
 def test_a_reply_without_a_verdict_is_paid_for_once_by_a_run(files, chat_server):

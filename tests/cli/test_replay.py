@@ -34,21 +34,31 @@ def test_the_table_is_printed_and_written(data, tmp_path):
     out = tmp_path / "out"
     result = replay(*data, *SHORT, "-o", out)
     assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines()[0].split() == [
-        "selector",
-        "judgments",
-        "runs",
-        "success",
-        "estimate",
-        "gap",
-        "bias",
-    ]
-    assert len(result.stdout.splitlines()) == 1 + 3 * 3
+    said, table = result.stdout.split("\n\n")
+    assert all(f"{name}: " in said or f"{name}, " in said for name in ("success", "estimate", "bias"))
+    assert table.splitlines()[0].split() == ["selector", "judgments", "runs", "success", "estimate", "gap", "bias"]
+    assert len(table.splitlines()) == 1 + 3 * 3
     with (out / "sizes.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["judgments"] for row in rows if row["selector"] == "diffuse"] == ["3", "6", "9"]
     assert {row["runs"] for row in rows} == {str(6 * 2)}
     assert json.loads((out / "sizes.json").read_text())[0]["selector"] == "random"
+
+
+def test_of_many_sizes_some_are_printed_and_all_are_written(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, *SHORT[:4], "--sizes", "1:20:1", "--selectors", "random", "-o", out)
+    _, table = result.stdout.split("\n\n")
+    printed = [int(line.split()[1]) for line in table.splitlines()[1:]]
+    assert len(printed) <= 12
+    assert printed[-1] == 20
+    assert len((out / "sizes.csv").read_text().splitlines()) == 1 + 20
+
+
+def test_all_that_is_missing_is_named_at_once(data):
+    refused = replay(data[0])
+    assert refused.exit_code == 2
+    assert all(name in refused.stderr for name in ("--items", "--verdicts", "--output")), refused.stderr
 
 
 def test_iterative_runs_have_the_papers_columns(data, tmp_path):

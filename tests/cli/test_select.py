@@ -52,7 +52,7 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     first, *rest = result.stdout.splitlines()
     assert first == "✓ DECIDED: best is the best of 5 systems, each compared with base, on these 40 items."
     assert re.search(
-        r"judged \d+ judgments on \d+ of 40 items, by openai/judge win rates .+, against base risk 0\.1, guaranteed: ",
+        r"judged \d+ judgments on \d+ of 40 items, by openai/judge win rates .+ risk 0\.1, guaranteed: ",
         unwrapped(result.stdout),
     )
     assert "each round waited for all answers" in unwrapped(result.stdout)
@@ -132,7 +132,7 @@ def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
     near, sooner = shown_and_found(*command, "--min-gap", "0.9")
     assert near.exit_code == 0
     assert re.match(
-        r"✓ DECIDED: best: no system is more than \d[\d.]* points better, of 5 systems, each compared with base, on these 40 items\. "
+        r"✓ DECIDED: choose best: no other of 5 systems is more than \d[\d.]* points better on these 40 items\. "
         r"judged .* risk 0\.02, guaranteed",
         unwrapped(near.stdout),
     )
@@ -363,8 +363,8 @@ def test_about_items_like_these_the_race_says_so_and_is_never_certain(systems, c
     command = live(chat_server, systems, "--about", "like-these", "--min-gap", "0.5")
     shown, outcome = shown_and_found(*command)
     first, *rest = shown.stdout.splitlines()
-    assert first.startswith("✓ DECIDED: best: no system is more than ")
-    assert first.endswith(" points better, of 5 systems, each compared with base,")
+    assert first.startswith("✓ DECIDED: choose best: no other of 5 systems is more than ")
+    assert first.endswith(" points better on items like these")
     assert "verdicts on items like these" in " ".join(rest)
     assert (outcome["about"], outcome["winner"]) == ("like-these", "best")
     assert 0 < outcome["gap"] <= 0.5
@@ -415,4 +415,4 @@ def test_before_the_first_call_many_systems_are_warned_that_they_may_stay_open(
     warned = gap != ["--min-gap", "0.05"]
     cut = judgeloop(*command, "--max-judgments", "40")
     assert (said in unwrapped(cut.stderr)) == warned
-    assert not warned or "would probably decide" not in cut.stdout
+    assert not warned or "usually enough" not in cut.stdout

@@ -17,6 +17,7 @@ from support.chat_server import candidates, verdict
 from support.commandline import judgeloop
 
 from judgeloop.engine.state import Interruption
+from judgeloop.report.terminal import MOST_LINES
 
 ITEMS, GROUPS = 120, ("code", "maths", "chat")
 # How often a system wins against `old`, and how often it ties; of `mixed`, where it is not in the group chat.
@@ -135,6 +136,7 @@ def in_every_form(snapshot, *command):
     for form, ending in (("markdown", "md"), ("json", "json"), ("junit", "xml")):
         text = constant(Path(f"result.{ending}").read_text(encoding="utf-8"))
         assert (json.loads(text.replace("(version)", "0")) if form == "json" else text) == snapshot(name=form)
+    return done
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -147,7 +149,8 @@ def test_a_result(name, snapshot, chat_server, monkeypatch):
     command = RESULTS[name]
     if "openai" not in " ".join(command):
         monkeypatch.delenv("JUDGELOOP_JUDGE_BASE_URL")
-    in_every_form(snapshot, *command)
+    done = in_every_form(snapshot, *command)
+    assert len(done.stdout.splitlines()) <= MOST_LINES
 
 
 def test_a_night(snapshot):

@@ -114,7 +114,9 @@ def test_the_gap_by_items_stands_beside_that_by_families_where_it_speaks_for_the
     result = Asking(prompts, lambda words: int(words[0]) <= 5, tmp_path).compare(risk=0.01)
     assert (result.gap, result.leader) == (0.5, "a")
     assert result.gap_by_items == pytest.approx((6 - 24) / 30)
-    assert "60 points for b if each family counts as often as it has items" in " ".join(result.to_text().split())
+    assert "a +50 points against b, b +60 if each family counts as often as it has items" in " ".join(
+        result.to_text().split()
+    )
     same = Asking(prompts, lambda _: True, tmp_path / "same").compare(risk=0.01)
     assert same.gap_by_items == 1.0
     assert "counts as often" not in str(same)

@@ -40,7 +40,7 @@ def test_the_test_passes_exactly_if_the_command_exits_with_0(result, ends, count
     assert suite.get("tests") == str(1 + len(others))
     if ends is not None:
         message = case.find(ends).get("message")
-        assert message == result.page.headline
+        assert message == result.page.head
         assert ("the judge failed: HTTP 401" in message) == (result.stop_reason is FAILED.kind)
 
 
@@ -74,7 +74,7 @@ def test_abstentions_and_cost_are_tests_of_a_gate_and_of_no_other_result():
     gate = {"large is better than small": None, "flips": None, "abstentions": None, "cost": None}
     assert cases(make_result(**GATE)) == gate
     used_up = undecided(StopKind.BUDGET, "the budget is used up", **GATE)
-    assert cases(used_up)["cost"] == "failure"
+    assert "cost" not in cases(used_up), "the answer says so"
     failed = undecided(StopKind.ABSTENTIONS, "too many", **GATE)
     assert cases(failed)["abstentions"] == "error"
     assert failed.exit_code == 4
@@ -97,7 +97,7 @@ def test_verdicts_for_groups_count_among_the_flips():
     flips = next(one for one in held.conditions if one.name == "flips")
     assert flips.outcome is Outcome.BROKEN
     assert flips.said == (
-        "29 of 99 verdicts changed with the order, which is more than 20 % (95 % interval 21 % to 39 %; p = 0.017, and "
+        "29 of 99 verdicts asked in both orders changed, which is more than 20 % (95 % interval 21 % to 39 %; p = 0.017, and "
         "0.05 or less fails)"
     )
 
@@ -114,3 +114,9 @@ def test_the_controls_of_each_judge_are_a_test():
     found = cases(result)
     assert (found["controls of openai/a"], found["controls of openai/b"]) == (None, "failure")
     assert result.exit_code == 3
+
+
+def test_a_budget_that_left_the_answer_open_is_one_failure_and_says_so_in_a_word():
+    open_ = make_result(winner=None, stop=StopReason(StopKind.BUDGET, "the budget is used up"), required_winner="large")
+    assert [case for case in cases(open_).values() if case] == ["failure"]
+    assert read(open_).find(".//failure").get("message").startswith("OPEN: ")

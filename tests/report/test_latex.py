@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from support.results import make_result
 
+from judgeloop.core.outcomes import Tally
 from judgeloop.report.forms import render_latex
 from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 
@@ -52,3 +53,12 @@ def test_evidence_gives_no_command_to_latex():
         Page((decided("x"), Fact("judge", Section.JUDGE, "judge", "m\n\\input{/etc/passwd}")), (STANDINGS,))
     )
     assert "\n% judge: m \\input{/etc/passwd}\n\\begin{table}" in text
+
+
+def test_negative_figures_have_the_sign_of_mathematics_and_bounds_their_risk():
+    worse = Tally(items=100, wins=(8, 1), ties=1)
+    table = render_latex(make_result(tally=worse, winner=0, guarantee="proved").page).split(r"\begin{table}")[1]
+    assert "$-70$ & $-97$ to $-3$" in table
+    text = render_latex(make_result(winner=None, guarantee="proved", rule="bets").page)
+    notes = text.split(r"\end{tabular}")[1]
+    assert "Each bound is wrong with a chance of at most 0.1." in notes, "also where nothing is decided"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 from support.results import make_result
 
 import judgeloop
 from judgeloop.core.outcomes import Outcome, Tally
-from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.core.records import Choice, Label, Population, Verdict
+from judgeloop.questions.compare.page import facts as compare_facts
 from judgeloop.report.labels import LabelRow
+from judgeloop.report.lost import _said, lost_first
 from judgeloop.report.page import BADGES, Fact, Page, Section, decided
+from judgeloop.report.records import AskedBefore
 from judgeloop.report.terminal import MOST_LINES, render
 from judgeloop.report.words import WIDTH
 
@@ -40,9 +46,43 @@ def test_warnings_give_way_where_it_is_said_where_the_rest_is():
     warnings = [Fact(f"w{n}", Section.WARNING, "", f"warning {n}", first=True) for n in range(9)]
     page = Page((decided("a is better."), *FIGURES, *warnings), outcome=Outcome.DECIDED)
     lines = render(page, short=True, more="All of it: --details").split("\n")
-    assert len(list(filter(None, lines))) == MOST_LINES
-    assert lines[-2:] == ["Warning: 5 more", "All of it: --details"]
+    assert len(lines) == MOST_LINES
+    assert lines[-2:] == ["Warning: 7 more", "All of it: --details"]
     assert render(page, short=True).endswith("warning 8")
+
+
+@pytest.mark.parametrize("name", ["new", "a-candidate-with-a-name-as-long-as-those-of-models-2026-11-29"])
+def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(name):
+    """Items were searched, the two were compared before, most verdicts known speak against it, data are warned of."""
+    label = Label(Choice(0, None), Verdict(0.0, f"{'very ' * 30}wrong", swapped=True))
+    gate = make_result(
+        systems=("old", name), winner=0, tally=Tally(items=40, wins=(20, 2), ties=5), not_worse=0.1, guarantee="proved",
+        labels=(label,) * 5, order="both", repeated={name: 30}, empty={name: 12}, about=Population.ITEMS_LIKE_THESE,
+        asked_anew="python:m:f has no version", rule="bets",
+    )  # fmt: skip
+    before = AskedBefore((0.1,) * 2, 1, (40, 20))
+    gate = replace(gate, comparison=6, risk_before=0.5, searched=5, asked_before=before)
+    page = replace(gate.page, facts=(*compare_facts(gate), *lost_first(gate)))
+    text = render(page, short=True, more="All of it: judgeloop runs show 0123abcd --details, as a page -o report.html")
+    assert len(text.split("\n")) <= MOST_LINES
+    assert "FAILED" in text.split("\n")[0]
+    for said in ("\n  gap ", "\nWarning: The ledger holds more", "\nWarning: ", " more", "\nAll of it: "):
+        assert said in text
+    assert max(map(len, text.split("\n"))) <= WIDTH
+
+
+def test_items_that_do_not_fit_are_counted_on_the_last_that_does():
+    lost = [Fact(f"lost.{n}", Section.EVIDENCE, "lost", f"i{n}", first=True) for n in (1, 2, 3)]
+    page = Page((decided("a."), *FIGURES, replace(FIGURES[0], key="f9"), *lost), outcome=Outcome.FAILED)
+    shown = render(page, short=True, more="x").split("\n")
+    assert len(shown) <= MOST_LINES
+    assert [line.split(maxsplit=1)[1] for line in shown if " lost" in line] == ["i1", "i2 (1 more)"]
+    assert render(page, short=True).count(" lost") == 3
+
+
+def test_of_a_judge_beside_people_both_verdicts_come_before_the_reason():
+    row = LabelRow("q7", "old", "new", 1.0, "old", False, "why " * 60, None, True, (1.0, 0.0), shown_first="old")
+    assert _said(row, SimpleNamespace(job="agree", texts=None), 0) == "q7 judge old, people new"
 
 
 def test_what_to_do_next_stands_below_the_figures():
@@ -71,7 +111,7 @@ def test_the_figures_of_a_lost_item_say_whose_they_are_and_stand_on_a_line():
     lost = [one.text for one in result.page.facts if one.label == "lost"]
     assert len(lost) == 3
     for text in lost:
-        assert text.endswith(": exact 1.0000 for old, 0.0000 for new")
+        assert ": exact 1.0000 for old, 0.0000 for new “" in text
         assert len(f"  judged  {text}") <= WIDTH
     assert "exact 1.0000 for old, 0.0000 for new" in result.to_html()
 
@@ -83,7 +123,7 @@ def test_a_reason_that_speaks_of_a_letter_says_who_that_was():
     (label,) = (Label(Choice(0, None), Verdict(0.0, "B invents a rule", swapped=True)),)
     result = make_result(labels=(label,) * 3, not_worse=0.1, winner=0, tally=Tally(items=9, wins=(3, 0)), order="both")
     lost = [one.text for one in result.page.facts if one.label == "lost"]
-    assert all(one.endswith(": B invents a rule (A is large)") for one in lost)
+    assert all(one.endswith(": small invents a rule") for one in lost)
 
 
 def test_a_gate_that_only_warns_names_no_item():

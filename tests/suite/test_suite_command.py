@@ -116,7 +116,7 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more(play
     rich = found("--night", "2026-01-06", "--budget", "0.45", "--ledger", "rich.sqlite")
     run = rich["pairs"][1]["run"]
     shown = unwrapped(judgeloop("runs", "show", run, "--ledger", "rich.sqlite").stdout)
-    assert "Judging all 60 items would probably not decide: more items may" in shown
+    assert "All 60 would probably not decide; add items." in shown
     assert "Raise the budget" not in shown, "more money would not help"
     at = ["--ledger", "little.sqlite"]
     said, little = shown_and_found("--night", "2026-01-05", "--budget", "0.09", *at, "--details")
@@ -290,7 +290,7 @@ def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     at = ["--details", "--not-worse", "0.3", "--max-judgments"]
     shown = " ".join(suite(*at, "3").stdout.split())
     assert "What to do next " in shown
-    assert "A higher --max-judgments, or more items, make a new test" in shown
+    assert "A new test, with its own risk." in shown
     assert "What to do next" not in suite(*at, "60", "--budget", "$2").stdout
 
 

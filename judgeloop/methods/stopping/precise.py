@@ -180,7 +180,7 @@ class Precise:
         if self.half_width is None or not self._looks_at(tally.asked):
             return False
         found = self.interval(tally)
-        return found is not None and intervals.reach(tally.moments.mean, found) <= self.half_width * (1 + 1e-12)
+        return found is not None and narrow_enough(tally.moments.mean, found, self.half_width)
 
     def reason_to_stop(self, tally: Ratings) -> StopReason | None:
         """That the interval is narrow enough; None if it is not."""
@@ -212,6 +212,11 @@ class Precise:
         while look < asked:
             look = max(look + 1, math.ceil(look * (1 + BETWEEN_LOOKS)))
         return look == asked
+
+
+def narrow_enough(mean: float, interval: intervals.Interval, half_width: float | None) -> bool:
+    """Whether an interval reaches at most `half_width` from the mean to either side; False without one."""
+    return half_width is not None and intervals.reach(mean, interval) <= half_width * (1 + 1e-12)
 
 
 class _Following:

@@ -331,14 +331,14 @@ def none_better(gap: float, risk: float) -> StopReason:
     return StopReason(StopKind.RISK_MET, f"{show_gap(gap)} than the leader, at a risk of {risk:g}")
 
 
-def show_gap(gap: float) -> str:
+def show_gap(gap: float, others: str = "no system") -> str:
     """By how much no other system is better, in points: share won less share lost, times 100.
 
     >>> show_gap(0.0), show_gap(0.0712)
     ('no system is better', 'no system is more than 7.2 points better')
     """
     rounded = math.ceil(1000 * gap - ROUNDING) / 1000
-    return f"no system is {f'more than {points(rounded)} ' if rounded else ''}better"
+    return f"{others} is {f'more than {points(rounded)} ' if rounded else ''}better"
 
 
 def points(gap: float) -> str:

@@ -8,7 +8,7 @@ from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Sli
 from judgeloop.report import facts as said
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
-from judgeloop.report.words import count, per_cent, visible
+from judgeloop.report.words import count, in_points, per_cent, visible
 
 LEAST_SHOWN = 0.005  # of a width
 FEW = 10  # items of a part of which a share says little
@@ -59,16 +59,16 @@ def decision(result: Agreed) -> str:
     sentences = [f"{judge} agrees with {whom} on {per_cent(result.equal)} of {_where(result, things)}."]
     sentences += [_gate(one) for one in result.gates]
     if result.people_equal is not None:
-        sentences.append(f"Two of your own people agree on {per_cent(result.people_equal)}.")
+        sentences.append(f"Two annotators agree on {per_cent(result.people_equal)}.")
     if result.favours is not None:
-        sentences.append(f"It favours {visible(result.favours)} by {_points(abs(result.off or 0.0))}.")
+        sentences.append(f"It favours {visible(result.favours)} by {in_points(abs(result.off or 0.0))}.")
     if result.favours_length is not None:
         sentences.append(f"It favours the {result.favours_length} answer.")
     if not result.gates and not result.rates and result.off_interval is not None:
         shown = max(map(abs, result.off_interval)) <= MARGIN
         between = " and ".join(map(visible, result.setup.systems))
         sentences.append(
-            f"Good enough for a gate at a margin of {_points(MARGIN)} between {between}: {'shown' if shown else 'not shown'}."
+            f"Good enough for a gate at a margin of {in_points(MARGIN)} between {between}: {'shown' if shown else 'not shown'}."
         )
     return said.headline(result, " ".join(sentences))
 
@@ -101,7 +101,7 @@ def _gate(gate: GateRow) -> str:
     if gate.name == "agreement":
         said_of = {
             "passed": f"That is above {per_cent(gate.worst, 0)}.",
-            "failed": f"It is shown to be below {per_cent(gate.best, 0)}; to pass, it must be shown to be above {per_cent(gate.worst, 0)}.",
+            "failed": f"Required: above {per_cent(gate.worst, 0)}.",
             "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
         }
     elif gate.name == "kappa":
@@ -111,7 +111,7 @@ def _gate(gate: GateRow) -> str:
             "open": f"Whether kappa is above {gate.worst:g} is open.",
         }
     else:
-        less = _points(-gate.worst)
+        less = in_points(-gate.worst)
         said_of = {
             "passed": f"The judge is not worse than a person by {less}.",
             "failed": "The judge is worse than a person.",
@@ -197,7 +197,7 @@ def _by_people(result: Agreed) -> str:
         name, other, gap = other, name, -gap
     else:
         low, high = 0.0 - high, 0.0 - low
-    side = f"{_points(abs(gap))} {'behind' if gap < 0 else 'ahead of'} {other}"
+    side = f"{in_points(abs(gap))} {'behind' if gap < 0 else 'ahead of'} {other}"
     return f"{name} is {'better: ' if low > 0 else ''}{side} ({_ends(low, high, 'behind', 'ahead')})"
 
 
@@ -344,10 +344,6 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
     return ((Scale("The same verdict as people", words, 0, 1, (row,), tuple(marks), bound, ""),),)
 
 
-def _points(gap: float) -> str:
-    return f"{100 * gap:.0f} points"
-
-
 def _ends(low: float, high: float, below: str, above: str) -> str:
     """An interval of gaps in points, each end with its side where they differ.
 
@@ -362,7 +358,7 @@ def _ends(low: float, high: float, below: str, above: str) -> str:
 
 def _than_people(off: float) -> str:
     """By how much the judge's gap is another than people's."""
-    return f"{_points(abs(off))} {'more' if off >= 0 else 'less'} than people do"
+    return f"{in_points(abs(off))} {'more' if off >= 0 else 'less'} than people do"
 
 
 def _share(share: float | None) -> str:

@@ -3,7 +3,7 @@
 Takes a `Comparison`. `report/svg.py` draws its pictures.
 """
 
-from typing import NamedTuple
+from dataclasses import replace
 
 from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import InputError, some
@@ -13,17 +13,16 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import proxy
-from judgeloop.questions.compare.result import Comparison, ScoreFigures
+from judgeloop.questions.compare.result import BETS, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import group_table
-from judgeloop.report.page import Fact, Page, PageTable, Section, told
+from judgeloop.report.page import BADGES, Fact, Page, PageTable, Section, decided, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
-from judgeloop.report.words import count, ends, one_in, per_cent, places, shortened, signed, stopped, visible
+from judgeloop.report.words import count, ends, in_points, one_in, per_cent, shortened, signed, stopped, visible
 
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
-SAME_GAP = 1e-5  # of a bound that looks like what it rules out
 SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chosen
 SEARCHED = ", unless an earlier search of these items chose the two"
 EARLIER_MEANS = (
@@ -64,7 +63,7 @@ def facts(result: Comparison) -> list[Fact]:
     """All facts, the decision first; the figures behind them are seen from the second system."""
     first, second = result.setup.systems
     gap, won, judged = result.of_second[0], result.wins, result.judged
-    alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
+    alike = f", {result.identical:,} with identical outputs" if result.identical else ""
     some_of = f"{judged:,} of {said.of_items(result)}{result.also_judged}"
     of = f"all {said.of_items(result)}" if judged == result.drawable else some_of
     recorded = result.recorded
@@ -103,11 +102,11 @@ def facts(result: Comparison) -> list[Fact]:
         ),
         *_corrected(result),
         Fact("risk", Section.RISK, "risk", risk(result), first=True),
-        Fact("earlier", Section.RISK, "earlier", _earlier(result), first=True),
+        Fact("earlier", Section.RISK, "before", _earlier(result), first=True),
         Fact("gap.means", Section.EVIDENCE, "gap", _gap_means(result)),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
-        Fact("earlier.means", Section.RISK, "earlier", EARLIER_MEANS if _earlier(result) else ""),
+        Fact("earlier.means", Section.RISK, "before", EARLIER_MEANS if _earlier(result) else ""),
         Fact("criteria", Section.GROUPS, "criteria", _criteria_mean(result)),
         *([Fact("groups", Section.GROUPS, "groups", _groups_mean(result))] if result.options.by_group else []),
     ]
@@ -121,7 +120,17 @@ def facts(result: Comparison) -> list[Fact]:
             Fact("selector", Section.EVIDENCE, "selector", drawn),
             Fact("cheaper", Section.COST, "cheaper", _other_way(result)),
         ]
-    return [*told(*own), *said.shared(result, paid=recorded is None)]
+    shared = said.shared(result, paid=recorded is None)
+    if any(one.key == "earlier" and one.text for one in own):  # it says of these two, too
+        shared = [one for one in shared if one.key != "asked"]
+    return [*told(*own), *(_free(one, result) if one.key == "asked" else one for one in shared)]
+
+
+def _free(before: Fact, result: Comparison) -> Fact:
+    """Of a pair that was asked before: that to ask for another margin takes no run."""
+    if result.options.not_worse is None or result.setup.rule != BETS:
+        return before
+    return replace(before, text=f"{before.text}; other margins are free: `judgeloop runs show RUN --not-worse`")
 
 
 def _corrected(result: Comparison) -> list[Fact]:
@@ -154,12 +163,14 @@ def _answer(result: Comparison) -> str:
         winner, loser = visible(result.winner), second if result.winner == result.setup.systems[0] else first
         if result.claim == "better":
             return f"{winner} is better than {loser} {where}."
-        gap = points(result.options.min_gap or 0.0)
-        return f"Choose {winner}: it is better than {loser}, or less than {gap} behind it, {where}."
+        required, within = result.setup.required_winner, f"less than {points(result.options.min_gap or 0.0)} behind"
+        if required == result.winner:
+            return f"{winner} is not shown to be better than {loser} {where}, only to be better or {within}."
+        keep = "Choose" if required is None else f"{visible(required)} is not shown to be better. Keep"
+        return f"{keep} {winner}: it is better than {loser}, or {within} it, {where}."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
-        if result.whole:
-            return f"{first} and {second} are level {where}."
-        return f"There is no practical difference between {first} and {second} {where}."
+        level = f"{first} and {second} are level {where}."
+        return level if result.whole else f"There is no practical difference between {first} and {second} {where}."
     return _no_winner(result, where)
 
 
@@ -181,7 +192,7 @@ def _ahead(result: Comparison) -> str:
     own, other = _leader_first(result)
     of = "" if result.data.families is None else "one item of each family of "
     known = result.gap is not None and not (result.gap_biased or result.gap_weighted)
-    by = f"{_points(result.gap or 0.0)} " if known and float(_number(result.gap or 0.0)) else ""
+    by = f"{in_points(result.gap or 0.0)} " if known and round(result.gap or 0.0, 2) else ""
     return (
         f"{own} is {by}ahead of {other} on {of}these {result.items:,} items, but on items like these that may be chance"
     )
@@ -204,32 +215,25 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     if result.worse_by_margin:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
-        return f"{second} is worse than {first} {where}, perhaps by less than {points(margin)}."
+        return f"{second} is worse than {first} {where}. A loss that is shown fails, also one under {points(margin)}."
     why = _ahead(result) if result.used_up else said.ended(result)
     on = "" if result.used_up else f", {where}"
     return stopped(f"It is not shown whether {second} is worse than {first} {by}{on}: {why}")
 
 
-class ReadOff(NamedTuple):
-    """How a run stands to a question that is read off its bounds."""
-
-    outcome: Outcome
-    sentence: str
-
-
 def reading(
     result: Comparison, margin: float, risk: float | None = None, about: Population | str | None = None
-) -> ReadOff:
-    """What the bounds of a run say of "not worse by `margin`", whatever the run was asked.
+) -> Page:
+    """What the bounds of a run say of "not worse by `margin`", whatever the run was asked, with the run's own doubts.
 
     Raises:
         InputError: as `Comparison.not_worse_by`, or the bounds have a larger `risk`, or are not `about` this.
     """
-    outcome, run = result.not_worse_by(margin), result.setup.run
-    if risk is not None and risk < result.setup.risk_threshold:
+    outcome, run, own = result.not_worse_by(margin), result.setup.run, result.setup.risk_threshold
+    if risk is not None and risk < own:
         raise InputError(
-            f"`risk={risk:g}`: each bound of the run {run} is wrong with a chance of at most "
-            f"{result.setup.risk_threshold:g}; a smaller risk takes a run of its own, which is a second test"
+            f"`risk={risk:g}`: each bound of the run {run} is wrong with a chance of at most {own:g}; a smaller risk takes "
+            "a run of its own, which is a second test"
         )
     if about not in {None, result.about}:
         raise InputError(
@@ -238,15 +242,37 @@ def reading(
         )
     if outcome is Outcome.BROKEN:
         why = said.unsound(result, result.options.max_flips)
-        return ReadOff(outcome, f"BROKEN: nothing is read off the run {run}: {why}.")
+        return Page((decided(f"BROKEN: nothing is read off the run {run}: {why}."),), outcome=outcome)
     first, second = map(visible, result.setup.systems)
     by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items)
     answer = {
-        Outcome.PASSED: f"PASSED: {second} is not worse than {first} {by} {where}.",
-        Outcome.FAILED: f"FAILED: {second} is worse than {first} {where}.",
-    }.get(outcome, f"OPEN: it is not shown whether {second} is worse than {first} {by}, {where}.")
-    wrong = f"each end is wrong with a chance of at most {result.setup.risk_threshold:g}, however many margins are asked about"
-    return ReadOff(outcome, f"{answer} The gap of {second} is {result.bounds_shown} points: {wrong}.")
+        Outcome.PASSED: f"{second} is not worse than {first} {by} {where}.",
+        Outcome.FAILED: f"{second} is worse than {first} {where}.",
+    }.get(outcome, f"it is not shown whether {second} is worse than {first} {by}, {where}.")
+    word = BADGES[outcome].word
+    if outcome is Outcome.PASSED and result.setup.fail_on_warning and result.warnings:
+        outcome, word = Outcome.FAILED, f"{said.BESIDE_THE_ANSWER.format(word)}, as warnings fail here"
+    out = {Outcome.PASSED: -margin, Outcome.FAILED: 0.0}.get(result.not_worse_by(margin))
+    gap, bounds = result.of_second
+    shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))
+    found = (
+        Fact(
+            "gap",
+            Section.EVIDENCE,
+            "gap",
+            f"{second} {_signed_points(gap or 0.0)} against {first} ({shown})",
+            first=True,
+        ),
+        Fact(
+            "risk",
+            Section.RISK,
+            "risk",
+            f"{own:g} for each bound; to choose the margin afterwards adds none",
+            first=True,
+        ),
+    )
+    doubts = (one for one in facts(result) if one.first and one.key.startswith(("earlier", "asked", "warning.")))
+    return Page((decided(f"{word}: {answer}"), *found, *doubts), outcome=outcome)
 
 
 def _votes(result: Comparison) -> str:
@@ -259,19 +285,36 @@ def _votes(result: Comparison) -> str:
 
 
 def _gap(result: Comparison) -> str:
-    """The gap in points, and between what it lies; whom it favours."""
+    """The gap in points and its bounds, of a candidate, else of the leader; what was allowed of a candidate."""
     if result.gap is None:
         return ""
-    if result.gap_weighted:
-        return _estimated(result.gap, result)
-    found = f"{_points(result.gap)}{f' for {visible(result.leader)}' if result.leader else ''}"
+    own, other = _seen(result)
+    leads, margin = own == (result.leader or result.setup.systems[0]), result.options.gap_asked
+    gap = result.gap if leads else 0.0 - result.gap
+    found = f"{visible(own)} {_signed_points(gap)} against {visible(other)}"
     found += f" by {visible(result.setup.judge)}" if result.corrected else ""  # another is the proxy's
     if result.gap_biased:
         return f"{found} among the judged items, which were not drawn at random: no estimate for all items"
+    if result.gap_weighted:
+        return f"{found}, estimated from draws that prefer some items{_estimated(result, gap, leads=leads)}"
     found += _by_items(result)
     if result.bounds is None or result.bounds[0] == result.bounds[1]:
         return found
-    return f"{found}; on {'items like these' if result.setup.sampled else 'all items'}{_between(result)}"
+    bounds, out = result.bounds if leads else (0.0 - result.bounds[1], 0.0 - result.bounds[0]), result.ruled_out
+    shown = " to ".join(ends(bounds, out=out if leads or not out else -out, margin=margin))
+    allowed = (
+        ""
+        if result.options.not_worse is None or shown.startswith("above")
+        else f"; allowed: above {signed(-(margin or 0.0))}"
+    )
+    return f"{found} ({shown} on {'items like these' if result.setup.sampled else 'all items'}{allowed})"
+
+
+def _seen(result: Comparison) -> tuple[str, str]:
+    """From which system the gap is seen, and the other one: a candidate of a gate, else who leads, else the second."""
+    first, second = result.setup.systems
+    candidate = result.setup.required_winner or (second if result.options.not_worse is not None else result.leader)
+    return (first, second) if candidate == first else (second, first)
 
 
 def _gap_means(result: Comparison) -> str:
@@ -291,8 +334,7 @@ def _by_items(result: Comparison) -> str:
         return ""
     first, second = result.setup.systems
     other = first if (result.leader == second) == (by_items < 0) else second
-    towards = f" for {visible(other)}" if by_items else ""
-    return f"; {_points(abs(by_items))}{towards} if each family counts as often as it has items"
+    return f", {visible(other)} {signed(abs(by_items))} if each family counts as often as it has items"
 
 
 def _among_decisive(result: Comparison) -> str:
@@ -308,51 +350,21 @@ def _among_decisive(result: Comparison) -> str:
     return f"{ties}, a gap of {points(asked)} is {more:.0f} wins to {100 - more:.0f} among the decisive items."
 
 
-def _estimated(gap: float, result: Comparison) -> str:
-    """Describe an estimated gap, from the view of the system that it favours, which may not be the leader."""
-    first, second = result.setup.systems
-    leader, other = (second, first) if result.leader == second else (first, second)
-    favoured = leader if round(gap, 2) >= 0 else other
-    contradicts = favoured == other and result.leader is not None
-    against = f"; it contradicts the votes, where {visible(leader)} leads" if contradicts else ""
+def _estimated(result: Comparison, gap: float, *, leads: bool) -> str:
+    """The interval of an estimated gap, and whether it contradicts the votes."""
     interval = ", with no interval, as too few are judged"
     if result.gap_interval is not None:
-        low, high = result.gap_interval if favoured == leader else [-end for end in result.gap_interval[::-1]]
-        interval = f" ({100 * (1 - MISSES):g} % interval {_number(low)} to {_number(high)}, approximate)"
-    found = f"{_points(abs(gap))} for {visible(favoured)}, estimated from draws that prefer some items"
-    return f"{found}{interval}{against}"
+        bounds = result.gap_interval if leads else [-end for end in result.gap_interval[::-1]]
+        interval = f" ({100 * (1 - MISSES):g} % interval {' to '.join(map(signed, bounds))}, approximate)"
+    contradicts = result.leader is not None and round(gap if leads else -gap, 2) < 0
+    against = f"; it contradicts the votes, where {visible(result.leader or '')} leads" if contradicts else ""
+    return f"{interval}{against}"
 
 
-def _between(result: Comparison) -> str:
-    """By how much who is ahead of whom, or behind; of an end that the answer rules out, that it is not reached."""
-    own, other = _leader_first(result)
-    (low, high), out, margin = result.gap_interval or (-1.0, 1.0), result.ruled_out, result.options.gap_asked
-    out = None if out is None else next((end for end in (low, high) if abs(end - out) < SAME_GAP), out)
-    if high <= 0:  # a gap of 0 between level systems
-        return f", {own} is {_number(-high, margin)} to {_points(-low, margin)} behind {other}"
-    least, most = _number(abs(low), margin), _number(high, margin)
-    if low < 0:
-        behind = (
-            f"{'less than' if out == low else 'at most'} {_points(-low, margin)}"
-            if float(least)
-            else "less than 1 point"
-        )
-        return f", {own} is {behind} behind {other} and at most {most} ahead of it"
-    if out == low:
-        return f" more than {least}, at most {most}" if low else f" above 0, at most {most}"
-    return f" at least {least}, less than {most}" if out == high else f" between {least} and {most}"
-
-
-def _points(gap: float, margin: float | None = None) -> str:
-    """A gap in points, as sentences round it; see `_number`."""
-    number = _number(gap, margin)
-    return f"{number} point{'' if number == '1' else 's'}"
-
-
-def _number(gap: float, margin: float | None = None) -> str:
-    """A gap in points, without its unit and without a sign on zero; it looks like the margin only if it is."""
-    number = places(gap, margin)
-    return f"{100 * round(gap, number) + 0.0:.{number - 2}f}"
+def _signed_points(gap: float) -> str:
+    """A gap in points, with its sign and its unit."""
+    number = signed(gap)
+    return f"{number} point{'' if number in {'+1', '-1'} else 's'}"
 
 
 def _rule(result: Comparison) -> str:
@@ -382,15 +394,17 @@ def _scores(result: Comparison, scores: ScoreFigures) -> tuple[str, str]:
 
 
 def _earlier(result: Comparison) -> str:
-    """How many comparisons came before, and what the risks add up to; empty for the first."""
-    others = result.comparison - 1 - len(result.asked_before.risks)
+    """How many other comparisons with the baseline came before, how many of these two, and what the risks add up to."""
+    same = len(result.asked_before.risks)
+    others = result.comparison - 1 - same
     if others < 1 or result.wrong_expected is None:
         return ""
-    before = count(result.comparison - 1, "comparison")
-    if result.searched:
-        before = f"{before} or searches" if result.comparison > 2 else "1 search"  # noqa: PLR2004 - itself
-    expected = f"with this one, expect at most {result.wrong_expected:.4g} wrong in all"
-    return f"{before} with {visible(result.baseline)} came before; {expected}"
+    baseline, many = visible(result.baseline), "once" if others == 1 else f"{others:,} times"
+    before, expected = f"{baseline} with others {many}", f"expect at most {result.wrong_expected:.4g} wrong"
+    if result.risk_in_all is None:
+        return f"{before}; with this run, {expected} answers in all"
+    pair = "once" if same == 1 else f"{same:,} times"
+    return f"{before}, these two {pair}: {expected}, {result.risk_in_all:.4g} on these two"
 
 
 def _other_way(result: Comparison) -> str:
@@ -419,8 +433,8 @@ def risk(result: Comparison) -> str:
     if not result.answer.answered:
         return _risk_now(result, shown)
     if not result.setup.guarantee:
-        return f"{shown}, without a proof: the aim is that at most {often} such answers is wrong{_unless(result)}"
-    return f"{shown}, guaranteed: at most {often} such runs {_wrongly(result)}{_unless(result)}"
+        return f"{shown}, without a proof: the aim is that at most {often} such answers is wrong"
+    return f"{chosen:g}, guaranteed: at most {often} such runs {_wrongly(result)}"
 
 
 def _risk_now(result: Comparison, shown: str) -> str:
@@ -432,7 +446,7 @@ def _risk_now(result: Comparison, shown: str) -> str:
 
 def _wrongly(result: Comparison) -> str:
     """What a run does whose answer is wrong."""
-    (first, second), options = map(visible, result.setup.systems), result.options
+    options = result.options
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"calls two level that differ by more than {points(options.near_tie or 0.0)}"
     if options.gap_asked is None or result.better:
@@ -440,13 +454,8 @@ def _wrongly(result: Comparison) -> str:
     if options.not_worse is None:
         return f"names one {far_behind(options.gap_asked)}"
     if result.winner is not None:
-        return f"fails {second} though it is not worse"
-    return f"passes {second} though it is worse than {first} by {points(options.not_worse)} or more"
-
-
-def _unless(result: Comparison) -> str:
-    """The condition of all promises, where a search came before; else empty."""
-    return SEARCHED if result.searched else ""
+        return "fails a system that is not worse"
+    return f"passes a system worse by {points(options.not_worse)} or more"
 
 
 def _means(result: Comparison) -> str:
@@ -461,7 +470,7 @@ def _means(result: Comparison) -> str:
         says = DRAWN_WHOLE if result.whole else heuristic
         return f"{says} {said.about_the_judge(result)}"
     read = "; what else the bounds of the gap answer has the same risk"
-    return said.promise(result, f"{setup.guarantee}{read}{_unless(result)}")
+    return said.promise(result, f"{setup.guarantee}{read}{SEARCHED if result.searched else ''}")
 
 
 def _groups(result: Comparison) -> tuple[PageTable, ...]:
@@ -576,7 +585,7 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
         return ()
     low, high = result.gap_interval or (result.gap, result.gap)
     name = visible(result.leader or result.setup.systems[0])
-    said = f"Gap for {name}: {_number(result.gap)} points, between {_number(low)} and {_number(high)}"
+    said = f"Gap for {name}: {signed(result.gap)} points, between {signed(low)} and {signed(high)}"
     note = f"The gap: the share of items that {name} wins less the share that it loses."
     shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
     figures = f"{signed(result.gap)} ({' to '.join(shown)})".replace("-", MINUS)

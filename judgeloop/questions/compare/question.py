@@ -238,7 +238,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             run.config.not_worse, rule.threshold, 1 - ties, rule.items
         ):
             return None  # it passes in most runs: nothing is simulated
-        return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items)) or None
+        return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items, planned=False)) or None
 
     async def forecast(self, run: Prepared[CompareSettings]) -> Forecast:
         """With the ways to buy the verdicts of each proxy, and what the ledger knows of it."""

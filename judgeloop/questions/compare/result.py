@@ -35,7 +35,7 @@ from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, c
 from judgeloop.methods.stats.drift import Halves, drift
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
-from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
+from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points, with_seen
 from judgeloop.questions.compare.proxy import CorrectedGap
@@ -449,10 +449,11 @@ class Comparison(RunResult):
 
     def doubts(self) -> tuple[Note, ...]:
         """Warnings: of a search that chose the two, of what the ledger holds beyond, of drift, of ties alone."""
-        found = [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
+        found = list[Note]()
         if known := self.asked_before.known:
             other = self.setup.systems[self.asked_before.known[1] > self.asked_before.known[0]]
             found.append(note(NoteCode.KNOWN_OTHERWISE, known=sum(known), against=max(known), other=other))
+        found += [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
         if self.corrected and self.corrected.silent > MODELS_ABSTAIN * self.corrected.verdicts:
             silent, proxy = self.corrected.silent, self.corrected.proxy
             found.append(note(NoteCode.PROXY_SILENT, proxy=proxy, silent=silent, items=self.corrected.verdicts))
@@ -488,9 +489,9 @@ class Comparison(RunResult):
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.drawable),)
-        early = self.judged < FEWEST_KNOWN
-        code = NoteCode.MORE_JUDGMENTS_EARLY if early else NoteCode.MORE_JUDGMENTS
-        about = note(code, judgments=more, usd=self.more_usd)
+        limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
+        code = NoteCode.LEAD_STAYS_LIMIT if limited else NoteCode.LEAD_STAYS
+        about = note(code, lead=abs(self.gap or 0.0), judgments=more, limit=self.asked + more, usd=self.more_usd)
         return (about, *self._further_test(more))
 
     def _further_test(self, more: int) -> tuple[Note, ...]:
@@ -526,18 +527,21 @@ class Comparison(RunResult):
 
     def _another_run(self) -> tuple[Note, ...]:
         """Which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
-        used_up = self.asked == self.drawable and self.per_label == 1  # smaller blocks allow for more labels
-        again = note(NoteCode.MORE_ITEMS_ANEW if used_up else NoteCode.ANOTHER_RUN)
         gap = self.options.gap_asked
         assert gap is not None, "the question is about one"
         decisive = max(1, sum(self.wins.values())) / self.judged
         items = math.inf if self.setup.sampled else self.items
         given = gap, self.setup.risk_threshold, decisive, items
-        if self.options.not_worse is None:
-            return (note(NoteCode.LEVEL_NAMED, limit=limit_to_name(*given)), again)
-        limit = limit_to_pass(*given)
-        enough = NoteCode.BETWEEN if limit < self.judged else NoteCode.EQUAL_PASSES
-        return (note(enough, limit=limit), again)
+        names = self.options.not_worse is None
+        limit = limit_to_name(*given) if names else limit_to_pass(*given)
+        beyond = limit > self.drawable and self.per_label == 1  # smaller blocks allow for more labels
+        if names:
+            enough = NoteCode.LEVEL_NAMED_ITEMS if beyond else NoteCode.LEVEL_NAMED
+        elif limit < self.judged:
+            enough = NoteCode.BETWEEN
+        else:
+            enough = NoteCode.EQUAL_PASSES_ITEMS if beyond else NoteCode.EQUAL_PASSES
+        return (note(enough, limit=limit), note(NoteCode.SECOND_TEST))
 
 
 def result_of(

@@ -3,15 +3,25 @@
 Takes an `Estimation`.
 """
 
+import math
+
 from judgeloop.catalogue import selector_row
 from judgeloop.core.records import Draws
 from judgeloop.methods.estimators.mean_score import Ratings
+from judgeloop.methods.stopping.precise import IntervalKind
 from judgeloop.questions.estimate.result import Estimation
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE
 from judgeloop.report.page import Fact, Page, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
 from judgeloop.report.words import count, one_in, stopped, visible
+
+ROUNDING = 1e-9  # of a reach that is rounded up
+LOOKS: dict[str, str] = {
+    IntervalKind.EXACT: "at this one look",
+    IntervalKind.ANYTIME: "at every look",
+    IntervalKind.APPROXIMATE: "by an approximation",
+}
 
 
 def page(result: Estimation) -> Page:
@@ -41,7 +51,7 @@ def facts(result: Estimation) -> list[Fact]:
         Fact(
             "judged", Section.EVIDENCE, "judged", f"{of}, by {said.judged_by(result)}", True, {"judged": f"{judged:,}"}
         ),
-        Fact("score", Section.EVIDENCE, "score", _score(result), True, {"score": score}),
+        Fact("score", Section.EVIDENCE, "score", _score(result), result.mean_biased, {"score": score}),
         Fact(
             "interval",
             Section.RISK,
@@ -63,9 +73,9 @@ def decision(result: Estimation) -> str:
     required, score = result.options.required_score, _score_known(result)
     words = {
         None: _answer(result),
-        "reached": f"a score of {required} was required and is reached: {score}",
-        "missed": f"a score of {required} was required, and {score}",
-        "open": f"{_answer(result).rstrip('?')}; whether it reaches {required} is open",
+        "reached": f"{score}; {required} was required",
+        "missed": f"{score}; {required} was required",
+        "open": f"{_answer(result)}; whether it reaches {required} is open",
     }
     return said.headline(result, stopped(words[result.shown]))
 
@@ -75,7 +85,7 @@ def _answer(result: Estimation) -> str:
     if result.winner is not None:
         return _score_known(result)
     if wanted is not None and result.reach is not None and not result.answer.broke_off:
-        return f"{_score_known(result)}; not yet within {wanted:g} of the score, as asked: {said.ended(result)}"
+        return f"{_score_known(result)}; not yet within {wanted:g}: {said.ended(result)}"
     where = said.on_items(result.about, result.items, families=result.data.families)
     return f"No estimate yet of {visible(result.setup.systems[0])} {where}: {said.ended(result)}"
 
@@ -92,7 +102,7 @@ def _score_known(result: Estimation) -> str:
         why = "as the items were not drawn at random" if result.mean_biased else "as too few are judged"
         return f"{name} scores about {result.mean:.3f} out of 1 {where} (error unknown, {why})"
     low, high = result.interval
-    return f"{name} scores {result.mean:.3f} out of 1 {where}, probably between {low:.3f} and {high:.3f}"
+    return f"{name} scores {result.mean:.3f} out of 1 ({low:.3f} to {high:.3f}) {where}"
 
 
 def _score(result: Estimation) -> str:
@@ -115,12 +125,14 @@ def _interval(result: Estimation) -> str:
         if not result.mean_biased:
             return "none: too few items are judged"
         return "none: the items were not drawn at random; `selector=random` draws them"
-    low, high = result.interval
-    kind, often = "at most" if setup.guarantee else "about", one_in(setup.risk_threshold)
-    wanted = "" if options.half_width is None else f" (wanted {options.half_width:g})"
+    often, wanted = (
+        one_in(setup.risk_threshold),
+        "" if options.half_width is None else f" (wanted {options.half_width:g})",
+    )
+    reach = f"{math.ceil(1000 * (result.reach or 0.0) - ROUNDING) / 1000:.3f}"
     parts = [
-        f"{low:.3f} to {high:.3f}, at most {result.reach:.3f} from the score{wanted}",
-        f"{options.interval_kind}: {kind} {often} such intervals miss the score",
+        f"within {reach}{wanted}",
+        f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
         "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
         "widened for rare scores that the sample may have missed" if result.cautious else "",
     ]

@@ -16,7 +16,7 @@ from judgeloop.core.records import TIE, Item
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.blocks import LEAST_BLOCK
 from judgeloop.methods.stats.intervals import reach, unseen_variance
-from judgeloop.methods.stopping.precise import IntervalKind
+from judgeloop.methods.stopping.precise import AT_THE_END, IntervalKind, narrow_enough
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -117,10 +117,16 @@ class Estimation(RunResult):
         if self.asked == self.drawable:
             return (note(NoteCode.ALL_ASKED),)
         if self.options.half_width is None:
-            return (note(NoteCode.TOO_FEW_JUDGED),)
+            if self.stop_reason is StopKind.BUDGET:
+                return ()  # which budget would do is said behind it
+            left, exact = self.drawable - self.asked, not self.setup.sampled and self.per_label == 1
+            code = NoteCode.REST_IS_EXACT if exact else NoteCode.TOO_FEW_JUDGED
+            return (note(code, limit=self.drawable, left=left, usd=self.usd_for(left)),)
         if self.more_judgments is None:
             return (note(NoteCode.NO_FORECAST),)
-        return (note(NoteCode.MORE_JUDGMENTS, judgments=self.more_judgments, usd=self.more_usd),)
+        limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
+        code = NoteCode.LIMIT_ENOUGH if limited else NoteCode.MORE_JUDGMENTS
+        return (note(code, judgments=self.more_judgments, limit=enough, usd=self.more_usd),)
 
     @property
     def shown(self) -> str | None:
@@ -180,7 +186,11 @@ def estimated_of(
         interval = None  # only abstentions: from 0 to 1, which says nothing; or too few to rely on
     known = tally.scores[~np.isnan(tally.scores)]
     plain = float(known.mean()) if len(known) else None
-    decided = ending.winner is not None and not _cut_too_short(ending, least)
+    # The width is looked at now and then, and once more at the end.
+    narrow = (
+        ending.stop.kind in AT_THE_END and interval is not None and narrow_enough(mean, interval, options.half_width)
+    )
+    decided = (ending.winner is not None or narrow) and not _cut_too_short(ending, least)
     return Estimation(
         setup=setup,
         options=options,

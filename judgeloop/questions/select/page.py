@@ -92,7 +92,8 @@ def _decision(result: Selection) -> str:
     if result.risk is None:
         return f"{name} has the highest win rate of {among}."
     if result.gap:
-        return f"{name}: {show_gap(result.gap)}, of {among}."
+        others = f"no other of {len(result.setup.systems):,} systems"
+        return f"Choose {name}: {show_gap(result.gap, others)} {on(result)}."
     return f"{name} is the best of {among}{_level_with(result)}."
 
 
@@ -131,19 +132,23 @@ def _risk(result: Selection) -> str:
         return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
     if result.risk is None or result.setup.guarantee is None:
         return NO_RISK
-    wrongly = "names one that is more than that behind the best" if result.gap else "names one that is not the best"
+    wrongly = "names one that is further behind the best" if result.gap else "names one that is not the best"
     return f"{result.risk:g}, guaranteed: at most {one_in(result.setup.risk_threshold)} such runs {wrongly}"
 
 
 def _rates(result: Selection) -> str:
-    """The win rates of the first of the standings."""
-    rated = [row for row in _in_order(result) if row.win_rate is not None and row.system != result.options.baseline]
-    if not rated:
+    """The win rates of the first of the standings, and that of the baseline, which is known."""
+    baseline = result.options.baseline
+    rows = [row for row in _in_order(result) if row.system == baseline or row.win_rate is not None]
+    if not any(row.queries for row in rows):
         return ""
-    first = ", ".join(f"{visible(row.system)} {per_cent(row.win_rate or 0.0)}" for row in rated[:MOST_FIRST])
-    more = f" and {len(rated) - MOST_FIRST:,} more" if rated[MOST_FIRST:] else ""
-    biased = ", on items that were not drawn at random" if result.win_rates_biased else ""
-    return f"{first}{more}, against {_baseline(result)}{biased}"
+    shown = [row for row in rows if row in rows[:MOST_FIRST] or row.system == baseline]
+    rates = ", ".join(
+        f"{visible(row.system)} {'50 % (the baseline)' if row.system == baseline else per_cent(row.win_rate or 0.0)}"
+        for row in shown
+    )
+    more = f", and {len(rows) - len(shown):,} more" if rows[len(shown) :] else ""
+    return f"{rates}{more}{', on items that were not drawn at random' if result.win_rates_biased else ''}"
 
 
 def _shown(result: Selection) -> str:

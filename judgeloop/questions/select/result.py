@@ -202,7 +202,10 @@ class Selection(RunResult):
             return (note(NoteCode.NOTHING_JUDGED),)
         if self.more_judgments is None:
             return (note(NoteCode.NO_FORECAST),)
-        return (note(NoteCode.USUAL_JUDGMENTS, judgments=self.more_judgments, usd=self.more_usd),)
+        limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
+        code = NoteCode.USUAL_LIMIT if limited else NoteCode.USUAL_JUDGMENTS
+        more, systems = self.more_judgments, len(self.setup.systems)
+        return (note(code, judgments=more, limit=self.asked + more, systems=systems, usd=self.more_usd),)
 
 
 def selected_of(

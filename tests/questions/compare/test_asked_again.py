@@ -89,13 +89,13 @@ def test_the_sum_stands_in_the_first_block_of_every_form(asked_thrice):
     done = commandline.judgeloop(
         *command(asked_thrice, "--risk", "0.1", "--quiet"), *(one for name in files for one in ("-o", name))
     )
-    said = "3 times without an answer (risk 0.05 each); with this run (0.1) the risk is at most 0.25 in all"
+    said = "these two 3 times without an answer (risk 0.05 each); with this run (0.1) at most 0.25 in all"
     assert f"before {said}" in unwrapped(done.stdout)
     for name in files[:3]:
         assert said in unwrapped(Path(name).read_text()), name
     assert json.loads(Path("result.json").read_text())["risk_in_all"] == pytest.approx(0.25)
     dry = commandline.judgeloop(*command(asked_thrice, "--risk", "0.02", "--max-judgments", "55", "--dry-run"))
-    assert "before 4 times without an answer" in unwrapped(dry.stdout)
+    assert "before these two 4 times without an answer" in unwrapped(dry.stdout)
 
 
 def test_at_a_half_a_new_set_is_needed(asked_thrice):
@@ -141,7 +141,7 @@ def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_othe
         told = [one["message"] for one in found["warnings"] if one["code"] == "known_otherwise"]
         assert bool(told) is (found["winner"] == "b")
         if told:
-            assert "of 60 verdicts known that prefer one of the two, 31 are for a" in told[0]
+            assert "31 of 60 verdicts known are for a" in told[0]
             return
     pytest.fail("no seed names the other one")
 

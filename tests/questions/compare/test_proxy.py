@@ -189,7 +189,7 @@ def test_an_open_end_tells_how_many_labels_or_items_would_decide(asked, way):
     assert (found["winner"], found["judged"]) == (None, limit_of(way))
     advice = {one["code"]: one for one in found["advice"]}
     if way == AGAIN:  # all of these items decide
-        assert 0 < advice["more_judgments"]["judgments"] <= ITEMS - FEWER
+        assert 0 < advice["lead_stays_limit"]["judgments"] <= ITEMS - FEWER
     else:
         assert advice["many_more_items"]["even"] > 5 * LIMIT
         assert advice["blocks_too"]["block"] == 5

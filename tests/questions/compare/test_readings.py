@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 
 import pytest
 from support import commandline
@@ -57,8 +58,8 @@ def test_another_question_is_read_off_a_kept_run_at_no_cost(outputs, right, skip
     kept = command("runs", "--json").stdout
     done = command("runs", "show", run["run"], "--not-worse", margin)
     said = " ".join(done.stdout.split())
-    assert (done.exit_code, said.startswith(word)) == (code, True), done.output
-    assert "each end is wrong with a chance of at most 0.1, however many margins are asked about" in said
+    assert (done.exit_code, said[2:].startswith(word)) == (code, True), done.output
+    assert "risk 0.1 for each bound; to choose the margin afterwards adds none" in said
     assert command("runs", "--json").stdout == kept, "nothing is stored"
     again = command("runs", "show", run["run"])
     assert "not worse" not in again.stdout, "the run keeps its own answer"
@@ -68,6 +69,24 @@ def test_what_is_read_off_a_run_is_what_it_was_asked(outputs):
     run = compared(outputs, 50, "--not-worse", "0.2", skipped=10)
     assert (run["claim"], run["exit_code"]) == ("not_worse", 0)
     assert command("runs", "show", run["run"], "--not-worse", "0.2").exit_code == 0
+
+
+def test_what_is_read_off_a_run_never_looks_like_the_margin_and_keeps_the_doubts_of_the_run(outputs):
+    """A bound that is inside the margin is not rounded onto it; a search that may have chosen the two is warned of."""
+    files = outputs("old", 50), outputs("new", 50, 10), outputs("third", 5)
+    command("select", *files, "--judge", "metric:exact")
+    run = compared(outputs, 50, "--require-winner", "new", "JUDGELOOP_FAIL_ON_WARNING=1", skipped=10)
+    low = run["gap_interval"][0] if run["leader"] == "new" else -run["gap_interval"][1]
+    margin = 1e-5 - low
+    done = command("runs", "show", run["run"], "--not-worse", f"{margin:.6f}", "--json")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["outcome"], found["exit_code"]) == (5, "failed", 5), "warnings fail the gate"
+    assert found["sentence"].startswith("PASSED, not accepted")
+    assert found["warnings"] == [one["message"] for one in run["warnings"]] != []
+    said = command("runs", "show", run["run"], "--not-worse", f"{margin:.6f}").stdout
+    shown = float(re.search(r"against old \((?:above )?([-+.\d]+) to", said)[1])
+    assert shown > -100 * round(margin, 6) or "(above" in said
+    assert "Warning: Chosen by the earlier search" in said
 
 
 def refused(run, word):
@@ -126,7 +145,7 @@ def test_verdicts_that_no_gate_could_rely_on_pass_nothing(judge, tmp_path, monke
     first, second = ([{"id": str(n), "prompt": f"q{n}", "output": f"{name} {n}"} for n in range(60)] for name in "ab")
     found = judgeloop.compare(first, second, judge=judge, version="1", names=("a", "b"), ledger="l.sqlite")
     done = command("runs", "show", found.setup.run, "--not-worse", "0.99", "--ledger", "l.sqlite")
-    assert (done.exit_code, done.stdout.startswith("BROKEN")) == (4, True), done.output
+    assert (done.exit_code, done.stdout.startswith("! BROKEN")) == (4, True), done.output
 
 
 def test_recorded_scores_answer_their_own_question_alone(tmp_path, monkeypatch):
@@ -137,6 +156,14 @@ def test_recorded_scores_answer_their_own_question_alone(tmp_path, monkeypatch):
     compared = judgeloop.compare("a.jsonl", "b.jsonl", judge="recorded:score")
     with pytest.raises(InputError, match="rule=once"):
         compared.not_worse_by(0.1)
+
+
+@pytest.mark.parametrize("flag", ["--min-gap", "--near-tie"])
+def test_a_question_that_is_not_read_off_a_run_is_refused_and_nothing_else_proposed(outputs, flag):
+    done = command("runs", "show", compared(outputs, 5)["run"], flag, "0.1")
+    assert done.exit_code == 2
+    assert f"No such option: {flag}. Another command has it" in done.stderr
+    assert "Did you mean" not in done.stderr
 
 
 @pytest.mark.parametrize("margin", ["0", "1", "-0.1", "much"])

@@ -100,7 +100,7 @@ def test_what_failures_of_a_system_would_change_is_said(ends, said):
     ("result", "risk"),
     [
         (make_result(), "0.042, without a proof: "),
-        (make_result(guarantee="a bound"), "0.042, guaranteed: "),
+        (make_result(guarantee="a bound", risk_threshold=0.1), "0.1, guaranteed: "),
         (make_result(winner=None, stop=LEVEL, guarantee="a bound"), "0.1, guaranteed: "),
         (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), "0: all items"),
         (undecided(), "0.042 if small were named now"),
@@ -120,20 +120,20 @@ PROVED = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "risk_th
     [
         (
             make_result(min_gap=0.1, tally=CLOSE, **PROVED),
-            "0.042, guaranteed: at most 1 in 10 such runs names one 10 points or more behind the other",
+            "0.1, guaranteed: at most 1 in 10 such runs names one 10 points or more behind the other",
             "better_or_within",
             0.0423,
         ),
-        (make_result(min_gap=0.1, tally=CLEAR, **PROVED), "0.042, guaranteed: ", "better", 0.0423),
+        (make_result(min_gap=0.1, tally=CLEAR, **PROVED), "0.1, guaranteed: ", "better", 0.0423),
         (
             make_result(not_worse=0.1, winner=None, stop=PASSED, tally=CLEAR, **PROVED),
-            "passes large though",
+            "passes a system worse by 10 points or more",
             "not_worse",
             0.0423,
         ),
         (
             make_result(not_worse=0.1, winner=0, tally=replace(CLEAR, wins=(30, 2)), **PROVED),
-            "fails large though",
+            "fails a system that is not worse",
             "worse",
             0.0423,
         ),
@@ -165,7 +165,7 @@ def test_the_picture_has_the_gap_as_the_figures_have_it():
     course = (Curve("", "lead", ((120.0, 2.5),)), *(Curve("", "other", ((120.0, end),)) for end in (-14.0, 10.0)))
     (chart,) = pictures(replace(result, course=course))[0]
     assert chart.lines[0].name == "+3"
-    assert detail(result, "gap").startswith("3 points for large")
+    assert detail(result, "gap") == "large +3 points against small"
 
 
 def test_the_rule_that_bets_states_a_risk_of_an_answer_alone():
@@ -179,9 +179,7 @@ def test_what_the_bounds_say_is_said_where_the_question_is_open():
     tally = Tally(items=300, wins=(50, 46), ties=4)
     result = undecided(tally=tally, guarantee="a bound", rule="bets", about=Population.ITEMS_LIKE_THESE)
     low, high = result.of_second[1]
-    assert f"small is at most {100 * high:.0f} points behind large and at most {-100 * low:.0f} ahead of it" in detail(
-        result, "gap"
-    )
+    assert f"small +4 points against large ({-100 * high:+.0f} to {-100 * low:+.0f} on items" in detail(result, "gap")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +195,7 @@ def test_no_risk_is_stated_without_a_leader(result):
         (replace(SPEND, budget_p=None), "$0.042, $0.021 of it now"),
         (replace(SPEND, now_p=0), "$0.042 of $5.00, $0.00 of it now"),
         (replace(SPEND, run_p=0, now_p=0, answers_p=0), "$0.00 of $5.00"),
-        (replace(SPEND, run_p=10**9), "$0.0010 of $5.00; with answers known from before, $0.042"),
+        (replace(SPEND, run_p=10**9), "$0.0010 of $5.00"),
         (replace(SPEND, budget_p=None, known=False), "an unknown amount"),
         (replace(SPEND, run_p=6 * 10**12, over_p=1), "BUDGET EXCEEDED: $6.00 of $5.00"),
         (replace(SPEND, run_p=0, rehearsed_p=6 * 10**12), "$0.00 of $5.00"),
@@ -208,12 +206,15 @@ def test_the_summary_says_what_was_spent(spend, money):
     assert f"{detail(make_result(spend=spend), 'cost')};".startswith(f"{money};")
 
 
+LEAD = {"code": "lead_stays", "lead": pytest.approx(0.1), "judgments": 30, "limit": 40}
+
+
 @pytest.mark.parametrize(
     ("changes", "values"),
     [
         # 10 items cost $0.042, so 30 more would cost three times that.
-        ({}, {"code": "more_judgments_early", "judgments": 30, "usd": 0.1197}),
-        ({"spend": Spend()}, {"code": "more_judgments_early", "judgments": 30, "usd": None}),
+        ({}, LEAD | {"usd": 0.1197}),
+        ({"spend": Spend()}, LEAD | {"usd": None}),
         ({"more_judgments": None}, {"code": "out_of_reach", "items": 100}),
         ({"tally": Tally(items=100, wins=(5, 5)), "more_judgments": None}, {"code": "level", "items": 100}),
         ({"tally": Tally(items=10, wins=(5, 4), ties=1)}, {"code": "all_asked"}),
@@ -238,7 +239,7 @@ LIKE = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "order": "
     ],
 )
 def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, code):
-    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.MORE_JUDGMENTS_EARLY, code]
+    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.LEAD_STAYS, code]
 
 
 @pytest.mark.parametrize(
@@ -260,8 +261,8 @@ def test_items_that_are_used_up_say_that_no_number_helps(wins, more, said):
         (30, None, {"more_items": 240}, ["many_more_items", "blocks_too"]),  # one of each block of 4
         (27, None, {"more_items": 240, "more_items_likely": 900}, ["more_items", "blocks_too"]),  # few are left
         (30, None, {}, ["no_more_items"]),
-        (30, 20, {}, ["more_judgments", "second_test"]),  # in smaller blocks
-        (27, 3, {}, ["more_judgments", "same_test"]),
+        (30, 20, {}, ["lead_stays_limit", "second_test"]),  # in smaller blocks
+        (27, 3, {}, ["lead_stays_limit", "same_test"]),
     ],
 )
 def test_where_a_label_takes_a_block_of_items_the_items_give_a_share_of_them_in_labels(
@@ -289,7 +290,7 @@ def with_blocks(each):
 
 @pytest.mark.parametrize(
     ("changes", "budget", "judgments"),
-    [({}, 0.35, 30), ({"more_judgments": 1}, 0.052, 1), ({"tally": Tally(items=100)}, 0.052, 1)],
+    [({}, 0.35, 30), ({"more_judgments": 1}, 0.052, 1), ({"tally": Tally(items=100)}, 1.05, 100)],
 )
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
     result = undecided(spend=replace(SPEND, next_p=10**10), **changes)
@@ -336,7 +337,7 @@ def test_a_run_that_was_cut_short_says_how_to_resume(kind, code):
 
 def test_a_run_that_gave_up_advises_a_higher_limit():
     result = undecided(StopKind.FUTILITY, "gave up", give_up=0.2)
-    assert codes(result.advice) == [NoteCode.MORE_JUDGMENTS_EARLY, NoteCode.RAISE_LIMIT]
+    assert codes(result.advice) == [NoteCode.LEAD_STAYS, NoteCode.RAISE_LIMIT]
     assert "gives up if a decision is less likely than 0.2" in detail(result, "rule")
     assert (result.exit_code, make_result().advice) == (3, ())
 
@@ -380,9 +381,9 @@ def test_the_votes_are_counted_with_what_is_no_vote():
 @pytest.mark.parametrize(
     ("result", "plain", "said"),
     [
-        (make_result(winner=None), False, "; on all items between 3 and 97"),
+        (make_result(winner=None), False, "(+3 to +97 on all items)"),
         (make_result(winner=None, tally=Tally(items=100)), True, ""),
-        (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), True, "70 points for large"),
+        (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), True, "large +70 points against small"),
         (make_result(tally=Tally(items=100, wins=(1, 8), ties=1, picked=True)), False, "not drawn at random"),
     ],
 )
@@ -395,11 +396,11 @@ def test_a_gap_that_the_sampling_biases_is_never_shown_as_plain(result, plain, s
 @pytest.mark.parametrize(
     ("options", "bounds", "shown"),
     [
-        ({}, (0.0, 0.61), "above 0, at most 61"),
-        ({"min_gap": 0.1}, (-0.1, 0.61), "large is less than 10 points behind small and at most 61 ahead of it"),
-        ({"min_gap": 0.1}, (-0.04, 0.61), "large is at most 4 points behind small and at most 61 ahead of it"),
-        ({"min_gap": 0.1}, (-0.01, 0.61), "large is at most 1 point behind small and at most 61 ahead of it"),
-        ({"guarantee": None}, (-0.41, 0.61), "large is at most 41 points behind small and at most 61 ahead of it"),
+        ({}, (0.0, 0.61), "(above 0 to +61 on all items)"),
+        ({"min_gap": 0.1}, (-0.1, 0.61), "(above -10 to +61 on all items)"),
+        ({"min_gap": 0.1}, (-0.04, 0.61), "(-4 to +61 on all items)"),
+        ({"min_gap": 0.1}, (-0.004, 0.61), "(-0.4 to +61 on all items)"),
+        ({"guarantee": None}, (-0.41, 0.61), "(-41 to +61 on all items)"),
     ],
 )
 def test_an_end_of_the_bounds_that_the_answer_rules_out_is_left_out(options, bounds, shown):
@@ -518,7 +519,7 @@ def test_more_empty_outputs_than_the_baseline_has_are_a_warning(candidate, warne
     ("spend", "parts"),
     [
         (SPEND, ["$0.021 now, 12 attempts, 3 answered from the ledger"]),
-        (replace(SPEND, unconfirmed_p=10**10), ["$0.010 of the run's cost is for attempts that failed"]),
+        (replace(SPEND, unconfirmed_p=10**10), ["$0.010 of it at the maximum, for failed attempts"]),
         (Spend(attempts=1), ["$0.00 now, 1 attempt, 0 answered from the ledger"]),
         (Spend(rehearsed_p=10**12), ["$1.00 of recorded costs"]),
         (Spend(known=False), ["cost unknown, as the model has no price"]),
@@ -680,23 +681,22 @@ def test_answers_that_cost_nothing_were_not_paid_for():
 
 
 def test_a_bound_beside_the_margin_is_not_rounded_onto_it():
-    for bound, shown in ((0.0952, "9.5"), (0.0852, "9")):
+    for bound, shown in ((0.0952, "+9.5"), (0.0852, "+9"), (-0.0998, "-9.98")):
         result = replace(make_result(not_worse=0.1), bounds=(bound, 0.74))
-        assert f" between {shown} and 74" in next(one.text for one in facts(result) if one.key == "gap")
+        assert f"({shown} to +74 on all items" in next(one.text for one in facts(result) if one.key == "gap")
 
 
 def test_a_limit_that_would_do_for_an_equal_system_and_did_not_says_what_that_means():
     tally = Tally(items=1000, wins=(60, 40), ties=100)
     open_ = undecided(StopKind.JUDGMENT_LIMIT, tally=tally, not_worse=0.2)
-    assert codes(open_.advice) == ["between", "another_run"]
+    assert codes(open_.advice) == ["between", "second_test"]
     little = undecided(StopKind.JUDGMENT_LIMIT, tally=Tally(items=1000, wins=(6, 4), ties=10), not_worse=0.1)
-    assert codes(little.advice) == ["equal_passes", "another_run"]
+    assert codes(little.advice) == ["equal_passes", "second_test"]
 
 
 def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     result = make_result(guarantee="proved")
     third = replace(result, comparison=3, risk_before=0.2)
     found = {one.key: one.text for one in facts(third)}["earlier"]
-    assert "2 comparisons with small" in found
-    assert "expect at most 0.3 wrong in all" in found
+    assert found == "small with others 2 times; with this run, expect at most 0.3 wrong answers in all"
     assert "earlier" not in {one.key for one in facts(result)}

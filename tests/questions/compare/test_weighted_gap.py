@@ -36,8 +36,8 @@ def test_it_is_an_estimate_for_the_leader_with_an_interval():
     estimate = weighted_gap(MOSTLY_SECOND)
     low, high = estimate.interval
     assert gap(make_result(tally=MOSTLY_SECOND)) == (
-        f"{-100 * estimate.value:.0f} points for large, estimated from draws that prefer some items "
-        f"(90 % interval {-100 * high:.0f} to {-100 * low:.0f}, approximate)"
+        f"large {-100 * estimate.value:+.0f} points against small, estimated from draws that prefer some items "
+        f"(90 % interval {-100 * high:+.0f} to {-100 * low:+.0f}, approximate)"
     )
 
 
@@ -56,38 +56,38 @@ def test_an_estimate_against_the_leader_says_so():
     assert result.leader == "small"
     assert result.gap == weighted_gap(AGAINST).value < 0
     assert gap(result) == (
-        f"{-100 * result.gap:.0f} points for large, estimated from draws that prefer some items "
-        f"(90 % interval {-100 * high:.0f} to {-100 * low:.0f}, approximate); it contradicts the votes, where small leads"
+        f"small {100 * result.gap:+.0f} points against large, estimated from draws that prefer some items "
+        f"(90 % interval {100 * low:+.0f} to {100 * high:+.0f}, approximate); it contradicts the votes, where small leads"
     )
 
 
-def test_without_a_leader_it_is_for_whom_it_favours():
+def test_without_a_leader_it_is_of_the_second():
     level = tally_of([1, 0, -1, 0], np.array([0.2, 0.1, 0.002, 0.1]))
     result = make_result(tally=level, winner=None)
     assert (result.leader, result.gap) == (None, weighted_gap(level).value)
-    assert gap(result).startswith(f"{-100 * result.gap:.0f} points for large, estimated")
+    assert gap(result).startswith(f"large {-100 * result.gap:+.0f} points against small, estimated")
     assert "beware" not in gap(result)
 
 
 def test_of_one_verdict_it_has_no_interval():
     assert gap(make_result(tally=tally_of([1], np.array([0.1])), winner=None)) == (
-        "100 points for small, estimated from draws that prefer some items, with no interval, as too few are judged"
+        "small +100 points against large, estimated from draws that prefer some items, with no interval, as too few are judged"
     )
 
 
 def test_all_ties_favour_nobody_and_are_no_minus_nothing():
     result = make_result(tally=tally_of([0, 0, 0], np.array([0.1, 0.2, 0.05])), winner=None)
-    assert gap(result).startswith("0 points for small, estimated")
+    assert gap(result).startswith("large +0 points against small, estimated")
     assert str(result.gap) == "0.0"
 
 
 def test_once_every_item_is_judged_it_is_plain():
     result = make_result(tally=tally_of([1, 1, -1, 1], np.array([0.4, 0.3, 0.2, 0.1]), items=4), winner=0)
-    assert gap(result) == "50 points for small"
+    assert gap(result) == "small +50 points against large"
     assert (result.gap_weighted, result.gap) == (False, 0.5)
 
 
 def test_of_even_draws_it_is_plain():
     even = Preferences().tally([Label(Choice(n, 1 / (100 - n)), Verdict(1.0)) for n in range(5)], ITEMS)
-    plain = "100 points for small"
+    plain = "small +100 points against large ("
     assert gap(make_result(tally=even, winner=0)).startswith(plain)
