@@ -115,8 +115,8 @@ class Question(ABC, Generic[S, T, R]):
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
-        # Not the members that are drawn: a question is the same for every seed.
-        families = {"families": inputs.pool.families} if parts.members else {}
+        # How many members of each, and not which are drawn: a question is the same for every seed.
+        families = {"families": (inputs.pool.families, [*map(len, parts.members)])} if parts.members else {}
         with lasting("reading what is asked"):
             ids = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
         return Prepared(config, inputs, parts, *ids)

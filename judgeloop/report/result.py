@@ -367,7 +367,9 @@ class RunResult(Part):
             then = BY_HAND if self.by_hand else CUT_SHORT
             return (note(NoteCode.BEGIN_ANEW if anew else then[stop]),)
         found = () if cut else self.to_decide()
-        return (*found, *self._budget_enough())
+        # A night's budget is shared: it is not asked for where all items would probably not decide.
+        hopeless = self.setup.night and any(one.code == NoteCode.OUT_OF_REACH for one in found)
+        return found if hopeless else (*found, *self._budget_enough())
 
     def _asked_of_another(self) -> Note:
         """How many verdicts are asked again once another model answers, and their probable cost."""

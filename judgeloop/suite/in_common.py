@@ -72,6 +72,8 @@ def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
     said = []
     for one in re.split(r"(?<=\.) ", text):
         word = "any" if "not shown" in one and not fails else "each"
-        who = names[0] if len(set(names)) == 1 else f"{word} of {systems}"
-        said.append(sentence(one.replace(visible(EACH), who)))
+        if len(set(names)) == 1:  # a name stays as it is, also where it begins a sentence
+            said.append(one.replace(visible(EACH), names[0]))
+        else:
+            said.append(sentence(one.replace(visible(EACH), f"{word} of {systems}")))
     return " ".join(said)

@@ -119,6 +119,8 @@ class ChatServer:
             self._server.handle_request()
 
     def close(self) -> None:
+        if self._over:
+            return
         RUNNING.pop(self._server.server_address[1], None)
         self._over = True
         socket.create_connection(self._server.server_address).close()  # `shutdown` would wait for its next look

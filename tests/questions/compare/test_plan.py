@@ -60,7 +60,7 @@ def test_a_decision_that_is_foreseen_after_the_limit_is_not_near(monkeypatch):
     monkeypatch.setattr(question, "_most_labels", lambda run: ITEMS)
     rule = make_rule("bets", risk=0.1, items=UNLIMITED, limit=30)
     parts = SimpleNamespace(rule=rule)
-    run = SimpleNamespace(parts=parts, most_judgments=30, limits=Limits(1, 30), sampled=True, each=1)
+    run = SimpleNamespace(parts=parts, most_judgments=30, limits=Limits(1, 30), sampled=True, judgments_a_draw=1)
     tally = Tally(ITEMS, wins=(5, 11), ties=8, abstentions=2)
     foreseen = question.CompareQuestion.more(None, run, tally)
     assert foreseen == more_to_decide(rule, tally, ITEMS - 26, sampled=True) > 30 - 26
