@@ -260,7 +260,7 @@ def configuration() -> str:
 def _setting(field: Declared, commands: list[str]) -> str:
     setting = field.setting
     another = "yes" if setting.role in {Role.RUN, Role.CONTENT, Role.KEY} else "no"
-    users = "all three" if len(commands) == len(QUESTIONS) else ", ".join(commands)
+    users = "all" if len(commands) == len(QUESTIONS) else ", ".join(commands)
     flag = f"none: {_cell(setting.help)}" if setting.file_only else f"`--{field.key}`"
     return f"| `{field.key}` | `{field.variable}` | {flag} | {users} | {another} | {MAY_SET[setting.may_set]} |"
 
@@ -271,8 +271,8 @@ def api() -> str:
         "# The Python interface",
         "",
         BY_HAND,
-        "[judgeloop in Python](../how-to/python.md) shows how these fit together. `compare`, `select` and `estimate`",
-        "take every [setting](configuration.md) as a keyword.",
+        "[judgeloop in Python](../how-to/python.md) shows how these fit together. Every question takes its",
+        "[settings](configuration.md) as keywords.",
         "",
     ]
     for module, names in (("judgeloop", judgeloop.__all__), ("judgeloop.parts", _parts())):

@@ -115,9 +115,10 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more(play
     assert 0.29 < night["charged_usd"] <= 0.30
     rich = found("--night", "2026-01-06", "--budget", "0.45", "--ledger", "rich.sqlite")
     run = rich["pairs"][1]["run"]
-    shown = unwrapped(judgeloop("runs", "show", run, "--ledger", "rich.sqlite").stdout)
-    assert "All 60 would probably not decide; add items." in shown
-    assert "Raise the budget" not in shown, "more money would not help"
+    shown = judgeloop("runs", "show", run, "--ledger", "rich.sqlite", "--json").stdout
+    advice = {one["code"] for one in json.loads(shown)["advice"]}
+    assert "out_of_reach" in advice
+    assert not advice & {"raise_budget", "raise_night"}, "more money would not help"
     at = ["--ledger", "little.sqlite"]
     said, little = shown_and_found("--night", "2026-01-05", "--budget", "0.09", *at, "--details")
     wanted = sum(one["wants_usd"] for one in little["pairs"])
