@@ -198,7 +198,8 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     with lasting("reading the result"):
         result = result_of(kept, shown=config.report_texts)
     values = result.to_json(as_flags) if json else {}
-    more = "" if quiet else "All of it: --details, as a page -o report.html"
+    or_page = "" if output else ", as a page -o report.html"
+    more = "" if quiet else f"All of it: --details{or_page}"
     text = f"{render(result.page, width=columns(), paint=paint, short=True, more=more)}\n"
     if details:
         systems = "this system" if len(result.setup.systems) == 1 else "just these systems"

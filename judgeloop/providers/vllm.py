@@ -141,7 +141,9 @@ class VllmChat(OpenAIChat):
         if reply.status_code != HTTPStatus.OK:
             passing = reply.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
             kind = ErrorKind.RETRY if passing else ErrorKind.REJECTED
-            raise JudgeError(kind, f"{reply.url} answers HTTP {reply.status_code}", billed=False)
+            keyless = reply.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+            hint = f": check {self.spec.endpoint.names.key}" if keyless else ""
+            raise JudgeError(kind, f"{reply.url} answers HTTP {reply.status_code}{hint}", billed=False)
         try:
             value = self.spec.endpoint.without_key(reply.json())
         except ValueError:

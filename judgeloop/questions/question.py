@@ -24,7 +24,7 @@ from judgeloop.runs.begin import conducted, opened
 from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
 from judgeloop.runs.peoples_time import read_twice
-from judgeloop.runs.prepared import Command, Parts, Prepared, ids_of
+from judgeloop.runs.prepared import Command, Ids, Parts, Prepared, ids_of
 from judgeloop.runs.proxies import likely_each_s
 from judgeloop.runs.telling import told
 from judgeloop.settings.run_settings import RunSettings, within_ceiling
@@ -115,11 +115,19 @@ class Question(ABC, Generic[S, T, R]):
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
+        return Prepared(config, inputs, parts, *self._ids(config, inputs, parts))
+
+    def drawn_with(self, run: Prepared[S], seed: int) -> Prepared[S]:
+        """The same run with the draws of another seed, and so the asking of one that had it."""
+        config = replace(run.config, seed=seed)
+        parts = self.parts(config, run.inputs)
+        return replace(run, config=config, parts=parts, asking=self._ids(config, run.inputs, parts).asking)
+
+    def _ids(self, config: S, inputs: Inputs, parts: Parts[T]) -> Ids:
         # How many members of each, and not which are drawn: a question is the same for every seed.
         families = {"families": (inputs.pool.families, [*map(len, parts.members)])} if parts.members else {}
         with lasting("reading what is asked"):
-            ids = ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
-        return Prepared(config, inputs, parts, *ids)
+            return ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
 
     async def run(
         self, run: Prepared[S], *, interruption: Interruption | None = None, observe: Observe[T] = unobserved

@@ -237,7 +237,9 @@ def headline(result: RunResult, decision: str) -> str:
     failing = [one for one in failing if not one.name.startswith(GROUP)]
     why = next(one for one in failing if one.outcome is result.outcome).sentence
     others = f" and {len(failing) - 1} more" if failing[1:] else ""
-    if not result.answer.exit_code:
+    if result.outcome is Outcome.BROKEN:
+        decision = f"Not relied on: {decision}"
+    elif not result.answer.exit_code:
         word = BESIDE_THE_ANSWER.format(BADGES[Outcome.PASSED if result.requirement else result.answer].word)
     return f"{word}: {stopped(f'{visible(why)}{others}')} {decision}"
 
@@ -390,8 +392,8 @@ def _in_short(result: RunResult) -> str:
 def _again(result: RunResult) -> str:
     """How many verdicts were paid twice, as another model had given them; empty for none."""
     again, usd = result.spend.again, result.spend.again_usd
-    cost = f" for {dollars(usd)}" if usd else ""
-    return f"{count(again, 'verdict')} of another model, paid twice because the judge changed{cost}" if again else ""
+    cost = f" ({dollars(usd)})" if usd else ""
+    return f"{count(again, 'verdict')} of another model{cost}, as the judge changed" if again else ""
 
 
 def _agreement(result: RunResult) -> str:

@@ -161,7 +161,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
     NoteCode.NO_MORE_ITEMS: "No number of items is likely to decide.",
     NoteCode.OTHER_FAMILIES: "Items of other families are meant: more of the same families change nothing.",
-    NoteCode.LEVEL: "The systems are level: how many judgments would decide is not known.",
+    NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
     NoteCode.OUT_OF_REACH: "All {items:,} would probably not decide; add items.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} are probably enough.",
@@ -181,7 +181,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
     NoteCode.LEVEL_NAMED_ITEMS: "With {limit:item} one of two level systems is named in 4 of 5 runs.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:,} more.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:,} more at their maximum cost; less may be enough.",
     NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` by {usd:dollars} (and the pair's own, if it has one).",
 }
 

@@ -25,8 +25,8 @@ GIVE_WAY = (
     "risk",
     "widened",
     "kappa",
-    "lost.1",
     "cost",
+    "asked",
 )
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these

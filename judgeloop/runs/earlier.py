@@ -41,15 +41,17 @@ def noted_questions(
     )
 
 
-def searched(runs: Iterable[RunNote], both: Sequence[Sequence[str]]) -> int:
+def searched(runs: Iterable[RecordedRun], question: str, both: Sequence[Sequence[str]]) -> int:
     """Among how many systems, both of these with them, one of the `runs` was a search; 0 for none.
 
-    `both` are the questions about each of two systems, which another name does not hide.
+    `both` are the questions about each of two systems, which another name does not hide. The search came before the
+    `question` was first asked: a later one did not choose these two.
     """
     among = (
-        len(note.systems)
-        for note in runs
-        if len(note.systems) > PAIR and all(any(_same(asked, each) for each in _by_system(note)) for asked in both)
+        len(one.note.systems)
+        for one in takewhile(lambda one: one.note.question != question, runs)
+        if len(one.note.systems) > PAIR
+        and all(any(_same(asked, each) for each in _by_system(one.note)) for asked in both)
     )
     return max(among, default=0)
 
@@ -90,12 +92,16 @@ def askings(runs: Iterable[RecordedRun], run: str, note: RunNote) -> list[Record
             return found + again
         if not again and (one.note.met != note.met or not note.met):
             continue
-        looked = one.note.exit_code in {None, *ANSWERED, EXIT_UNDECIDED} or one.note.decided or one.note.tied
-        if one.note.asking not in seen and looked:
+        if one.note.asking not in seen and _looked(one.note):
             found.append(one)
             seen.add(one.note.asking)
         found += again
     return found
+
+
+def _looked(note: RunNote) -> bool:
+    """Whether a run saw verdicts, or may yet."""
+    return note.exit_code in {None, *ANSWERED, EXIT_UNDECIDED} or bool(note.decided or note.tied)
 
 
 def _texts(item: Item) -> tuple[str, str]:
@@ -113,11 +119,11 @@ def runs_before(
     """Each of `runs` before `run` that asked about the baseline of the questions `asked`.
 
     The order is that in which runs began; before a run that has not begun are all. Of the runs that are one
-    `RunNote.test` only the first stands there, and none of the same `test`.
+    `RunNote.test` only the first stands there, and none of the same `test`. What judged nothing is none.
     """
     found, tests = list[RecordedRun](), {test}
     for one in takewhile(lambda one: one.id != run, runs):
-        if one.note.test is not None and one.note.test in tests:
+        if not _looked(one.note) or (one.note.test is not None and one.note.test in tests):
             continue
         if any(_same(asked, each) for each in _by_system(one.note)):
             found.append(one)

@@ -56,23 +56,21 @@ def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
     >>> _of_all(f"{visible(EACH)} is better than {visible(FIRST)}.", [("o", "a"), ("p", "b")])
     'Each of a and b is better than the first system of its pair.'
     >>> _of_all(f"{visible(EACH)} is ahead.", [("o", "a"), ("o", "b"), ("p", "a")])
-    'Each of these 3 systems is ahead.'
+    'Each of a and b is ahead.'
     >>> _of_all(f"{visible(EACH)} is better than {visible(FIRST)}.", [("o", "a"), ("o", "a")])
     'a is better than o.'
     """
     if not pairs:
         return text
     firsts = {visible(one[0]) for one in pairs}
-    names = [visible(one[-1]) for one in pairs]
+    names = list(dict.fromkeys(visible(one[-1]) for one in pairs))  # one may stand in pairs by several judges
     systems = " and ".join(names) if len(names) == PAIR else some(names)
-    if len(set(names)) < len(names):  # by several judges
-        systems = f"these {len(names):,} systems"
     text = text.replace(visible(FIRST), firsts.pop() if len(firsts) == 1 else "the first system of its pair")
     fails = text.startswith("FAILED")  # which each of them does
     said = []
     for one in re.split(r"(?<=\.) ", text):
         word = "any" if "not shown" in one and not fails else "each"
-        if len(set(names)) == 1:  # a name stays as it is, also where it begins a sentence
+        if len(names) == 1:  # a name stays as it is, also where it begins a sentence
             said.append(one.replace(visible(EACH), names[0]))
         else:
             said.append(sentence(one.replace(visible(EACH), f"{word} of {systems}")))

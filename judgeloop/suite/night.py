@@ -227,14 +227,13 @@ def prepared(
     values = {name: getattr(config, name) for name in ("budget", *OF_ALL)}
     given = {name: one for name, one in pair.values.items() if one is not None}
     settings = pair.question.settings().of(**values | given)
-    ready: Prepared[Any] = pair.question.load().prepare(settings, environment, offline=offline)
+    question = pair.question.load()
+    ready: Prepared[Any] = question.prepare(settings, environment, offline=offline)
     _check(not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite")
     first = first_night(ready)
     if first is None:
         return ready
-    seed = pair.question.settings().of(**values | given | {"night": first}).seed
-    config_then = replace(ready.config, seed=seed)
-    return replace(ready, config=config_then, parts=pair.question.load().parts(config_then, ready.inputs))
+    return question.drawn_with(ready, pair.question.settings().of(**values | given | {"night": first}).seed)
 
 
 def first_night(ready: Prepared[Any]) -> str | None:

@@ -127,7 +127,7 @@ def test_a_model_that_is_not_served_is_refused_with_those_that_are(vllm, listing
     ("path", "response", "words"),
     [
         ("/v1/models", Response(404), "/v1/models answers HTTP 404"),
-        ("/v1/models", Response(401), "/v1/models answers HTTP 401"),
+        ("/v1/models", Response(401), "/v1/models answers HTTP 401: check JUDGELOOP_JUDGE_API_KEY"),
         (
             "/v1/models",
             Response(body=b"<html>hello</html>"),

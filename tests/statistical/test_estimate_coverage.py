@@ -294,8 +294,7 @@ def test_by_groups_the_interval_misses_as_seldom_as_it_says(rates):
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("rates", [APART, NEARLY_RIGHT])
-@pytest.mark.parametrize("groups", [STRATA, 40])
+@pytest.mark.parametrize(("rates", "groups"), [(APART, STRATA), (NEARLY_RIGHT, 40)])
 def test_whatever_the_groups_are_worth_the_interval_misses_as_seldom_as_it_says(rates, groups):
     missed = missed_by_groups(rates=rates, groups=groups, runs=RUNS)
     assert missed <= binom.ppf(0.999, RUNS, RISK)

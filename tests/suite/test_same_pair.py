@@ -86,3 +86,13 @@ def test_families_of_unchanged_files_are_drawn_as_in_their_first_night():
     nights = [night(date, {"exact": METRIC})["exact"] for date in (1, 2)]
     assert (nights[1]["same_as"], nights[1]["further"]) == ("2026-01-01", False)
     assert nights[0]["gap"] == nights[1]["gap"]
+
+
+def test_an_unchanged_pair_asks_once_however_many_nights_it_has_and_no_later_search_chose_it():
+    write("other", lambda n: f"answer {n}" if n % 4 else "none")
+    search = '[pairs.best]\nquestion = "select"\nsystems = ["production.jsonl", "rag.jsonl", "other.jsonl"]\n'
+    search += f'judge = "{METRIC}"\nmax-judgments = 90\n'
+    nights = [night(date, {"exact": METRIC}, search if date > 1 else "")["exact"] for date in range(1, 7)]
+    assert [one["warnings"] for one in nights] == [nights[0]["warnings"]] * 6
+    assert {one["state"] for one in nights} == {nights[0]["state"]}
+    assert not any(one["doubtful"] for one in nights)

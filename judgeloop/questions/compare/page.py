@@ -400,7 +400,7 @@ def _earlier(result: Comparison) -> str:
     if others < 1 or result.wrong_expected is None:
         return ""
     baseline, many = visible(result.baseline), "once" if others == 1 else f"{others:,} times"
-    before, expected = f"{baseline} with others {many}", f"expect at most {result.wrong_expected:.4g} wrong"
+    before, expected = f"{baseline} in other comparisons {many}", f"expect at most {result.wrong_expected:.4g} wrong"
     if result.risk_in_all is None:
         return f"{before}; with this run, {expected} answers in all"
     pair = "once" if same == 1 else f"{same:,} times"

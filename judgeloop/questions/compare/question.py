@@ -331,7 +331,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             more_judgments=more,
             more_items=items,
             before=before,
-            searched=searched(before, [run.asked_about(place) for place in (0, 1)]),
+            searched=searched(ran.runs, run.question, [run.asked_about(place) for place in (0, 1)]),
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
             by_criterion=groups.findings() if isinstance(groups, ByCriterion) else None,
             scores=scores,

@@ -22,6 +22,8 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
 
+SPARE = 1.05  # of a limit that is said to be enough
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateOptions(Part):
@@ -125,6 +127,8 @@ class Estimation(RunResult):
         if self.more_judgments is None:
             return (note(NoteCode.NO_FORECAST),)
         limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
+        if limited:  # another limit plans other bounds, which may be a little wider
+            enough = min(self.drawable, math.ceil(enough * SPARE))
         code = NoteCode.LIMIT_ENOUGH if limited else NoteCode.MORE_JUDGMENTS
         return (note(code, judgments=self.more_judgments, limit=enough, usd=self.more_usd),)
 
