@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import math
 import re
@@ -37,6 +38,7 @@ from unittest.mock import patch
 import numpy as np
 from throughput import make_judge, make_pool
 
+from judgeloop.__main__ import NEW_OBJECTS
 from judgeloop.catalogue import rule_row
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import UNLIMITED, Call, Order, Pool, Reply, Verdict
@@ -310,6 +312,7 @@ def main() -> None:
     if not given.server:
         tabulate(given.seeds, cells, on_virtual_clock)
         return
+    gc.set_threshold(NEW_OBJECTS)  # as the command does
     with served() as url:
         on_server(url, Cell(0.4, 8, 1), 0)  # imports what a run needs
         tabulate(given.seeds, cells, partial(on_server, url))

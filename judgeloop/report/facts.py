@@ -57,7 +57,7 @@ ENDED = {
     StopKind.JUDGMENT_LIMIT: "the maximum number of judgments is reached",
     StopKind.DEADLINE: "the deadline has passed",
     StopKind.FUTILITY: "a decision within the maximum number of judgments is unlikely",
-    StopKind.POOL_EXHAUSTED: "there are no more questions to ask",
+    StopKind.POOL_EXHAUSTED: "no items are left to judge",
     StopKind.INTERRUPTED: "the run was interrupted",
     StopKind.DRY_RUN: "a dry run does not call the judge",
 }

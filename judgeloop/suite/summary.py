@@ -6,7 +6,7 @@ Pure: the ends of the pairs in, values and texts out.
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -270,7 +270,7 @@ class Summary:
         named = ", ".join([*until, since if turns else new])
         judges = {name for line in self.lines for name, _ in line.answered_by}
         which = "The judge changed" if len(judges) == 1 else f"The judge {judge} changed"
-        return f"{which}: {named}; {now:,} of {every:,} replies of this night are by the new one."
+        return f"{which}: {named}; {now:,} of {every:,} replies that count are by the new one."
 
     @property
     def _trouble_first(self) -> list[Line]:
@@ -346,14 +346,11 @@ class Summary:
     def brief(self, pairs: int, causes: int = MOST_CAUSES) -> Page:
         """What is seen first on a terminal: each pair once, and of those with a result so many, trouble first.
 
-        Above stands why pairs have none, beside a cause that most share so many, and why others are open; below, how
-        the others ended.
+        Above stands why pairs have none, beside a cause that most share so many, why others are open, and why some are
+        in doubt; below, how the others ended.
         """
         shared = self._shared[0]
-        by_cause: dict[str, list[Line]] = {}
-        for one in self.lines:
-            if one.why and one.why != shared:
-                by_cause.setdefault(one.why, []).append(one)
+        by_cause = self._by(lambda one: one.why if one.why != shared else "")
         told_of = dict([*by_cause.items()][:causes])
         first = [one for one in self._trouble_first if not one.why][:pairs]
         rows = [(*one.cells[:2], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in first]
@@ -362,14 +359,15 @@ class Summary:
             one for one in self.lines if one not in first and (not one.why or one.why in by_cause.keys() - told_of)
         ]
         more = f"{count(len(others), 'more pair')}: {_kinds(others)}" if others else ""
-        open_ = Counter(one.stopped for one in self.lines if one.stopped).most_common(causes)
+        open_ = self._by(lambda one: one.stopped)
+        doubts = self._by(lambda one: one.warnings[0] if one.doubtful and one.warnings else "")
         said = [
             self.missed,
             *(
-                f"{of[0].name if len(of) == 1 else count(len(of), 'pair')}: {shortened(why, LONGEST_WHY)}"
-                for why, of in told_of.items()
+                f"{some([one.name for one in of])}: {shortened(why, LONGEST_WHY)}"
+                for found in (told_of, open_, doubts)
+                for why, of in [*found.items()][:causes]
             ),
-            *(f"{count(pairs, 'open pair')}: {why}" for why, pairs in open_),
             "" if rows else more,
         ]
         return Page(
@@ -381,6 +379,14 @@ class Summary:
             (replace(table, note=more, section=Section.DECISION),) if rows else (),
             outcome=self.outcome,
         )
+
+    def _by(self, why: Callable[[Line], str]) -> dict[str, list[Line]]:
+        """The pairs by what `why` says of each, what most share first; without those of which it says nothing."""
+        found: dict[str, list[Line]] = {}
+        for one in self.lines:
+            if said := why(one):
+                found.setdefault(said, []).append(one)
+        return dict(sorted(found.items(), key=lambda one: -len(one[1])))
 
     @property
     def _above(self) -> tuple[Fact, ...]:
@@ -408,7 +414,7 @@ class Summary:
             )
         how = "The same command" if any(one.goes_on for one in self.lines) else ""
         if not how and any(one.used_up for one in self.lines):
-            how = f"With {self._enough or 'a higher budget'} it"
+            how = f"With {self._enough} (at maximum costs) it" if self._enough else "With a higher budget it"
         if how:
             cost += f" {how} goes on (--night {self.night[:DATE]})."
         return cost

@@ -104,7 +104,7 @@ def test_nights_with_a_regression_on_the_third_and_another_judge_on_the_fourth(s
     assert changed.startswith("The judge changed: haiku-1 until 20")
     assert "haiku-2 since" in changed
     every = sum(model["verdicts"] for pair in found["pairs"] for _, models in pair["answered_by"] for model in models)
-    assert f"{every} of {every} replies of this night are by the new one" in changed
+    assert f"{every} of {every} replies that count are by the new one" in changed
     assert any(pair["again"] for pair in found["pairs"]), "what the old one judged is asked again"
     assert done.stdout.split("\n")[1].startswith("! The judge changed: haiku-1")
     assert "The judge changed" not in done.stderr, "standard output says it"
@@ -157,9 +157,9 @@ def said(*models, before=(), known=()):
 def test_the_sentence_has_the_last_day_of_the_old_and_the_share_of_the_new():
     assert said(NEW) == said(NEW, before=(NEW,)) == said() == ""
     assert said(OLD, NEW) == (
-        "The judge changed: a until 2026-01-04, b since; 7 of 10 replies of this night are by the new one."
+        "The judge changed: a until 2026-01-04, b since; 7 of 10 replies that count are by the new one."
     )
-    assert said(NEW, before=(OLD,)).endswith("7 of 7 replies of this night are by the new one.")
+    assert said(NEW, before=(OLD,)).endswith("7 of 7 replies that count are by the new one.")
     assert said(OLD, NEW, known={("j", "b")}) == said(OLD, before=(NEW,)) == "", (
         "told before, or nothing by the new one"
     )

@@ -157,14 +157,19 @@ def test_each_cause_is_said_once_with_its_pairs_on_a_terminal():
     whys = [*[refused] * 3, torn, torn, full]
     lines = [line(f"n{n}", 4, "BROKEN", why=why) for n, why in enumerate(whys)]
     lines += [line(f"o{n}", 3, "open.", stopped="the limit is reached") for n in range(2)]
-    said = render(night(*lines).brief(8)).splitlines()
-    assert said[1:5] == [
-        f"3 pairs: {refused}", f"2 pairs: {torn}", f"all n5: {full}", "2 open pairs: the limit is reached"
-    ]  # fmt: skip
+    lines.append(line("d", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.", "another")))
+    said = render(night(*lines).brief(9)).splitlines()
+    assert said[1:6] == [
+        f"3 pairs: {refused}",
+        f"all n3, all n4: {torn}",
+        f"all n5: {full}",
+        "all o0, all o1: the limit is reached",
+        "all d: 36 of 60 verdicts changed.",
+    ]
     assert said[-1].startswith("  all o1"), "a pair stands there once"
     fewer = render(night(*lines).brief(0, 1))
     assert (fewer.count(torn), fewer.count(full)) == (1, 0)
-    assert "3 more pairs: " in fewer
+    assert "4 more pairs: " in fewer
 
 
 def test_systems_that_several_pairs_have_are_counted():
