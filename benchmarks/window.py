@@ -5,10 +5,10 @@
 
 The first runs the engine in full, with a ledger in memory, for pairs with several gaps, and replies after so many
 milliseconds, a tenth more or less. The second runs it against a server on loopback, in a process of its own, that
-notes when requests come. A moment is idle in which no call is in flight, after the first. Ideal are the judgments of
-the run in rounds of the places, rounded up, times the latency. Each pair is asked about in one order. By default at
-most 200 of 805 items are judged, with 30 % ties (`--limit`, `--ties`, `--near-tie`). What is printed is the mean, with
-its standard error, as a table of a page.
+notes when requests come and go; its seconds are from the first arrival to the last reply. A moment is idle in which
+no call is in flight, after the first. Ideal are the judgments of the run in rounds of the places, rounded up, times
+the latency. Each pair is asked about in one order. By default at most 200 of 805 items are judged, with 30 % ties
+(`--limit`, `--ties`, `--near-tie`). What is printed is the mean, with its standard error, as a table of a page.
 """
 
 from __future__ import annotations
@@ -275,9 +275,10 @@ def told(url: str, path: str, body: Any = None) -> Any:
 
 
 def on_server(url: str, cell: Cell, seed: int) -> tuple[float, ...]:
-    """One run against the server, with what the server saw of its calls."""
+    """One run as the server sees it, from the first arrival to the last reply."""
     told(url, "/begin", {"table": verdicts(cell.gap, seed, cell.ties), "latency_s": cell.ms / 1000})
-    return *asyncio.run(one_run(url, cell, seed)), *seen(told(url, "/log"))
+    ran, log = asyncio.run(one_run(url, cell, seed)), told(url, "/log")
+    return log[-1][0] - log[0][0], ran.judgments, ran.unneeded, *seen(log)
 
 
 async def one_run(url: str, cell: Cell, seed: int) -> Ran:
