@@ -17,7 +17,7 @@ count, the run begins anew: the same draws, controls first (`answering.py`). Wha
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from judgeloop.core.outcomes import ControlTally, Finished, StopKind
+from judgeloop.core.outcomes import BREAKS, ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge, System, T
 from judgeloop.core.records import NOBODY, Answer, Choice, Output, Pool, Query
 from judgeloop.engine.answering import ANEW
@@ -29,18 +29,7 @@ from judgeloop.engine.state import CommandCalls, Interruption, Observe, RunState
 from judgeloop.ledger.ledger import Ledger
 
 # Ends after which the same command goes on with the run.
-UNFINISHED = {
-    StopKind.BUDGET,
-    StopKind.INTERRUPTED,
-    StopKind.DEADLINE,
-    StopKind.JUDGE_FAILED,
-    StopKind.SYSTEM_FAILED,
-    StopKind.ABSTENTIONS,
-    StopKind.CONTROLS,
-    StopKind.JUDGE_CHANGED,
-    StopKind.OTHER_MODEL,
-    StopKind.DRY_RUN,
-}
+UNFINISHED = BREAKS | {StopKind.BUDGET, StopKind.INTERRUPTED, StopKind.DEADLINE, StopKind.DRY_RUN}
 
 # After so many items it is looked whether a system fails too often, or is another one: 8, 16, 32, and
 # then 64 at a time. So a broken system is found early. The numbers do not depend on concurrency.

@@ -261,7 +261,10 @@ def _about_items(result: Shows, items: list[str]) -> str:
 def _items(result: Shows) -> Iterable[str]:
     """Yield the judged items, what decided first; they open to their texts while there is room."""
     left = MOST_TEXT
-    for label in sorted(result.labels, key=_place):
+    # Behind those of the decision stand the others; of pairs, ties behind those that one system won.
+    for label in sorted(
+        result.labels, key=lambda one: (not one.in_decision, one.against is not None and one.winner is None)
+    ):
         inside, peek = "", ""
         hidden = result.texts is not None and not result.shows(label)
         if result.texts is not None and not hidden and left > 0:
@@ -270,11 +273,6 @@ def _items(result: Shows) -> Iterable[str]:
         yield _item(
             label, result, inside, peek or ("" if hidden else visible(" ".join(label.by_name(label.reason).split())))
         )
-
-
-def _place(label: LabelRow) -> tuple[bool, bool]:
-    """Where an item stands: behind those of the decision; of pairs, behind those that one system won."""
-    return not label.in_decision, label.against is not None and label.winner is None
 
 
 def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:

@@ -87,14 +87,10 @@ def _then(line: Line, runs: Mapping[str, PastRun], before: Sequence[PastRun], na
     if line.run in runs:
         own = runs[line.run].recorded.note
         for one in before:
-            if one.recorded.note.pair not in names and _alike(one.recorded.note, own):
+            note = one.recorded.note
+            if note.pair not in names and (note.systems, note.judges) == (own.systems, own.judges):
                 return one
     return None
-
-
-def _alike(x: RunNote, y: RunNote) -> bool:
-    """Whether two runs asked the same judges about systems of the same names."""
-    return (x.systems, x.judges) == (y.systems, y.judges)
 
 
 def _gaps(

@@ -123,14 +123,10 @@ def facts(result: Comparison) -> list[Fact]:
     shared = said.shared(result, paid=recorded is None)
     if any(one.key == "earlier" and one.text for one in own):  # it says of these two, too
         shared = [one for one in shared if one.key != "asked"]
-    return [*told(*own), *(_free(one, result) if one.key == "asked" else one for one in shared)]
-
-
-def _free(before: Fact, result: Comparison) -> Fact:
-    """Of a pair that was asked before: that to ask for another margin takes no run."""
-    if result.options.not_worse is None or result.setup.rule != BETS:
-        return before
-    return replace(before, text=f"{before.text}; other margins are free: `judgeloop runs show RUN --not-worse`")
+    if result.options.not_worse is not None and result.setup.rule == BETS:  # to ask for another margin takes no run
+        free = "; other margins are free: `judgeloop runs show RUN --not-worse`"
+        shared = [replace(one, text=f"{one.text}{free}") if one.key == "asked" else one for one in shared]
+    return [*told(*own), *shared]
 
 
 def _corrected(result: Comparison) -> list[Fact]:
