@@ -49,8 +49,9 @@ def judge_of(folder, *people, price=None, rubric=None):
 class Person:
     """Judges in a window of a real server until it is over."""
 
-    def __init__(self, judge, at=0, say=lambda pair: "a", most=10**6, seconds=1.0, then=lambda: None):
+    def __init__(self, judge, at=0, say=lambda pair: "a", most=10**6, seconds=1.0, then=lambda: None, reads=0.0):
         self.judge, self.at, self.say, self.most, self.seconds, self.then = judge, at, say, most, seconds, then
+        self.reads = reads
         self.shown, self.end, self.said = [], "", 0
 
     async def judges(self):
@@ -69,6 +70,7 @@ class Person:
                     continue
                 pair = found["pair"]
                 self.shown.append(pair["prompt"]["text"])
+                await asyncio.sleep(self.reads)
                 await client.post(
                     "/api/answer",
                     json={"id": pair["id"], "key": self.say(pair), "seconds": self.seconds, "note": "why"},
@@ -267,7 +269,8 @@ def test_a_skip_is_booked_once_though_the_run_is_started_again(tmp_path):
     async def story(say):
         judge = judge_of(tmp_path, "anna", "ben", price=Decimal(40))
         call = asyncio.create_task(judge.judge(PAIR))
-        windows = [asyncio.create_task(Person(judge, at, say=lambda pair: "s").judges()) for at in say]
+        # Below a twentieth of a second is rounded to none.
+        windows = [asyncio.create_task(Person(judge, at, say=lambda pair: "s", reads=0.1).judges()) for at in say]
         reply = await call
         judge.leave(StopKind.INTERRUPTED)
         await judge.aclose()
