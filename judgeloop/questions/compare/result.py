@@ -230,7 +230,7 @@ class Comparison(RunResult):
         Raises:
             InputError: the bounds of this run answer no question but its own.
         """
-        bounds, bets = self.of_second[1], self.setup.rule == BETS
+        bounds, bets = self.of(self.setup.systems[1])[1], self.setup.rule == BETS
         if bets and unsound(self, self.options.max_flips):
             return Outcome.BROKEN
         if not bets or bounds is None:
@@ -256,18 +256,21 @@ class Comparison(RunResult):
         return self.leader == self.setup.systems[1]
 
     @property
-    def of_second(self) -> tuple[float | None, tuple[float, float] | None]:
-        """The gap and its bounds, seen from the second system; None where items were picked, or nothing is known."""
-        sign = 1.0 if self._second_leads else -1.0
-        if self.gap is None or self.gap_biased:
-            return None, None
-        low, high = sorted(sign * end for end in self.gap_interval or (0.0, 0.0))
-        return 0.0 + sign * self.gap, (0.0 + low, 0.0 + high) if self.gap_interval else None
+    def seen(self) -> tuple[str, str]:
+        """From which system all pages see the gap, and the other: a gate's candidate, who leads, or the second."""
+        first, second = self.setup.systems
+        gated = self.options.not_worse is not None or self.options.by_group == Groups.REQUIRE
+        own = self.setup.required_winner or (second if gated else self.leader)
+        return (first, second) if own == first else (second, first)
 
-    @property
-    def ruled_out_of_second(self) -> float | None:
-        """As `ruled_out`, seen from the second system."""
-        return self.ruled_out if self._second_leads or not self.ruled_out else -self.ruled_out
+    def of(self, system: str) -> tuple[float | None, tuple[float, float] | None, float | None]:
+        """A system's gap, its bounds and the gap ruled out; None where items were picked, or nothing is known."""
+        sign = 1.0 if system == (self.leader or self.setup.systems[0]) else -1.0
+        if self.gap is None or self.gap_biased:
+            return None, None, None
+        low, high = sorted(0.0 + sign * end for end in self.bounds or (0.0, 0.0))
+        out = self.ruled_out and sign * self.ruled_out
+        return 0.0 + sign * self.gap, (low, high) if self.bounds else None, out
 
     @property
     def decided_and_tied(self) -> tuple[int, int]:
@@ -365,13 +368,13 @@ class Comparison(RunResult):
 
     @property
     def found(self) -> str:
-        """Between what the gap of the second system lies."""
-        return f"gap of {self.setup.systems[1]}: {self.bounds_shown} points" if self.bounds_shown else ""
+        """Between what the gap of the candidate lies."""
+        bounds = self.bounds_of(self.seen[0])
+        return f"gap of {self.seen[0]}: {bounds} points" if bounds else ""
 
-    @property
-    def bounds_shown(self) -> str:
-        """The bounds of the second system's gap, in points; empty without any."""
-        bounds, out = self.of_second[1], self.ruled_out_of_second
+    def bounds_of(self, system: str) -> str:
+        """The bounds of a system's gap, in points; empty without any."""
+        _, bounds, out = self.of(system)
         return " to ".join(ends(bounds, out=out, margin=self.options.gap_asked)) if bounds else ""
 
     def beside(self) -> Iterator[Condition]:
@@ -439,13 +442,13 @@ class Comparison(RunResult):
         return sum(each) or self.more_judgments
 
     def favoured(self, label: LabelRow) -> str:
-        """The leader, or the second system if both are level."""
+        """The system from which the gap is seen."""
         del label
-        return self.leader or self.setup.systems[1]
+        return self.seen[0]
 
     def lost(self, label: LabelRow) -> bool:
-        """Whether the second system lost."""
-        return label.winner == self.setup.systems[0]
+        """Whether the candidate lost."""
+        return label.winner == self.baseline
 
     def doubts(self) -> tuple[Note, ...]:
         """Warnings: of a search that chose the two, of what the ledger holds beyond, of drift, of ties alone."""
@@ -649,19 +652,14 @@ def _risk(finished: Finished[Tally], setup: Setup, *, whole: bool) -> float | No
 
 
 def _course(tally: Tally, bounds: NDArray[np.float64] | None) -> tuple[Curve, ...]:
-    """The gap so far, and its bounds, by judgment, in points, seen from the leader, or the second system if level."""
+    """The gap so far, and its bounds, by judgment, in points, seen from the second system."""
     if bounds is None or bounds.shape[1] < FEWEST_LOOKS or len(tally.preferences) != bounds.shape[1]:
         return ()
-    side = 1 if tally.leader is None else tally.leader
     observed = [one.observed if isinstance(one, WithProxy) else one for one in tally.preferences]
-    verdicts = np.array([np.nan if one is None else one for one in observed]) * (1, -1)[side]
+    verdicts = np.array([np.nan if one is None else one for one in observed]) * -1
     known = np.cumsum(~np.isnan(verdicts))
     gaps = np.cumsum(np.nan_to_num(verdicts)) / np.maximum(known, 1)
-    lines: list[tuple[Role, NDArray[np.float64]]] = [
-        ("lead", gaps),
-        ("bound", bounds[side]),
-        ("bound", 0.0 - bounds[1 - side]),
-    ]
+    lines: list[tuple[Role, NDArray[np.float64]]] = [("lead", gaps), ("bound", bounds[1]), ("bound", 0.0 - bounds[0])]
     return tuple(Curve("", role, tuple(enumerate((100 * values).tolist(), start=1))) for role, values in lines)
 
 

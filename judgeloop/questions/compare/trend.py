@@ -161,16 +161,9 @@ def _bounds(runs: Sequence[Mapping[str, int | None]], risk: float) -> tuple[floa
 
 
 def _point(name: str, one: Comparison, reason: str) -> Point:
-    return Point(
-        name,
-        one.setup.systems,
-        one.setup.run,
-        one.judged,
-        *one.of_second,
-        MISSES / 2 if one.gap_weighted else one.setup.risk_threshold,
-        reason,
-        one.ruled_out_of_second,
-    )
+    risk = MISSES / 2 if one.gap_weighted else one.setup.risk_threshold
+    gap, interval, ruled_out = one.of(one.setup.systems[1])
+    return Point(name, one.setup.systems, one.setup.run, one.judged, gap, interval, risk, reason, ruled_out)
 
 
 def said(trend: Trend) -> str:

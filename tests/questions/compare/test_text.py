@@ -178,7 +178,7 @@ def test_the_rule_that_bets_states_a_risk_of_an_answer_alone():
 def test_what_the_bounds_say_is_said_where_the_question_is_open():
     tally = Tally(items=300, wins=(50, 46), ties=4)
     result = undecided(tally=tally, guarantee="a bound", rule="bets", about=Population.ITEMS_LIKE_THESE)
-    low, high = result.of_second[1]
+    low, high = result.of("large")[1]
     assert f"small +4 points against large ({-100 * high:+.0f} to {-100 * low:+.0f} on items" in detail(result, "gap")
 
 
