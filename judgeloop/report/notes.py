@@ -55,6 +55,7 @@ class NoteCode(enum.StrEnum):
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
     OTHER_MODEL = "other_model"
+    STEADIER_JUDGE = "steadier_judge"
     NOT_AS_ASKED = "not_as_asked"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
@@ -149,6 +150,8 @@ TEXTS: dict[NoteCode, str] = {
     "command tries this judge again, with other controls and twice the evidence.",
     NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
     "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
+    NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order; or raise `max_flips`, and "
+    "rerun the command: no verdict is paid for twice.",
     NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or let the server answer as the one that "
     "it names. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",

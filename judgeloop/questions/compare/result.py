@@ -66,7 +66,6 @@ class CompareOptions(Part):
     - `max_flips`: the share of verdicts that may change with the order; null where any may, in a fixed order, and for
       people
     - `give_up`: the probability of a decision below which the run stops undecided
-    - `max_judgments`: the setting, of which `limit` is the part that the items allow; null where all are there already
     - `proxy`: the cheap judge that was given beside the others; null without one
     """
 
@@ -77,7 +76,6 @@ class CompareOptions(Part):
     by_criterion: bool = False
     max_flips: float | None = None
     give_up: float | None = None
-    max_judgments: int | None = None
     proxy: str | None = None
 
     @property
@@ -310,11 +308,6 @@ class Comparison(RunResult):
         lead = abs(int.__sub__(*self.wins.values()))
         asked = self.setup.sampled and self.asked == self.drawable and not self.setup.one_order
         return asked and self.per_label == 1 and lead > self.counts.abstentions
-
-    @property
-    def limit(self) -> int:
-        """The most judgments that the run could make: `max_judgments`, or all items if these are fewer."""
-        return min(self.drawable, self.options.max_judgments or self.drawable)
 
     @property
     def waits(self) -> str:
@@ -611,7 +604,7 @@ def result_of(
         searched=searched,
         groups_cut=ending.cut.kind if ending.cut else None,
         groups_cut_sentence=ending.cut.sentence if ending.cut else "",
-        drift=_drift(tally, options),
+        drift=_drift(tally, setup.max_judgments),
         recorded=None if scores is None else _figures(tally, setup, scores),
         gap_by_items=None if weights is None else _by_items(ending, weights),
         course=_course(tally, bounds_by_draw),
@@ -630,12 +623,12 @@ def _by_items(ending: Ending[Tally], weights: Mapping[int, float]) -> float | No
     return gap and (-gap if ending.estimate.tally.leader == 1 else gap)
 
 
-def _drift(tally: Tally, options: CompareOptions) -> Halves | None:
+def _drift(tally: Tally, limit: int | None) -> Halves | None:
     """Where the verdicts changed on the way, if they were drawn in random order."""
-    if tally.picked or tally.propensities or options.max_judgments is None or tally.total is not None:
+    if tally.picked or tally.propensities or limit is None or tally.total is not None:
         return None
     verdicts = [one.observed if isinstance(one, WithProxy) else one for one in tally.preferences]
-    return drift([one for one in verdicts if not isinstance(one, tuple)], min(tally.items, options.max_judgments))
+    return drift([one for one in verdicts if not isinstance(one, tuple)], min(tally.items, limit))
 
 
 def _risk(finished: Finished[Tally], setup: Setup, *, whole: bool) -> float | None:
