@@ -115,7 +115,7 @@ def _asked(result: RunResult) -> str:
     risks, of = before.risks, len(before.risks)
     left = of - before.answered
     these = "these two" if len(result.setup.systems) == PAIR else "these outputs"
-    times = f"{these} once" if of == 1 else f"{these} {of:,} times"
+    times = f"{these} met {'once' if of == 1 else f'{of:,} times'}"
     how = "" if not left else " without an answer" if left == of else f", {left:,} without an answer"
     each = (
         f"risk {risks[0]:g}{' each' * (of > 1)}"

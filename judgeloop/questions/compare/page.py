@@ -14,13 +14,24 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import proxy
-from judgeloop.questions.compare.result import BETS, Comparison, ScoreFigures
+from judgeloop.questions.compare.result import BETS, EQUAL_BOUND, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
 from judgeloop.report.page import BADGES, Fact, Page, PageTable, Section, decided, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
-from judgeloop.report.words import count, ends, in_points, one_in, per_cent, shortened, signed, stopped, visible
+from judgeloop.report.words import (
+    count,
+    ends,
+    in_points,
+    one_in,
+    per_cent,
+    shortened,
+    signed,
+    signed_points,
+    stopped,
+    visible,
+)
 
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
@@ -136,7 +147,7 @@ def _corrected(result: Comparison) -> list[Fact]:
         return []
     first, second = result.setup.systems
     labels = {"proxy": "proxy", "corrected": "gap corrected", "alone": "gap by proxy"}
-    told = proxy.said_of(result.corrected, result.setup.judge, (first, second))
+    told = proxy.said_of(result.corrected, result.setup.judge, (first, second), result.seen[0])
     return [Fact(name, Section.EVIDENCE, labels[name], text, first=name == "proxy") for name, text in told.items()]
 
 
@@ -257,7 +268,7 @@ def reading(
             "gap",
             Section.EVIDENCE,
             "gap",
-            f"{second} {_signed_points(gap or 0.0)} against {first} ({shown})",
+            f"{second} {signed_points(gap or 0.0)} against {first} ({shown})",
             first=True,
         ),
         Fact(
@@ -288,16 +299,15 @@ def _gap(result: Comparison) -> str:
     own, other = result.seen
     leads, margin = own == (result.leader or result.setup.systems[0]), result.options.gap_asked
     gap = result.gap if leads else 0.0 - result.gap
-    found = f"{visible(own)} {_signed_points(gap)} against {visible(other)}"
+    found = f"{visible(own)} {signed_points(gap)} against {visible(other)}"
     found += f" by {visible(result.setup.judge)}" if result.corrected else ""  # another is the proxy's
     if result.gap_biased:
         return f"{found} among the judged items, which were not drawn at random: no estimate for all items"
     if result.gap_weighted:
         return f"{found}, estimated from draws that prefer some items{_estimated(result, gap, leads=leads)}"
     found += _by_items(result)
-    if result.bounds is None or result.bounds[0] == result.bounds[1]:
+    if not (shown := result.bounds_of(own)):
         return found
-    shown = result.bounds_of(own)
     allowed = (
         ""
         if result.options.not_worse is None or shown.startswith("above")
@@ -312,7 +322,9 @@ def _gap_means(result: Comparison) -> str:
         return ""
     looks = ", whenever one looks, so that they are wider than the test's" if result.recorded else ""
     bounds = f" Each bound is wrong with a chance of at most {result.setup.risk_threshold:g}{looks}."
-    exact = result.bounds is None or result.bounds[0] == result.bounds[1]
+    if result.gap in (result.bounds or ()):
+        bounds += f" {EQUAL_BOUND}"
+    exact = result.whole or result.bounds is None
     return f"{GAP_MEANS}{'' if exact else bounds}{_among_decisive(result)}"
 
 
@@ -350,12 +362,6 @@ def _estimated(result: Comparison, gap: float, *, leads: bool) -> str:
     return f"{interval}{against}"
 
 
-def _signed_points(gap: float) -> str:
-    """A gap in points, with its sign and its unit."""
-    number = signed(gap)
-    return f"{number} point{'' if number in {'+1', '-1'} else 's'}"
-
-
 def _rule(result: Comparison) -> str:
     threshold = result.setup.risk_threshold
     if result.recorded is not None:
@@ -389,11 +395,14 @@ def _earlier(result: Comparison) -> str:
     if others < 1 or result.wrong_expected is None:
         return ""
     baseline, many = visible(result.baseline), "once" if others == 1 else f"{others:,} times"
-    before, expected = f"{baseline} in other comparisons {many}", f"expect at most {result.wrong_expected:.4g} wrong"
+    before, expected = (
+        f"{baseline} was compared with others {many}",
+        f"expect at most {result.wrong_expected:.4g} wrong answers",
+    )
     if result.risk_in_all is None:
-        return f"{before}; with this run, {expected} answers in all"
+        return f"{before}: with this run, {expected} in all"
     pair = "once" if same == 1 else f"{same:,} times"
-    return f"{before}, these two {pair}: {expected}, {result.risk_in_all:.4g} on these two"
+    return f"{before}, with this one {pair}: with this run, {expected} in all, {result.risk_in_all:.4g} of them on these two"
 
 
 def _other_way(result: Comparison) -> str:
@@ -583,8 +592,8 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
     name = visible(own)
     said = f"Gap for {name}: {signed(gap)} points, between {signed(low)} and {signed(high)}"
     note = f"The gap: the share of items that {name} wins less the share that it loses."
-    shown = ends((low, high), out=out, margin=result.options.gap_asked)
-    figures = f"{signed(gap)} ({' to '.join(shown)})".replace("-", MINUS)
+    shown = "all judged" if result.whole else " to ".join(ends((low, high), out=out, margin=result.options.gap_asked))
+    figures = f"{signed(gap)} ({shown})".replace("-", MINUS)
     row = IntervalRow(name, figures, gap, interval)
     margin = result.options.not_worse
     asked = 0.0 if margin is None else -margin

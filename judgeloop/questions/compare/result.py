@@ -46,10 +46,11 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.pictures import Curve, Role
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
-from judgeloop.report.words import ends
+from judgeloop.report.words import ends, signed_points
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 BETS = "bets"  # the rule whose bounds answer every question
+EQUAL_BOUND = "A bound that equals the gap was proved before the latest verdicts."
 FEWEST_LOOKS = 2  # that make a line
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
@@ -362,12 +363,16 @@ class Comparison(RunResult):
     @property
     def found(self) -> str:
         """Between what the gap of the candidate lies."""
-        bounds = self.bounds_of(self.seen[0])
-        return f"gap of {self.seen[0]}: {bounds} points" if bounds else ""
+        own, gap = self.seen[0], self.of(self.seen[0])[0]
+        if gap is not None and self.whole:
+            return f"gap of {own}: {signed_points(gap)}, all judged"
+        return f"gap of {own}: {bounds} points" if (bounds := self.bounds_of(own)) else ""
 
     def bounds_of(self, system: str) -> str:
-        """The bounds of a system's gap, in points; empty without any."""
+        """The bounds of a system's gap, in points; empty without any, and where the gap is known."""
         _, bounds, out = self.of(system)
+        if self.whole:
+            return ""
         return " to ".join(ends(bounds, out=out, margin=self.options.gap_asked)) if bounds else ""
 
     def beside(self) -> Iterator[Condition]:

@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.rule import gap_bounds
-from judgeloop.questions.compare.result import Comparison
+from judgeloop.questions.compare.result import EQUAL_BOUND, Comparison
 from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 from judgeloop.report.pictures import IntervalRow, Scale
 from judgeloop.report.words import count, ends, shortened, signed, visible
@@ -195,7 +195,7 @@ def _answer(trend: Trend) -> str:
         why = ", ".join(f"{number} {reason}" for reason, number in many.items())
         found += f" The test leaves out {count(many.total(), 'run')}: {why}."
     if any(one.gap in (one.interval or ()) for one in trend.points):
-        found += " A bound that equals the gap was proved before the latest verdicts."
+        found += f" {EQUAL_BOUND}"
     return found
 
 
