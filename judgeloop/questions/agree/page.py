@@ -8,7 +8,7 @@ from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Sli
 from judgeloop.report import facts as said
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
-from judgeloop.report.words import count, ends, in_points, per_cent, signed, signed_points, visible
+from judgeloop.report.words import count, ends, in_points, per_cent, signed_points, visible
 
 LEAST_SHOWN = 0.005  # of a width
 FEW = 10  # items of a part of which a share says little
@@ -184,9 +184,7 @@ def _off(result: Agreed) -> str:
         above = "above" if result.off >= 0 else "below"
         return f"the judge's mean score is {abs(result.off):.3f} {above} people's ({low:+.3f} to {high:+.3f})"
     name = visible(result.setup.systems[0])
-    return (
-        f"the judge's gap of {name} is {signed_points(result.off)} against people's ({signed(low)} to {signed(high)})"
-    )
+    return f"the judge's gap of {name} is {signed_points(result.off)} against people's ({_between_gaps(low, high, result)})"
 
 
 def _by_people(result: Agreed) -> str:
@@ -197,8 +195,8 @@ def _by_people(result: Agreed) -> str:
     (low, high), gap, (name, other) = found.interval, found.gap, map(visible, result.setup.systems)
     if low <= 0:
         name, other, gap, low, high = other, name, -gap, 0.0 - high, 0.0 - low
-    shown, better = " to ".join(ends((low, high), out=0.0 if low > 0 else None)), "is better: " if low > 0 else ""
-    return f"{name} {better}{signed_points(gap)} against {other} ({shown})"
+    better = "is better: " if low > 0 else ""
+    return f"{name} {better}{signed_points(gap)} against {other} ({_between_gaps(low, high, result)})"
 
 
 def _widened(result: Agreed) -> str:
@@ -239,7 +237,7 @@ def _longer(result: Agreed) -> str:
     low, high = result.longer_interval
     return (
         f"the judge's gap of the longer answer is {signed_points(result.longer)} against people's "
-        f"({signed(low)} to {signed(high)}, at every look)"
+        f"({_between_gaps(low, high, result)})"
     )
 
 
@@ -342,6 +340,13 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
     row = IntervalRow(name, figures, result.equal, result.equal_interval)
     words = f"Share of verdicts that are those of people: {figures}"
     return ((Scale("The same verdict as people", words, 0, 1, (row,), tuple(marks), bound, ""),),)
+
+
+def _between_gaps(low: float, high: float, result: Agreed) -> str:
+    """Between what a gap lies, in points; the lower end says so if it only looks like 0."""
+    return (
+        "exact, as all are labelled" if result.whole else " to ".join(ends((low, high), out=0.0 if low > 0 else None))
+    )
 
 
 def _share(share: float | None) -> str:
