@@ -5,7 +5,8 @@ result that cannot be written has its own exit code. No text on either holds a k
 
 The other folders put the name of a setting between backticks, alone or with a value, as in `selector=random`. On the
 command line it becomes a flag, or its variable if it has none, as in JUDGELOOP_RPM=60. What a file or a variable gave
-is named as it was given. Users of the Python API see what Python writes (`report/words.py`).
+is named as it was given. Users of the Python API see what Python writes (`report/words.py`). A command between
+backticks looks into the ledger that was typed.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ PLAIN_SIGNS = str.maketrans("\N{CHECK MARK}\N{BALLOT X}▁▂▃▄▅▆▇█"
 # commands have (`commands.py`).
 LOG, TYPED, SETTINGS, EVERY = "judgeloop.log", "judgeloop.typed", "judgeloop.settings", "judgeloop.every"
 STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a shell
+LOOKS = re.compile(r"(?<=`)judgeloop (?:budget|ledger|runs)\b[^`]*(?=`)")  # commands that look into a ledger
 CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 
 
@@ -249,8 +251,18 @@ class Guarded:
 
 
 def as_flags(text: str) -> str:
-    """`text` with the names of settings turned into flags."""
-    return NAMED.sub(_shown, text)
+    """`text` with the names of settings turned into flags, and commands with the ledger that was typed."""
+    ledger = of_ledger()
+    return LOOKS.sub(lambda one: one[0] if ledger in one[0] else f"{one[0]}{ledger}", NAMED.sub(_shown, text))
+
+
+def of_ledger() -> str:
+    """The end of a command that looks into the ledger of this one: a flag where it was typed, else nothing."""
+    context = click.get_current_context(silent=True)
+    read: Read | None = context.obj if context else None
+    if read is None or read.origins.get("ledger") != COMMAND_LINE:
+        return ""
+    return f" --ledger {shlex.quote(str(read.values['ledger']))}"
 
 
 def where_named(path: str) -> str:

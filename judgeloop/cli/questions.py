@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import click
 
 from judgeloop.cli.options import DETAILS, OF_RUNS, settings_command
-from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
+from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, of_ledger, paint, say, show
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
 from judgeloop.report.words import count, shortened, visible
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Shown = TypeVar("Shown", bound="RunResult")
-ID = 8  # digits of a run's id that name it
+
 FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
@@ -149,7 +149,7 @@ class Asking(Generic[R]):
                 text = (
                     render_json(result, read.files)
                     if json
-                    else _text(begun, result, read, output, quiet=quiet, details=details)
+                    else _text(begun, result, output, quiet=quiet, details=details)
                 )
                 self._show(begun, result, "" if result.answer.broke_off and not json else text, output)
             raise click.exceptions.Exit(result.exit_code)
@@ -160,7 +160,9 @@ class Asking(Generic[R]):
 
         config, systems = ready.config, ready.pool.systems
         most = ready.most_judgments
-        budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
+        groups = f" ({ready.most_for_groups:,} more for groups)" if ready.most_for_groups else ""
+        recorded = " of recorded costs" if ready.inputs.rehearses else ""
+        budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}{recorded}"
         so_far = self.question.load().so_far
         named = [shortened(name, LONGEST_NAME) for name in systems[:MOST_NAMED]]
         more = len(systems) - len(named)
@@ -170,7 +172,7 @@ class Asking(Generic[R]):
         return watching(
             f"{self.question.name}: {asked}, "
             f"{count(len(ready.pool), 'item')}, judged by {shortened(judges, LONGEST_NAME)}, "
-            f"at most {count(most, 'judgment')}{budget}",
+            f"at most {count(most - ready.most_for_groups, 'judgment')}{groups}{budget}",
             most,
             config.budget_p,
             lambda tally, longest: so_far(tally, systems, longest),
@@ -219,10 +221,9 @@ class Asking(Generic[R]):
             write_outputs(output, result)
 
 
-def _text(
-    ready: Prepared[Any], result: RunResult, read: Read, files: Sequence[Path], *, quiet: bool, details: bool
-) -> str:
+def _text(ready: Prepared[Any], result: RunResult, files: Sequence[Path], *, quiet: bool, details: bool) -> str:
     """A result as it is printed: what is seen first and where the rest is, or all; `files` are those of `-o`."""
+    from judgeloop.report.facts import ID
     from judgeloop.report.terminal import TOGETHER, render
 
     named = ", ".join(map(str, files))
@@ -230,10 +231,8 @@ def _text(
         return f"{render(result.page, named or None, columns(), paint)}\n"
     where = f"Report: {named}. " if named else ""
     if ready.booked:
-        typed = read.origins.get("ledger") == COMMAND_LINE
-        ledger = f" --ledger {shlex.quote(str(ready.config.ledger))}" if typed else ""
         page = "" if named else ", as a page -o report.html"
-        command = f"judgeloop runs show {ready.run_id[:ID]}{ledger} --details"
+        command = f"judgeloop runs show {ready.run_id[:ID]}{of_ledger()} --details"
         more = f"{where}All of it: {command.replace(' ', TOGETHER)}{page}"
     else:
         more = f"{where}All of it: --details"

@@ -24,6 +24,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 # The names of the ingredients in the note. They are hashed too: changing a name changes every key,
 # and no recorded verdict would be found again.
 VERSION, PROVIDER, MODEL, PARAMETER = "key version", "provider", "model", "judge's "
+SOURCE = "source"  # a parameter of a judge or system that is known by its code: a digest of it
 PROMPT, REFERENCE, RATED = "prompt text", "reference", "output rated"
 FIRST, SECOND = "output shown first", "output shown second"
 ITEM, SYSTEMS = "item", "systems"

@@ -29,7 +29,8 @@ class Spend(Part):
     - `over_p`: what replies of the run cost above their worst case, against their quotes
     - `next_p`: the worst case of the next query, if the budget did not cover it
     - `replies_without_usage`: replies of the run that are charged at their worst case
-    - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are
+    - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are, of
+      each run by themselves, as each asks again about what had no verdict
     - `again`: verdicts of this result that were asked again, as another model had given them; `again_p`: their cost
     - `controls_p`: the part of `answers_p` for the calls that were made for controls; `controls`: how many these are
     - `proxy_p`: the part of `answers_p` for the calls to a proxy beside the judges; `proxy`: how many these are

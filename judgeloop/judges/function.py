@@ -19,6 +19,7 @@ from typing import Any, final
 
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
+from judgeloop.core.keys import SOURCE
 from judgeloop.core.protocols import Judge, Questions
 from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.providers import user_code
@@ -64,7 +65,7 @@ class PluginJudge(BaseJudge):
     def identity(self) -> records.JudgeIdentity:
         """The function's name and a hash of its module's source: new source makes a new judge."""
         given = self._parameters
-        parameters = {"source": user_code.source_digest(self._function)} if given is None else given
+        parameters = {SOURCE: user_code.source_digest(self._function)} if given is None else given
         return records.JudgeIdentity("python", self._name, parameters, mark=":")
 
     def check(self, questions: Questions, items: Sequence[records.Item], max_missing: float) -> None:
@@ -167,5 +168,5 @@ def function_judge(function: user_code.Plugin, *, version: str | None = None, na
         return PluginJudge(shown, function, {"version": str(version)})
     unknown = user_code.why_unknown(function)
     if unknown is None:
-        return PluginJudge(shown, function, {"source": user_code.source_digest(function)})
+        return PluginJudge(shown, function, {SOURCE: user_code.source_digest(function)})
     return PluginJudge(shown, function, {"asked anew": uuid.uuid4().hex}, unknown=unknown)

@@ -146,7 +146,7 @@ SPENT = f"""SELECT {SUM.format("charged_p", "opener = :opener AND rehearsed = 0"
         AND ended NOT IN ('{End.RECONCILED}', '{End.PRUNED}')) AS replies_without_usage
     FROM attempts WHERE run = :run"""
 RUN_P = "SELECT charged_p FROM runs WHERE id = :run"
-ANSWERS = """SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) AS answers_p, count(DISTINCT key) AS answers
+ANSWERS = """SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) AS answers_p, count(DISTINCT run || key) AS answers
     FROM attempts WHERE key = ANY(:keys) AND state = 'settled' AND charged_p > 0"""
 
 OPEN = "SELECT id, state FROM attempts WHERE run = :run AND ended IS NULL ORDER BY id"

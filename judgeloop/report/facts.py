@@ -15,12 +15,24 @@ from judgeloop.report.leanings import said_of
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
 from judgeloop.report.records import said_ends
 from judgeloop.report.result import FLIPS, TOO_OFTEN, RunResult
-from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
+from judgeloop.report.words import (
+    about,
+    count,
+    dollars,
+    per_cent,
+    seconds,
+    sentence,
+    shortened,
+    stopped,
+    times,
+    visible,
+)
 
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
 BESIDE_THE_ANSWER = "{}, not accepted"  # what begins a headline where the answer is fine, and a condition is not
+ID = 8  # digits of a run's id that name it in a sentence
 GROUP = "group "  # how the names of conditions on single groups begin
 RANDOM = "random"
 ONE_WAY = {RANDOM, "fixed"}  # orders of presentation in which no flip is seen
@@ -108,22 +120,21 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
 
 
 def _asked(result: RunResult) -> str:
-    """How often these outputs met before, and what the risks add up to; empty where they did not."""
-    before, in_all = result.asked_before, result.risk_in_all
-    if in_all is None:
-        return ""
-    risks, of = before.risks, len(before.risks)
-    left = of - before.answered
-    these = "these two" if len(result.setup.systems) == PAIR else "these outputs"
-    times = f"{these} met {'once' if of == 1 else f'{of:,} times'}"
-    how = "" if not left else " without an answer" if left == of else f", {left:,} without an answer"
-    each = (
-        f"risk {risks[0]:g}{' each' * (of > 1)}"
-        if len(set(risks)) == 1
-        else f"risks {', '.join(f'{one:g}' for one in risks)}"
-    )
-    own = result.setup.risk_threshold if result.setup.guarantee else 1.0
-    return f"{times}{how} ({each}); with this run ({own:g}) at most {in_all:.4g} in all"
+    """How often these outputs met before, and their baseline others; how many wrong answers all of it may bring."""
+    before, (baseline, others) = result.asked_before, result.others_before
+    left, parts = len(before.risks) - before.answered, list[str]()
+    if before.times:
+        these = "these two" if len(result.setup.systems) == PAIR else "these outputs"
+        how = "" if not left else ", without an answer" if left == before.times else f", {left:,} without an answer"
+        named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
+        parts.append(f"{these} were compared {times(before.times)} on these items{how}{named}")
+    if others:
+        met = f"with others {times(others)}"
+        parts.append(
+            f"{visible(baseline)} {met}" if parts else f"{visible(baseline)} was compared {met} on these items"
+        )
+    wrong = f"with this run, expect at most {result.wrong_in_all:.4g} wrong answers in all"
+    return f"{', and '.join(parts)}: {wrong}" if parts else ""
 
 
 def state(outcome: Outcome) -> str:
@@ -151,18 +162,18 @@ def _required(condition: Condition) -> str:
     return ": ".join(filter(None, (condition.requires, condition.said)))
 
 
-def on_items(about: Population, items: int, but: int = 0, families: int | None = None) -> str:
-    """Which items a decision is about: all `but` so many; and how many families were drawn in their place, if any.
+def on_items(about: Population, items: int, but: int = 0, families: str = "") -> str:
+    """Which items a decision is about: all `but` so many; and how many `families` were drawn in their place, if any.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     >>> on_items(Population.THESE_ITEMS, 1200, 20)
     'on 1,180 of these 1,200 items'
-    >>> on_items(Population.ITEMS_LIKE_THESE, 40, families=8)
+    >>> on_items(Population.ITEMS_LIKE_THESE, 40, families="8 families")
     'on items like these (8 families, each counts once; 40 items)'
     """
-    if families is not None:
-        return f"on items like these ({families:,} families, each counts once; {items:,} items)"
+    if families:
+        return f"on items like these ({families}, each counts once; {items:,} items)"
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     some = f"{items - but:,} of " if but else ""
@@ -171,13 +182,19 @@ def on_items(about: Population, items: int, but: int = 0, families: int | None =
 
 def of_items(result: RunResult) -> str:
     """What may be judged, for a sentence that says how much of it was: all items, or families of them."""
-    items, families = count(result.items, "item"), result.data.families
+    items = count(result.items, "item")
     if result.per_label > 1:
         return f"{result.drawable:,} blocks of {result.per_label:,} ({items})"
-    if families is None:
+    if not result.data.units:
         return items
-    several = "" if families == result.data.drawn else ", several of each"
-    return f"{families:,} {'different prompts' if result.data.by_prompt else 'families'} ({items}{several})"
+    each = "one item" if result.data.families == result.data.drawn else "several items"
+    return f"{result.data.units}, {each} of each ({result.items:,} in all)"
+
+
+def unjudged(result: RunResult) -> str:
+    """How many got no verdict, behind how many were judged; empty for none."""
+    silent = result.counts.abstentions + result.counts.abstentions_beside
+    return f"; {silent:,} without a verdict count{'s' * (silent == 1)} against any answer" if silent else ""
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -203,8 +220,12 @@ def ended(result: RunResult) -> str:
     why = shortened(visible(result.halt.sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures:
         return f"attempts that failed, and may have been billed, used up the budget: {why}"
+    if stop is StopKind.BUDGET and result.spend.rehearsed_p:
+        return "the recorded costs have used up the budget"
     if stop is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.halt.sentence).rpartition("; ")[0]  # without what to do
+    if stop is StopKind.POOL_EXHAUSTED and result.counts.abstentions:
+        return f"all were asked about, and {result.counts.abstentions:,} got no verdict"
     failing = stop is StopKind.DEADLINE and "; " in result.halt.sentence
     return why if failing else ENDED.get(stop, why)
 

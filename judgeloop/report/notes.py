@@ -51,7 +51,9 @@ class NoteCode(enum.StrEnum):
     GO_ON = "go_on"
     JUDGE_SKIPPED = "judge_skipped"
     FIX_AND_RESUME = "fix_and_resume"
+    FIX_IS_ANOTHER = "fix_is_another"
     SILENT = "silent"
+    NO_VERDICTS = "no_verdicts"
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
     OTHER_MODEL = "other_model"
@@ -85,6 +87,7 @@ class NoteCode(enum.StrEnum):
     LEVEL_NAMED = "level_named"
     LEVEL_NAMED_ITEMS = "level_named_items"
     RAISE_LIMIT = "raise_limit"
+    RECORDED_COSTS = "recorded_costs"
     RAISE_BUDGET = "raise_budget"
     RAISE_NIGHT = "raise_night"
 
@@ -143,8 +146,11 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
     NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
-    NoteCode.SILENT: "Use a judge or a prompt that brings verdicts, or raise `max_abstentions`, and rerun the command: no "
-    "verdict is paid for twice.",
+    NoteCode.FIX_IS_ANOTHER: "Rerun the command to go on. If you change the code of {judge}, it is another judge: its "
+    "{judged:verdict} are asked for again.",
+    NoteCode.SILENT: "Use a judge or a prompt that brings more verdicts, or let more be missing by `max_abstentions={share:.2g}`, "
+    "and rerun the command: no verdict is paid for twice.",
+    NoteCode.NO_VERDICTS: "Use a judge or a prompt that brings verdicts.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
     "command tries this judge again, with other controls and twice the evidence.",
@@ -158,12 +164,12 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
-    NoteCode.ITEMS_WANTED: "With about {items:more item} like these, a decision is likely.",
-    NoteCode.MORE_ITEMS: "A new test with {even:more item} is about 50 % likely to decide, with {likely:,} more 80 %.",
-    NoteCode.MANY_MORE_ITEMS: "A new test with {even:more item} is about 50 % likely to decide.",
+    NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
+    NoteCode.MORE_ITEMS: "A new test with {even:more {unit}} is about 50 % likely to decide, with {likely:,} more 80 %.",
+    NoteCode.MANY_MORE_ITEMS: "A new test with {even:more {unit}} is about 50 % likely to decide.",
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
     NoteCode.NO_MORE_ITEMS: "No number of items is likely to decide.",
-    NoteCode.OTHER_FAMILIES: "Items of other families are meant: more of the same families change nothing.",
+    NoteCode.OTHER_FAMILIES: "More items of the same {unit} change nothing.",
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
     NoteCode.OUT_OF_REACH: "All {items:,} would probably not decide; add items.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
@@ -178,12 +184,14 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MORE_FOR_BETTER: "Without `min_gap`, a new test: about {judgments:more judgment}{usd:about} would show that "
     "{system} is better.",
     NoteCode.EQUAL_PASSES: "`max_judgments={limit}` passes an equal system in 4 of 5 runs.",
-    NoteCode.EQUAL_PASSES_ITEMS: "With {limit:item} an equal system passes in 4 of 5 runs.",
+    NoteCode.EQUAL_PASSES_ITEMS: "With {limit:{unit}}, of which there are {there:,}, an equal system passes in 4 of 5 runs.",
     NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
     "be a little worse.",
     NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
-    NoteCode.LEVEL_NAMED_ITEMS: "With {limit:item} one of two level systems is named in 4 of 5 runs.",
+    NoteCode.LEVEL_NAMED_ITEMS: "With {limit:{unit}}, of which there are {there:,}, one of two level systems is named in 4 of 5 runs.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
+    NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
+    "through all of it.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:,} more at their maximum cost; less may be enough.",
     NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` by {usd:dollars} (and the pair's own, if it has one).",
 }

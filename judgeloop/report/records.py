@@ -9,6 +9,7 @@ from typing import Any
 
 from judgeloop.core.ends import OutputEnd
 from judgeloop.core.jsonable import Part, Sentence
+from judgeloop.core.keys import SOURCE
 from judgeloop.core.outcomes import AnsweredBy, ControlTally, Finished, Generated
 from judgeloop.core.records import Abstention, Label, Pool, Population, Verdict
 from judgeloop.methods.stats.agreement import kappa
@@ -16,7 +17,7 @@ from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.methods.stats.neighbours import ALARM
 from judgeloop.report.leanings import Leanings, leanings_of
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.words import sentence, visible
+from judgeloop.report.words import count, sentence, visible
 
 HUMAN = "human"  # the name of a person as a judge
 
@@ -98,6 +99,12 @@ class Setup(Part):
         return " + ".join(self.judges)
 
     @property
+    def by_source(self) -> tuple[str, ...]:
+        """The judges that are known by the source of their code: once that is changed, they are other judges."""
+        both = zip(self.judges, self.judge_parameters, strict=False)
+        return tuple(name for name, parameters in both if SOURCE in parameters)
+
+    @property
     def by_hand(self) -> bool:
         """Whether people alone judge; of two for each item the names end in a number."""
         return bool(self.judges) and all(name.partition(":")[0] == HUMAN for name in self.judges)
@@ -163,6 +170,16 @@ class DataNotes(Part):
     neighbours: float | None = None
 
     @property
+    def unit(self) -> str:
+        """What counts once: an item, or those that are no independent draws, together."""
+        return "item" if self.families is None else "prompt" if self.by_prompt else "family"
+
+    @property
+    def units(self) -> str:
+        """How many families were drawn from, in words; empty where items were drawn."""
+        return "" if self.families is None else count(self.families, f"{'different ' * self.by_prompt}{self.unit}")
+
+    @property
     def warnings(self) -> list[Note]:
         """Items left out; neighbours that agree; outputs that repeat, hold thoughts, or are more often not whole."""
         same, empty = self.repeated.items(), self.empty.items()
@@ -211,11 +228,20 @@ class AskedBefore:
     - `answered`: how many of them had an answer
     - `known`: of two systems, how many verdicts that the ledger holds prefer each, if most are for the other one than
       the result names; empty else
+    - `by_others`: how many more runs compared the same two outputs, by one of these judges alone or with others
+    - `named`: which of two systems the latest of these runs named, by its id, if it is the other one; empty else
     """
 
     risks: tuple[float, ...] = ()
     answered: int = 0
     known: tuple[int, ...] = ()
+    by_others: int = 0
+    named: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def times(self) -> int:
+        """How often these outputs met before, by these judges or by one of them."""
+        return len(self.risks) + self.by_others
 
 
 @dataclass(frozen=True, slots=True)

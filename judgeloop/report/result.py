@@ -15,6 +15,7 @@ from judgeloop.core.money import budget_over, to_pico, to_usd
 from judgeloop.core.outcomes import Condition, Control, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.records import IDENTICAL, Population, Shown
 from judgeloop.core.spend import Spend
+from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
@@ -225,9 +226,9 @@ class RunResult(Part):
     @property
     def usd_of_all(self) -> float | None:
         """The probable cost of judging everything, at the mean cost of calls, without outputs; null if not known."""
-        if not self.counts.generated:
-            return self._cost_of(self.queries_in_all)
         known = len(self.verdicts)
+        if not self.counts.generated:
+            return self._cost_of(self.queries_in_all) if known else None
         if self.judging_usd is None or self.spend.remembered or not known:
             return None
         judging = self.judging_usd - float(to_usd(self.spend.controls_p))
@@ -239,6 +240,16 @@ class RunResult(Part):
         before = self.asked_before.risks
         own = self.setup.risk_threshold if self.setup.guarantee else 1.0
         return min(1.0, round(math.fsum([*before, own]), 10)) if before else None
+
+    @property
+    def others_before(self) -> tuple[str, int]:
+        """The baseline, and how often it was compared with others than these outputs before."""
+        return "", 0
+
+    @property
+    def wrong_in_all(self) -> float:
+        """At most so many wrong answers are expected of all that was asked before and of this run."""
+        return math.fsum([*self.asked_before.risks, self.setup.risk_threshold if self.setup.guarantee else 1.0])
 
     @property
     def decided_and_tied(self) -> tuple[int, int]:
@@ -370,15 +381,30 @@ class RunResult(Part):
         if self.lost_to_failures:
             return (note(NoteCode.FIX_AND_RESUME), *self._budget_enough())
         if stop in CUT_SHORT:
-            if stop is StopKind.JUDGE_CHANGED:
-                return (self._asked_of_another(),)
-            anew = self.setup.asked_anew and stop is not StopKind.CONTROLS
-            then = BY_HAND if self.by_hand else CUT_SHORT
-            return (note(NoteCode.BEGIN_ANEW if anew else then[stop]),)
+            return (self._to_go_on(stop),)
         found = () if cut else self.to_decide()
+        if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
+            return (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
         # A night's budget is shared: it is not asked for where all items would probably not decide.
         hopeless = self.setup.night and any(one.code == NoteCode.OUT_OF_REACH for one in found)
         return found if hopeless else (*found, *self._budget_enough())
+
+    def _to_go_on(self, stop: StopKind) -> Note:
+        """How to go on after an end that cut the run short."""
+        counts, by_source, judged = self.counts, self.setup.by_source, len(self.verdicts)
+        if stop is StopKind.JUDGE_CHANGED:
+            return self._asked_of_another()
+        if self.setup.asked_anew and stop is not StopKind.CONTROLS:
+            return note(NoteCode.BEGIN_ANEW)
+        if stop is StopKind.JUDGE_FAILED and by_source and judged:
+            return note(NoteCode.FIX_IS_ANOTHER, judge=" + ".join(by_source), judged=judged)
+        if stop is StopKind.ABSTENTIONS and not self.by_hand:
+            if not judged:  # or only controls were asked: no share of items helps
+                return note(NoteCode.NO_VERDICTS)
+            silent = counts.abstentions + counts.abstentions_beside
+            most = wilson_interval(silent, judged + silent)[1]  # in the long run
+            return note(NoteCode.SILENT, share=math.ceil(10 * most) / 10)
+        return note((BY_HAND if self.by_hand else CUT_SHORT)[stop])
 
     def _asked_of_another(self) -> Note:
         """How many verdicts are asked again once another model answers, and their probable cost."""

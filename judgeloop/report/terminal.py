@@ -25,6 +25,7 @@ GIVE_WAY = (
     "risk",
     "widened",
     "kappa",
+    "groups.found",
     "cost",
     "asked",
 )

@@ -88,8 +88,22 @@ def csv_cell(text: str) -> str:
 
 
 def count(number: int, thing: str) -> str:
-    """A number with its noun, such as `2 items`."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    """A number with its noun.
+
+    >>> count(1, "item"), count(2, "item"), count(2, "family")
+    ('1 item', '2 items', '2 families')
+    """
+    several = f"{thing.removesuffix('y')}ies" if thing.endswith("ily") else f"{thing}s"
+    return f"{number:,} {thing if number == 1 else several}"
+
+
+def times(number: int) -> str:
+    """How often.
+
+    >>> times(1), times(2)
+    ('once', '2 times')
+    """
+    return "once" if number == 1 else count(number, "time")
 
 
 def sentence(text: str) -> str:

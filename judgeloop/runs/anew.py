@@ -5,8 +5,9 @@ Reads the attempts of a run that has ended, and those of earlier runs on the sam
 
 from typing import Any
 
-from judgeloop.core.keys import AGAIN_OF, FIRST, PARAMETER, RATED, SECOND
+from judgeloop.core.keys import AGAIN_OF, FIRST, PARAMETER, RATED, SECOND, SOURCE
 from judgeloop.ledger.reader import LedgerReader
+from judgeloop.report.facts import ID
 from judgeloop.runs.prepared import Prepared
 
 LATEST = 3  # earlier runs on the same outputs that are looked at
@@ -44,11 +45,13 @@ def _said(reader: LedgerReader, run: str) -> str:
     if not differences.keys() - IDLE:
         return ""
     told = ", ".join(
-        f"{name.removeprefix(PARAMETER)} {_short(then)} then, {_short(now)} now"
+        "its code has changed"
+        if name == f"{PARAMETER}{SOURCE}"
+        else f"{name.removeprefix(PARAMETER)} {_short(then)} then, {_short(now)} now"
         for name, (then, now) in differences.items()
         if name not in IDLE
     )
-    return f"{judge} was asked anew what the run {other} had asked: {told}"
+    return f"{judge} was asked anew, as its verdicts in the run {other[:ID]} do not count here: {told}"
 
 
 def _short(value: str) -> str:

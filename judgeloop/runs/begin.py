@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judgeloop.core.keys import digest
 from judgeloop.core.outcomes import Finished
 from judgeloop.core.protocols import Judge, StoppingRule, T
 from judgeloop.core.records import Answer, Call, Output
@@ -23,7 +22,7 @@ from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.records import RunNote
 from judgeloop.providers.pricing import Metered
 from judgeloop.runs.known import LOOKED_UP, answered_before, checked_of, controls_of, silent_of
-from judgeloop.runs.prepared import LENGTH, Prepared
+from judgeloop.runs.prepared import Prepared
 from judgeloop.settings.run_settings import ANY_MODEL
 
 P = TypeVar("P", bound=Prepared[Any])
@@ -198,8 +197,5 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
         met=prepared.met,
         asking=prepared.asking,
         seed=prepared.config.seed,
-        outputs=tuple(
-            "" if place in prepared.inputs.systems else digest(texts)[:LENGTH]
-            for place, texts in enumerate(prepared.pool.outputs)
-        ),
+        outputs=prepared.digests,
     )

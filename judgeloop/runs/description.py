@@ -1,6 +1,7 @@
 """What a report says of a run beside figures: who is asked and how, what the data is like, what was tested before."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 from judgeloop.core.outcomes import Ending
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import UNLIMITED, Order, Pool, Population, Verdict
+from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import RecordedRun, RunNote
 from judgeloop.methods.stats.neighbours import neighbours_risk
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import AskedBefore, DataNotes, Setup
-from judgeloop.runs.earlier import ANSWERED, askings
+from judgeloop.runs.earlier import ANSWERED, askings, place_of
 from judgeloop.runs.inputs import required_winner
 from judgeloop.runs.prepared import Prepared
 from judgeloop.settings.run_settings import ContestSettings
@@ -124,10 +126,25 @@ def data_notes(prepared: Prepared[Any], answered: Pool | None = None, neighbours
     )
 
 
-def asked_before(prepared: Prepared[Any], runs: Iterable[RecordedRun]) -> AskedBefore:
-    """How often the outputs of a run met before, and at which risks; nothing where all scores are recorded."""
+def met_before(prepared: Prepared[Any], runs: Iterable[RecordedRun]) -> list[RecordedRun]:
+    """The runs in which the outputs of a run met before by its judges; none where all scores are recorded."""
     note = RunNote(met=prepared.met, asking=prepared.asking)
-    found = askings(runs, prepared.run_id, note) if prepared.booked else []
-    return AskedBefore(
-        tuple(one.note.risk for one in found), answered=sum(one.note.exit_code in ANSWERED for one in found)
-    )
+    return askings(runs, prepared.run_id, note) if prepared.booked else []
+
+
+def named_before(reader: LedgerReader, prepared: Prepared[Any], runs: Iterable[RecordedRun]) -> dict[str, str]:
+    """What the latest run with an answer in which the outputs of a run met named of them, by its id; {} for nothing."""
+    met = [one for one in met_before(prepared, runs) if one.note.exit_code in ANSWERED and one.id != prepared.run_id]
+    for last in met[-1:]:
+        kept = reader.result(last.id)
+        named: str | None = json.loads(kept.document)["result"]["winner"] if kept else None
+        place = None if named is None else place_of(named, last.note, prepared.pool.systems, prepared.digests)
+        if place is not None:
+            return {last.id: prepared.pool.systems[place]}
+    return {}
+
+
+def asked_before(met: Sequence[RecordedRun], by_others: int = 0) -> AskedBefore:
+    """How often outputs met before, and at which risks; `by_others` is as there."""
+    answered = sum(one.note.exit_code in ANSWERED for one in met)
+    return AskedBefore(tuple(one.note.risk for one in met), answered, by_others=by_others)

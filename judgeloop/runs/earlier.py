@@ -79,6 +79,12 @@ def met_by(items: Sequence[Item], outputs: Sequence[Callable[[int], object]], ju
         return digest([[each[at][:2] for at in order], systems, sorted(asked)])[:LENGTH]
 
 
+def place_of(name: str, note: RunNote, systems: Sequence[str], digests: Sequence[str]) -> int | None:
+    """Which of these systems an earlier run called `name`: by its outputs; by its name if it answered live."""
+    known = note.outputs[note.systems.index(name)]
+    return next((at for at, one in enumerate(systems) if (digests[at] == known if known else one == name)), None)
+
+
 def askings(runs: Iterable[RecordedRun], run: str, note: RunNote) -> list[RecordedRun]:
     """The runs before `run` that asked something else about what `note` says that meets, each asking once.
 

@@ -122,6 +122,11 @@ class Inputs:
         return tuple(one.name for one in found.each) if found else ()
 
     @property
+    def rehearses(self) -> bool:
+        """Whether a table has recorded costs, which count against the budget as if they were paid."""
+        return any(isinstance(judge, ReplayJudge) and judge.costs for judge in self.judges)
+
+    @property
     def by_hand(self) -> bool:
         """Whether a person judges."""
         return any(judge.by_hand for judge in self.judges)

@@ -207,6 +207,11 @@ class Prepared(Generic[C]):
         return every if self.parts.further else min(self.config.max_judgments, every)
 
     @property
+    def most_for_groups(self) -> int:
+        """How many of these only open groups or criteria are asked about, beyond `max_judgments`."""
+        return max(0, self.most_judgments - self.config.max_judgments) if self.parts.further else 0
+
+    @property
     def by_hand(self) -> bool:
         """Whether a person judges."""
         return self.inputs.by_hand
@@ -247,6 +252,12 @@ class Prepared(Generic[C]):
             return texts[at] if live is None else output_note(live.identity, live.sent(pool.items[at]), "")
 
         return output
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """A digest of each system's outputs, empty for one that answers live."""
+        live = self.inputs.systems
+        return tuple("" if at in live else digest(texts)[:LENGTH] for at, texts in enumerate(self.pool.outputs))
 
     @property
     def met(self) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import InputError, some
 from judgeloop.core.outcomes import Outcome, StopKind, Tally
-from judgeloop.core.records import Population
+from judgeloop.core.records import Groups, Population
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
@@ -92,7 +92,7 @@ def facts(result: Comparison) -> list[Fact]:
             "judged",
             Section.EVIDENCE,
             "judged",
-            f"{of}{alike}, by {said.judged_by(result)}",
+            f"{of}{alike}, by {said.judged_by(result)}{said.unjudged(result)}",
             True,
             {"judged": f"{judged:,}"},
         ),
@@ -114,12 +114,12 @@ def facts(result: Comparison) -> list[Fact]:
         ),
         *_corrected(result),
         Fact("risk", Section.RISK, "risk", risk(result), first=True),
-        Fact("earlier", Section.RISK, "before", _earlier(result), first=True),
         Fact("gap.means", Section.EVIDENCE, "gap", _gap_means(result)),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
-        Fact("earlier.means", Section.RISK, "before", EARLIER_MEANS if _earlier(result) else ""),
+        Fact("earlier.means", Section.RISK, "before", EARLIER_MEANS if result.others_before[1] else ""),
         Fact("criteria", Section.GROUPS, "criteria", _criteria_mean(result)),
+        Fact("groups.found", Section.GROUPS, "groups", _groups_found(result), first=True),
         *([Fact("groups", Section.GROUPS, "groups", _groups_mean(result))] if result.options.by_group else []),
     ]
     if recorded is not None:
@@ -133,10 +133,10 @@ def facts(result: Comparison) -> list[Fact]:
             Fact("cheaper", Section.COST, "cheaper", _other_way(result)),
         ]
     shared = said.shared(result, paid=recorded is None)
-    if any(one.key == "earlier" and one.text for one in own):  # it says of these two, too
-        shared = [one for one in shared if one.key != "asked"]
-    if result.options.not_worse is not None and result.setup.rule == BETS:  # to ask for another margin takes no run
-        free = "; other margins are free: `judgeloop runs show RUN --not-worse`"
+    margin = result.options.not_worse
+    if margin is not None and result.setup.rule == BETS:  # to ask for another margin takes no run
+        other = 2 * margin if 2 * margin < 1 else margin / 2
+        free = f"; another margin is free: `judgeloop runs show {result.setup.run[: said.ID]} --not-worse {other:g}`"
         shared = [replace(one, text=f"{one.text}{free}") if one.key == "asked" else one for one in shared]
     return [*told(*own), *shared]
 
@@ -164,7 +164,7 @@ def decision(result: Comparison) -> str:
 
 def _answer(result: Comparison) -> str:
     first, second = map(visible, result.setup.systems)
-    where = said.on_items(result.about, result.items, families=result.data.families)
+    where = said.on_items(result.about, result.items, families=result.data.units)
     if result.options.not_worse is not None:
         return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
@@ -198,12 +198,10 @@ def _no_winner(result: Comparison, where: str) -> str:
 def _ahead(result: Comparison) -> str:
     """Who is ahead of whom on the items of the set, all of which are judged."""
     own, other = _leader_first(result)
-    of = "" if result.data.families is None else "one item of each family of "
     known = result.gap is not None and not (result.gap_biased or result.gap_weighted)
     by = f"{in_points(result.gap or 0.0)} " if known and round(result.gap or 0.0, 2) else ""
-    return (
-        f"{own} is {by}ahead of {other} on {of}these {result.items:,} items, but on items like these that may be chance"
-    )
+    of = f"one item of each of the {result.data.units}" if result.data.units else f"these {result.items:,} items"
+    return f"{own} is {by}ahead of {other} on {of}, but on items like these that may be chance"
 
 
 def _leader_first(result: Comparison) -> tuple[str, str]:
@@ -252,7 +250,7 @@ def reading(
         why = said.unsound(result, result.options.max_flips)
         return Page((decided(f"BROKEN: nothing is read off the run {run}: {why}."),), outcome=outcome)
     first, second = map(visible, result.setup.systems)
-    by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items)
+    by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items, families=result.data.units)
     answer = {
         Outcome.PASSED: f"{second} is not worse than {first} {by} {where}.",
         Outcome.FAILED: f"{second} is worse than {first} {where}.",
@@ -279,7 +277,7 @@ def reading(
             first=True,
         ),
     )
-    doubts = (one for one in facts(result) if one.first and one.key.startswith(("earlier", "asked", "warning.")))
+    doubts = [one for one in said.shared(result) if one.first and one.key.startswith(("asked", "warning."))]
     return Page((decided(f"{word}: {answer}"), *found, *doubts), outcome=outcome)
 
 
@@ -388,23 +386,6 @@ def _scores(result: Comparison, scores: ScoreFigures) -> tuple[str, str]:
     return test, f"{means}; {visible(own)} less {visible(other)} {more:+.3f}"
 
 
-def _earlier(result: Comparison) -> str:
-    """How many other comparisons with the baseline came before, how many of these two, and what the risks add up to."""
-    same = len(result.asked_before.risks)
-    others = result.comparison - 1 - same
-    if others < 1 or result.wrong_expected is None:
-        return ""
-    baseline, many = visible(result.baseline), "once" if others == 1 else f"{others:,} times"
-    before, expected = (
-        f"{baseline} was compared with others {many}",
-        f"expect at most {result.wrong_expected:.4g} wrong answers",
-    )
-    if result.risk_in_all is None:
-        return f"{before}: with this run, {expected} in all"
-    pair = "once" if same == 1 else f"{same:,} times"
-    return f"{before}, with this one {pair}: with this run, {expected} in all, {result.risk_in_all:.4g} of them on these two"
-
-
 def _other_way(result: Comparison) -> str:
     """What the other order of presentation would cost, if it would be clearly cheaper."""
     multiple, order = result.calls_of_one_order, result.setup.order
@@ -481,9 +462,14 @@ def _criteria(result: Comparison) -> tuple[PageTable, ...]:
     return _tables(result, result.criteria, "criterion", claimed=claimed) if result.verdicts or not claimed else ()
 
 
+def _seen(result: Comparison, rows: Sequence[GroupRow]) -> Sequence[GroupRow]:
+    """Groups or criteria, seen as the gap."""
+    return rows if result.seen == result.setup.systems[::-1] else [turned(row) for row in rows]
+
+
 def _tables(result: Comparison, rows: Sequence[GroupRow], of: str, *, claimed: bool) -> tuple[PageTable, ...]:
     """The table of groups or criteria, seen as the gap."""
-    shown = rows if result.seen == result.setup.systems[::-1] else [turned(row) for row in rows]
+    shown = _seen(result, rows)
     heading = f"By {of}, for {visible(result.seen[0])}{'' if claimed else ': counts, without a claim'}"
     return group_table(shown, heading, of)
 
@@ -498,6 +484,21 @@ def _criteria_mean(result: Comparison) -> str:
         f"any criterion is {at_most(chance)}. That is a second family of statements beside the decision: that either "
         f"errs has a chance of {at_most(min(1.0, 2 * chance))}. {more} went to open criteria; the winner, votes and gap "
         "above are without them. All intervals hold at once, at the risk of the criteria."
+    )
+
+
+def _groups_found(result: Comparison) -> str:
+    """Which tested groups have an answer, and how many are open; empty where the condition on groups says it."""
+    if result.options.by_group != Groups.REPORT or not result.verdicts:
+        return ""
+    rows = _seen(result, result.groups)
+    named = {claim: [row.name for row in rows if row.claim == claim] for claim in ("better", "worse", "open")}
+    found = [f"{claim} in {visible(some(named[claim]))}" for claim in ("better", "worse") if named[claim]]
+    left = f"{len(named['open']):,} of {len(rows):,} are open"
+    return (
+        f"{visible(result.seen[0])} is {', '.join(found)}; {left}"
+        if found
+        else f"{left}: no system is shown to be better there"
     )
 
 

@@ -24,7 +24,7 @@ from judgeloop.formats.join import Joined, Scores, join
 from judgeloop.formats.recorded import read_recorded, scorers_of
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
-from judgeloop.judges.recorded import RecordedJudge, ReplayJudge
+from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.ledger.opening import runs_of
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.estimators.proxy import ProxyVerdicts
@@ -56,8 +56,8 @@ from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, CompareSet
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
 from judgeloop.runs.begin import conducted, opened
-from judgeloop.runs.description import asked_before, data_notes, neighbours_alike, setup_of
-from judgeloop.runs.earlier import runs_before, searched, ties_of
+from judgeloop.runs.description import asked_before, data_notes, met_before, named_before, neighbours_alike, setup_of
+from judgeloop.runs.earlier import place_of, runs_before, searched, ties_of
 from judgeloop.runs.forecast import Forecast, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
 from judgeloop.runs.known import known_verdicts
@@ -148,7 +148,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         """Verdicts that are there already are all read, and one look decides; those that cost something rehearse."""
         if not config.reads_whole:
             return config, inputs
-        if any(isinstance(judge, ReplayJudge) and judge.costs for judge in inputs.judges):
+        if inputs.rehearses:
             config = config.rehearsing
             return config, replace(inputs, limits=replace(inputs.limits, max_judgments=config.max_judgments))
         return config, replace(inputs, limits=replace(inputs.limits, min_judgments=len(inputs.pool)))
@@ -303,7 +303,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         run, finished, rule, groups = ran.run, ran.finished, _rule(ran.parts), ran.parts.further
         config, ending, judge = run.config, finished.ending, run.judges[0]
         tally, test = ending.estimate.tally, (run.question, run.config.seed)
-        before = [one.note for one in runs_before(ran.runs, run.run_id, run.asked, test)]
+        met = met_before(run, ran.runs)
+        others = [one for one in runs_before(ran.runs, run.run_id, run.asked, test) if one not in met]
+        by_others = sum(
+            {place_of(name, one.note, run.pool.systems, run.digests) for name in one.note.systems} == {0, 1}
+            for one in others
+        )
         more, items = _to_decide(run, rule, ending)
         if isinstance(groups, ByGroup | ByCriterion):
             groups.follow([*ending.labels, *ending.further])
@@ -330,7 +335,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             pool=run.pool,
             more_judgments=more,
             more_items=items,
-            before=before,
+            before=[one.note for one in (*met, *others)],
             searched=searched(ran.runs, run.question, [run.asked_about(place) for place in (0, 1)]),
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
             by_criterion=groups.findings() if isinstance(groups, ByCriterion) else None,
@@ -338,10 +343,14 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             bounds_by_draw=course,
             weights=run.weights if ran.parts.members else None,
         )
-        return replace(result, corrected=corrected, asked_before=asked_before(run, ran.runs))
+        return replace(result, corrected=corrected, asked_before=asked_before(met, by_others))
 
     async def with_others(self, ran: Ran[CompareSettings, Tally], result: Comparison) -> Comparison:
-        """Note how the judge agreed with people, and what all verdicts of the ledger say, if it is not the answer."""
+        """Note what an earlier run named, how the judge agreed with people, and what verdicts say against it."""
+        if result.asked_before.risks:
+            before = await ran.run.look(lambda reader: named_before(reader, ran.run, ran.runs))
+            other = {run: name for run, name in before.items() if name != result.named}
+            result = replace(result, asked_before=replace(result.asked_before, named=other))
         if len(ran.runs) > 1 and ran.run.booked and not ran.run.pool.live:
             by = ran.finished.answered_by
             said = await ran.run.look(lambda reader: measured_by(reader, ran.run, ran.runs, by))

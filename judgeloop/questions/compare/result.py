@@ -282,6 +282,16 @@ class Comparison(RunResult):
         return self.setup.systems[self.setup.required_winner == self.setup.systems[0]]
 
     @property
+    def others_before(self) -> tuple[str, int]:
+        """As `RunResult.others_before`."""
+        return self.baseline, max(0, self.comparison - 1 - self.asked_before.times)
+
+    @property
+    def wrong_in_all(self) -> float:
+        """As `RunResult.wrong_in_all`."""
+        return self.risk_before + (self.setup.risk_threshold if self.setup.guarantee else 1.0)
+
+    @property
     def wrong_expected(self) -> float | None:
         """At most so many wrong wins or passes of a candidate are expected in all; null without a proof.
 
@@ -514,16 +524,17 @@ class Comparison(RunResult):
     def _more_items(self) -> tuple[Note, ...]:
         """How many further items would decide about items like these."""
         even, likely = self.more_items, self.more_items_likely
-        others = (note(NoteCode.OTHER_FAMILIES),) if self.data.families else ()
+        unit = self.data.unit
+        others = (note(NoteCode.OTHER_FAMILIES, unit=unit),) if self.data.families else ()
         if self.per_label > 1 and even is not None:
             others = (*others, note(NoteCode.BLOCKS_TOO, block=self.per_label))
         if even is not None and likely is not None:
-            return (note(NoteCode.MORE_ITEMS, even=even, likely=likely), *others)
+            return (note(NoteCode.MORE_ITEMS, even=even, likely=likely, unit=unit), *others)
         if even is not None:
-            return (note(NoteCode.MANY_MORE_ITEMS, even=even), *others)
+            return (note(NoteCode.MANY_MORE_ITEMS, even=even, unit=unit), *others)
         if self.more_judgments is None:
             return (note(NoteCode.NO_MORE_ITEMS),)
-        wanted = note(NoteCode.ITEMS_WANTED, items=self.more_judgments)
+        wanted = note(NoteCode.ITEMS_WANTED, items=self.more_judgments, unit=unit)
         return (wanted, note(NoteCode.SECOND_TEST), *others)
 
     def _another_run(self) -> tuple[Note, ...]:
@@ -542,7 +553,8 @@ class Comparison(RunResult):
             enough = NoteCode.BETWEEN
         else:
             enough = NoteCode.EQUAL_PASSES_ITEMS if beyond else NoteCode.EQUAL_PASSES
-        return (note(enough, limit=limit), note(NoteCode.SECOND_TEST))
+        values = {"unit": self.data.unit, "there": self.data.families or self.items} if beyond else {}
+        return (note(enough, limit=limit, **values), note(NoteCode.SECOND_TEST))
 
 
 def result_of(

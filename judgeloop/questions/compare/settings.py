@@ -95,7 +95,9 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         gate=Gate.CONDITION,
     ).field(None)
     max_judgments: Annotated[int, Ge(1)] = fields.run_setting(
-        "Judgments at most. Default: 200; not-worse: more; replay:FILE: all.", fields.STOPPING, common=True
+        "Judgments at most. Default: 200; not-worse: more; replay:FILE without costs: all.",
+        fields.STOPPING,
+        common=True,
     ).field(USUAL_LIMIT)
     by_group: Annotated[str | None, one_of(tuple(Groups))] = fields.run_setting(
         "For each group of items: which system is better there. Further judgments, beyond "

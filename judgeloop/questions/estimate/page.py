@@ -49,7 +49,12 @@ def facts(result: Estimation) -> list[Fact]:
     own = [
         Fact("decision", Section.DECISION, "", decision(result), True, system),
         Fact(
-            "judged", Section.EVIDENCE, "judged", f"{of}, by {said.judged_by(result)}", True, {"judged": f"{judged:,}"}
+            "judged",
+            Section.EVIDENCE,
+            "judged",
+            f"{of}, by {said.judged_by(result)}{said.unjudged(result)}",
+            first=True,
+            value={"judged": f"{judged:,}"},
         ),
         Fact("score", Section.EVIDENCE, "score", _score(result), result.mean_biased, {"score": score}),
         Fact(
@@ -86,13 +91,13 @@ def _answer(result: Estimation) -> str:
         return _score_known(result)
     if wanted is not None and result.reach is not None and not result.answer.broke_off:
         return f"{_score_known(result)}; not yet within {wanted:g}: {said.ended(result)}"
-    where = said.on_items(result.about, result.items, families=result.data.families)
+    where = said.on_items(result.about, result.items, families=result.data.units)
     return f"No estimate yet of {visible(result.setup.systems[0])} {where}: {said.ended(result)}"
 
 
 def _score_known(result: Estimation) -> str:
     """The score, what it is about, and how exact it is."""
-    where = said.on_items(result.about, result.items, families=result.data.families)
+    where = said.on_items(result.about, result.items, families=result.data.units)
     name = visible(result.setup.systems[0])
     if result.mean is None:
         return f"nothing is known of {name} {where}"

@@ -118,10 +118,10 @@ class Estimation(RunResult):
         if (
             self.setup.sampled and enough * min(self.per_label, LEAST_BLOCK) > every
         ):  # a higher limit makes smaller ones
-            others = (note(NoteCode.OTHER_FAMILIES),) if self.data.families else ()
+            others = (note(NoteCode.OTHER_FAMILIES, unit=self.data.unit),) if self.data.families else ()
             if self.per_label > 1:
                 others = (*others, note(NoteCode.BLOCKS_TOO, block=self.per_label))
-            return (note(NoteCode.ITEMS_WANTED, items=more), *others)
+            return (note(NoteCode.ITEMS_WANTED, items=more, unit=self.data.unit), *others)
         if self.asked == self.drawable:
             return (note(NoteCode.ALL_ASKED),)
         if self.options.half_width is None:

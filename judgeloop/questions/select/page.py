@@ -61,7 +61,7 @@ def facts(result: Selection) -> list[Fact]:
             "judged",
             Section.EVIDENCE,
             "judged",
-            f"{count(result.judged, 'judgment')} {on}, by {said.judged_by(result)}{_begun(result)}",
+            f"{count(result.judged, 'judgment')} {on}, by {said.judged_by(result)}{said.unjudged(result)}{_begun(result)}",
             first=True,
         ),
         Fact("rates", Section.EVIDENCE, "win rates", _rates(result), first=True),
@@ -224,7 +224,7 @@ def pictures(result: Selection) -> tuple[tuple[Picture, ...], ...]:
 
 def on(result: Selection) -> str:
     """Which items the decision is about: those that did not choose the baseline."""
-    return said.on_items(result.about, result.items, beside(result), result.data.families)
+    return said.on_items(result.about, result.items, beside(result), result.data.units)
 
 
 def beside(result: Selection) -> int:

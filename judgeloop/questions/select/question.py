@@ -30,7 +30,7 @@ from judgeloop.questions.select.settings import QUESTION, SELECTORS, SelectSetti
 from judgeloop.report.page import Page
 from judgeloop.report.words import count
 from judgeloop.runs.begin import conducted
-from judgeloop.runs.description import asked_before, data_notes, setup_of
+from judgeloop.runs.description import asked_before, data_notes, met_before, setup_of
 from judgeloop.runs.forecast import Forecast, Left, Range
 from judgeloop.runs.inputs import Inputs, looks_at_all, read_inputs
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
@@ -235,7 +235,7 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         if (verdicts := _proxy(parts)) is not None and (judge := run.inputs.proxy) is not None:
             worth = worth_of(deciding, verdicts, judge.identity.name, config.min_gap or 0.0)
             result = replace(result, proxy_worth=worth)
-        return replace(result, course=course, asked_before=asked_before(run, ran.runs))
+        return replace(result, course=course, asked_before=asked_before(met_before(run, ran.runs)))
 
     def page(self, result: Selection) -> Page:
         """A result in sentences and tables."""
