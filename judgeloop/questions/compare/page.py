@@ -494,12 +494,9 @@ def _groups_found(result: Comparison) -> str:
     rows = _seen(result, result.groups)
     named = {claim: [row.name for row in rows if row.claim == claim] for claim in ("better", "worse", "open")}
     found = [f"{claim} in {visible(some(named[claim]))}" for claim in ("better", "worse") if named[claim]]
-    left = f"{len(named['open']):,} of {len(rows):,} are open"
-    return (
-        f"{visible(result.seen[0])} is {', '.join(found)}; {left}"
-        if found
-        else f"{left}: no system is shown to be better there"
-    )
+    own = f"{visible(result.seen[0])} is {', '.join(found)}" if found else ""
+    left = f"{len(named['open']):,} of {len(rows):,} are open" if named["open"] else ""
+    return "; ".join(filter(None, (own, left)))
 
 
 def _groups_mean(result: Comparison) -> str:
