@@ -126,10 +126,11 @@ class Metered(Priced, Protocol):
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
 
-    def learn_lengths(self, lengths: Sequence[int]) -> None:
+    def learn_lengths(self, lengths: Sequence[int]) -> bool:
         """Take the numbers of output tokens of earlier replies, cut off or not.
 
-        A judge may send a lower limit of output tokens by them.
+        A judge may send a lower limit of output tokens by them; whether it is lower than before, so that calls reserve
+        less.
         """
 
 
