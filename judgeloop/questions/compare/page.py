@@ -303,7 +303,9 @@ def _gap(result: Comparison) -> str:
         if result.options.not_worse is None or shown.startswith("above")
         else f"; allowed: above {signed(-(margin or 0.0))}"
     )
-    return f"{found} ({shown} on {'items like these' if result.setup.sampled else 'all items'}{allowed})"
+    # Bounds that earlier verdicts had narrowed beyond the gap were widened to it.
+    moved = {bounds[0]: ", as earlier verdicts were higher", bounds[1]: ", as earlier verdicts were lower"}.get(gap, "")
+    return f"{found} ({shown} on {'items like these' if result.setup.sampled else 'all items'}{moved}{allowed})"
 
 
 def _seen(result: Comparison) -> tuple[str, str]:
@@ -317,8 +319,7 @@ def _gap_means(result: Comparison) -> str:
     """What the gap is, how often its bounds are wrong, and what a gap that was asked for is among decisive items."""
     if result.gap is None or result.gap_weighted or result.gap_biased:
         return ""
-    looks = ", whenever one looks, so that they are wider than the test's" if result.recorded else ""
-    bounds = f" Each bound is wrong with a chance of at most {result.setup.risk_threshold:g}{looks}."
+    bounds = f" Each bound is wrong with a chance of at most {result.setup.risk_threshold:g}."
     exact = result.bounds is None or result.bounds[0] == result.bounds[1]
     return f"{GAP_MEANS}{'' if exact else bounds}{_among_decisive(result)}"
 
