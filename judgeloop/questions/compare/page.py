@@ -223,7 +223,8 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     if result.worse_by_margin:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
-        return f"{second} is worse than {first} {where}. A loss that is shown fails, also one under {points(margin)}."
+        less = f"perhaps by less than {points(margin)}"
+        return f"{second} is worse than {first} {where}, {less}: any loss that is shown fails."
     why = _ahead(result) if result.used_up else said.ended(result)
     on = "" if result.used_up else f", {where}"
     return stopped(f"It is not shown whether {second} is worse than {first} {by}{on}: {why}")
@@ -395,14 +396,11 @@ def _earlier(result: Comparison) -> str:
     if others < 1 or result.wrong_expected is None:
         return ""
     baseline, many = visible(result.baseline), "once" if others == 1 else f"{others:,} times"
-    before, expected = (
-        f"{baseline} was compared with others {many}",
-        f"expect at most {result.wrong_expected:.4g} wrong answers",
-    )
+    before, expected = (f"{baseline} met others {many}", f"expect at most {result.wrong_expected:.4g} wrong answers")
     if result.risk_in_all is None:
         return f"{before}: with this run, {expected} in all"
     pair = "once" if same == 1 else f"{same:,} times"
-    return f"{before}, with this one {pair}: with this run, {expected} in all, {result.risk_in_all:.4g} of them on these two"
+    return f"{before}, this one {pair}: with this run, {expected} in all, {result.risk_in_all:.4g} of them on these two"
 
 
 def _other_way(result: Comparison) -> str:
