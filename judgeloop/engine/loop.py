@@ -80,7 +80,7 @@ async def drive(
                 break
             for one in oracle.answering:
                 one.forget()
-            state.reason, state.remembered, state.found = None, 0, False
+            state.reason, state.remembered, state.uncalled, state.found = None, 0, 0, False
             session = session.anew()
             state.calls.seen.intersection_update(known | state.sent)
     ending, reason, sources = session.ending(), state.reason, oracle.sources
