@@ -237,6 +237,7 @@ def _flex_price(provider: Provider, model: str, url: str, price: Price, *, own: 
     return published
 
 
+@cache
 def published_at(provider: Provider, url: str, tier: str | None = None) -> Published:
     """A function that looks up the published price of a model at `url`.
 
@@ -458,7 +459,7 @@ def least_tokens(texts: Iterable[str]) -> int:
 
 
 def _bytes(texts: Iterable[str]) -> int:
-    return sum(len(text.encode()) for text in texts)
+    return len("".join(texts).encode())
 
 
 @dataclass(frozen=True, slots=True)
