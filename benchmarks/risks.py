@@ -18,6 +18,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +34,7 @@ from judgeloop.methods.stats.betting import BETS, STAKES, Controls, risk_by_bets
 from judgeloop.methods.stats.confidence_sequence import GRID, RESERVE
 from judgeloop.methods.stats.controls import MOST, counted
 from judgeloop.methods.stats.hedged import SURE, HedgedBets
+from judgeloop.methods.stats.intervals import gap_bound
 from judgeloop.methods.stats.strata import Strata, foreseen
 from judgeloop.methods.stopping.bets import Bets, answers
 
@@ -326,7 +328,15 @@ def controls(runs: int, rng: np.random.Generator) -> Iterator[Row]:
 
 
 def once(runs: int, rng: np.random.Generator) -> Iterator[Row]:
-    """Level systems with recorded scores: either is named."""
+    """Level systems with recorded scores: either is named. A bound of their gap, for a tenth of the runs."""
+    bound = cache(gap_bound)
+    for gap, ties in product((0.0, -0.05, 0.1, 0.4), TIES[:3]):
+        chances = (1 - ties + gap) / 2, (1 - ties - gap) / 2
+        if min(chances) >= 0:
+            counts = rng.multinomial(LIMIT // 2, [*chances, ties], runs // 10).tolist()
+            found = sum(bound(*one, RISK) > gap + 1e-9 for one in counts)
+            who = f"a gap of {gap:+g}, {ties:.0%} ties"
+            yield Row("`once`: a bound of the gap", LIKE, who, RISK, found, runs // 10)
     for ties in TIES:
         preferences = drawn(rng, runs, ((1 - ties) / 2, (1 - ties) / 2), None)
         decisive, lead = ((preferences != 0).sum(axis=1), np.abs(preferences.sum(axis=1, dtype=np.int64)))

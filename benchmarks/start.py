@@ -1,10 +1,12 @@
 """What is computed before the first call, and before a forecast: seconds of the processor and memory.
 
     python benchmarks/start.py [--items 5000] [--limits 200 805 2400 5000] [--asked winner not-worse …] [--turns 2]
+    python benchmarks/start.py --night 50 [--items 200] [--turns 3]
 
 Each figure is of a process of its own, after its imports: the files are read (`read`), then a run is begun up to its
 first call by a judge that answers nothing, and a forecast is made of a run by a model, which prices every item. Shown
-is the least of the turns. Memory is the peak above that of reading. `select` has five systems.
+is the least of the turns. Memory is the peak above that of reading. `select` has five systems. With `--night` it is the
+whole command that forecasts a night of so many pairs, imports included, in each turn.
 """
 
 from __future__ import annotations
@@ -95,10 +97,24 @@ def measured(asked: str, limit: int, folder: Path, *, dry: bool, turns: int) -> 
     return np.min([json.loads(one.splitlines()[-1]) for one in found], axis=0).tolist()
 
 
-def write_files(folder: Path, items: int) -> None:
+def of_a_night(pairs: int, folder: Path) -> float:
+    """Seconds of the processor that the forecast of a night takes, in which all candidates meet one baseline."""
+    (folder / "night.toml").write_text(
+        f"[suite]\nbudget = 5.0\njudge = '{MODEL}'\nnot-worse = 0.1\nmax-judgments = 200\n"
+        "[pairs.candidate]\nsystems = ['s0.jsonl', 's*.jsonl']\n"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "judgeloop", "suite", "night.toml", "--dry-run", "--json"]
+    found = json.loads(subprocess.check_output(command, cwd=folder, text=True))
+    assert len(found["pairs"]) == pairs, "each candidate is a pair"
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def write_files(folder: Path, items: int, systems: int = SYSTEMS) -> None:
     """Write the outputs of systems on so many items."""
     rng = np.random.default_rng(0)
-    for system in range(SYSTEMS):
+    for system in range(systems):
         words = rng.choice(["alpha", "beta", "gamma", "delta"], size=(items, 60)).tolist()
         with (folder / f"s{system}.jsonl").open("w", encoding="utf-8") as file:
             for at, said in enumerate(words):
@@ -112,16 +128,23 @@ def main() -> None:
         asked, limit, folder, *dry = sys.argv[2:]
         measured_here(asked, int(limit), Path(folder), dry=bool(dry))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=int, default=5000)
+    parser.add_argument("--items", type=int, help="by default 5,000, and 200 of a night")
+    parser.add_argument("--night", type=int, metavar="PAIRS")
     parser.add_argument("--limits", type=int, nargs="+", default=[200, 805, 2400, 5000])
     parser.add_argument("--asked", nargs="+", choices=ASKED, default=list(ASKED))
     parser.add_argument("--turns", type=int, default=2)
     arguments = parser.parse_args()
+    if arguments.night:
+        with tempfile.TemporaryDirectory() as name:
+            write_files(Path(name), arguments.items or 200, arguments.night + 1)
+            turns = [of_a_night(arguments.night, Path(name)) for _ in range(arguments.turns)]
+            print(", ".join(f"{one:.2f} s" for one in turns))
+        return
     print("| asked | limit | read | then to the first call | MiB more | to a forecast | MiB more |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_files(folder, arguments.items)
+        write_files(folder, arguments.items or 5000)
         for asked in arguments.asked:
             for limit in arguments.limits:
                 begun, foreseen = (

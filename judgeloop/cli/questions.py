@@ -18,6 +18,7 @@ import click
 
 from judgeloop.cli.options import DETAILS, OF_RUNS, settings_command
 from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, of_ledger, paint, say, show
+from judgeloop.core.memory import uncollected
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
 from judgeloop.report.words import count, shortened, visible
@@ -179,6 +180,7 @@ class Asking(Generic[R]):
             pair=pair,
         )
 
+    @uncollected()
     def foreseen(self, ready: Prepared[Any], read: Read, files: str = "") -> Forecast:
         """What a run would take, with flags for settings; `files` says what files set."""
         import asyncio

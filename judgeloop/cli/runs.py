@@ -143,7 +143,7 @@ def _list(*, json: bool, **given: Any) -> None:
 
     A command that is repeated, also with another --require-winner or --require-score, is the same run, which shows
     its last result. A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from
-    another ledger.
+    another ledger. A pair of a night that could not be asked has the reason.
     """
     from judgeloop.diagnostics.past_runs import lines, local_day, past_runs
     from judgeloop.settings.values import today

@@ -64,14 +64,15 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
     from judgeloop.cli.files import OF_NIGHTS, check_outputs, json_text, unfinished
     from judgeloop.cli.questions import say_not_written
     from judgeloop.formats.own_files import check_folder
-    from judgeloop.suite.changes import compared
-    from judgeloop.suite.summary import Summary
 
     read: Read = click.get_current_context().obj
     if dry_run:
         say_not_written()
         _forecast(*_read(given, read), read, as_json=json)
         return
+    from judgeloop.suite.changes import compared
+    from judgeloop.suite.summary import Summary
+
     with unfinished(output, "suite"):
         pairs, config = _read(given, read)
         check_outputs(output, [config.file, config.ledger], OF_NIGHTS)
@@ -168,11 +169,13 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
     from judgeloop.cli.files import json_text
     from judgeloop.cli.progress import WARM_UP_S, computing
     from judgeloop.cli.questions import Asking
+    from judgeloop.formats.rows import each_file_once
     from judgeloop.runs.judging import WITHOUT_LIMIT
 
     budget_p = config.budget_p or 0
     with computing(quiet=as_json, told_from_s=WARM_UP_S):
-        made = {pair.name: _offline(pair, config, read) for pair in pairs}
+        with each_file_once():
+            made = {pair.name: _offline(pair, config, read) for pair in pairs}
         wrong = {
             name: str(one).removesuffix(WITHOUT_LIMIT)  # a suite has a budget
             for name, one in made.items()

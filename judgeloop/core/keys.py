@@ -174,7 +174,8 @@ def digest(value: object) -> str:
     return hashlib.sha256(as_text(value).encode("ascii")).hexdigest()
 
 
-_of_text = lru_cache(maxsize=16)(digest)  # both orders of a comparison have the same texts
+# Both orders of a comparison have the same texts, and so have controls and the pairs of a night.
+_of_text = lru_cache(maxsize=1024)(digest)
 
 
 def as_text(value: object) -> str:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_CEILING, Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `--help` must not wait for it
@@ -48,7 +49,7 @@ class Rate:
         return max([self.base_p, *(tier_p for _, tier_p in self.tiers)])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Price:
     """The rates of a model; `source` says where they come from.
 
@@ -70,6 +71,11 @@ class Price:
     def likely(self) -> Price:
         """The price at which a call is probably booked: that of `flex`, if it is asked for."""
         return self.flex or self
+
+    @cached_property
+    def dearest(self) -> tuple[int, int]:
+        """The highest rates of input and of output in all tiers, but for flex, in picodollars per token."""
+        return max(rate.highest() for rate in (self.input, self.cache_read, self.cache_write)), self.output.highest()
 
 
 def cost(usage: Usage, price: Price) -> int:
@@ -97,8 +103,8 @@ def cost(usage: Usage, price: Price) -> int:
 
 def worst_cost(usage: Usage, price: Price) -> int:
     """The highest possible cost of a call within `usage`, at any tier, in picodollars."""
-    dearest_input = max(rate.highest() for rate in (price.input, price.cache_read, price.cache_write))
-    worst_p = usage.input_tokens * dearest_input + usage.output_tokens * price.output.highest()
+    rate_in, rate_out = price.dearest
+    worst_p = usage.input_tokens * rate_in + usage.output_tokens * rate_out
     return max(worst_p, worst_cost(usage, price.flex)) if price.flex else worst_p
 
 

@@ -28,6 +28,7 @@ class State(StrEnum):
     ENDED = "ended"  # its result is kept
     LOST = "lost"  # its process ended without a result
     UNJUDGED = "unjudged"  # it has no judge, and so no result
+    REFUSED = "refused"  # a pair of a night that could not be asked
     ELSEWHERE = "elsewhere"  # it was asked with another ledger, from which it was taken
 
 
@@ -57,6 +58,8 @@ class PastRun:
     @property
     def headline(self) -> str:
         """The decision, or why there is none: an earlier command's is none of a run that goes on, or was lost."""
+        if self.recorded.note.refused:
+            return self.recorded.note.refused
         ended = self.decision if self.state not in {State.RUNNING, State.LOST} else None
         return ended or WITHOUT[self.state].format(process=self.recorded.note.process)
 
@@ -101,6 +104,8 @@ def past_runs(ledger: Address, since: str = "", night: str = "") -> list[PastRun
 def _state(run: RecordedRun, working: set[str]) -> State:
     if ORIGIN in run.id:
         return State.ELSEWHERE
+    if run.note.refused:
+        return State.REFUSED
     if run.note.exit_code is not None:
         return State.ENDED
     if {run.id, run.note.night} & working:

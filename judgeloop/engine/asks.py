@@ -86,7 +86,7 @@ def plan_for(query: Query, judges: Sequence[Judge], terms: Terms) -> Planned:
 def size_of(query: Query) -> int:
     """The bytes of UTF-8 of the query's texts: prompt, reference and outputs."""
     texts = (query.item.prompt, query.item.reference or "", *query.outputs)
-    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    return len("".join(texts).encode("utf-8", "surrogatepass"))
 
 
 def longest_in(query: Query) -> str:

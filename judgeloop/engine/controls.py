@@ -15,7 +15,7 @@ count against the budget, and never enter a decision.
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import final
 
 import numpy as np
@@ -112,14 +112,16 @@ def controls_by(
 ) -> tuple[Draw | None, ...]:
     """What draws the controls of each judge, None for one that is no model; () if there are too few."""
     drawn = tuple(
-        partial(
-            control_queries,
-            recipe.source,
-            tuple(answered),
-            judge.identity,
-            number,
-            recipe.most_bytes,
-            rates=recipe.rates,
+        cache(
+            partial(
+                control_queries,
+                recipe.source,
+                tuple(answered),
+                judge.identity,
+                number,
+                recipe.most_bytes,
+                rates=recipe.rates,
+            )
         )
         if model
         else None

@@ -12,10 +12,12 @@ outputs of its own, which show it. Where no item lacks an output, nothing is ask
 
 Which model answers for a judge only its replies show. If that is not the one whose remembered verdicts were taken to
 count, the run begins anew: the same draws, controls first (`answering.py`). What was answered meanwhile is known then.
+So it does where the money would end, and the replies so far show that a call reserves more than it needs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from judgeloop.core.outcomes import BREAKS, ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge, System, T
@@ -36,6 +38,10 @@ UNFINISHED = BREAKS | {StopKind.BUDGET, StopKind.INTERRUPTED, StopKind.DEADLINE,
 FIRST, MOST = 8, 64
 
 
+async def _as_before() -> bool:
+    return False
+
+
 async def drive(
     session: Session[T],
     pool: Pool,
@@ -47,11 +53,13 @@ async def drive(
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
     calls: CommandCalls | None = None,
+    reserve_less: Callable[[], Awaitable[bool]] = _as_before,
 ) -> Finished[T]:
     """Run `session` to its end; `systems` are those of the pool that answer live, by name.
 
     Controls come first: no more is spent on a judge that does not pass them. `calls` are those of earlier parts of the
-    command, which get those of this run.
+    command, which get those of this run. `reserve_less` is asked where the money would end, with nothing in flight;
+    whether calls reserve less from now on.
 
     Raises:
         LedgerError: a booking could not be written; nothing was sent after it.
@@ -68,8 +76,11 @@ async def drive(
             if not pool.live:
                 await _ask_as_places_free(session, pool, oracle)
             await _ask_batch_by_batch(session, pool, oracle)
-            if not _begins_anew(oracle):
+            if not (_believed_another(oracle) or (_money_ends(state) and await reserve_less())):
                 break
+            for one in oracle.answering:
+                one.forget()
+            state.reason, state.remembered, state.uncalled, state.found = None, 0, 0, False
             session = session.anew()
             state.calls.seen.intersection_update(known | state.sent)
     ending, reason, sources = session.ending(), state.reason, oracle.sources
@@ -162,8 +173,12 @@ async def _ask_proxy(oracle: Oracle, pool: Pool, choices: Sequence[Choice]) -> N
         proxy.of(systems).tell(place, answer)
 
 
-def _begins_anew(oracle: Oracle) -> bool:
-    """Whether verdicts were used that do not count, as another model answers than was supposed; forgets them then.
+def _money_ends(state: RunState[Any]) -> bool:
+    return state.reason is not None and state.reason.kind is StopKind.BUDGET
+
+
+def _believed_another(oracle: Oracle) -> bool:
+    """Whether verdicts were used that do not count, as another model answers than was supposed.
 
     A run that something else has ended stays as it is.
     """
@@ -172,12 +187,7 @@ def _begins_anew(oracle: Oracle) -> bool:
         return False
     for one in oracle.answering:
         one.settle()
-    if not any(one.stale for one in oracle.answering):
-        return False
-    for one in oracle.answering:
-        one.forget()
-    state.reason, state.remembered, state.uncalled, state.found = None, 0, 0, False
-    return True
+    return any(one.stale for one in oracle.answering)
 
 
 async def _ask_batch_by_batch(session: Session[T], pool: Pool, oracle: Oracle) -> None:

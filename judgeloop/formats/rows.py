@@ -6,7 +6,8 @@ items, all epochs are read as samples, unless one is chosen. `join.py` joins the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -135,6 +136,19 @@ class Items:
     told: Mapping[tuple[str | None, str | None], Mapping[str, Any]] = field(default_factory=dict)
 
 
+_READ: ContextVar[dict[Any, Outputs] | None] = ContextVar("read", default=None)
+
+
+@contextmanager
+def each_file_once() -> Iterator[None]:
+    """Read no file of outputs twice until the context ends, as the pairs of a night have one in common."""
+    token = _READ.set({})
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
 def read_outputs(
     source: Source,
     mapped: Map = NO_MAP,
@@ -152,6 +166,15 @@ def read_outputs(
     Raises:
         DataError: a row is wrong, has no output, or names another system than the rows before it.
     """
+    known, asked = _READ.get(), (source, mapped, allow_failed, name, epoch)
+    if known is None:
+        return _read(*asked)
+    if asked not in known:
+        known[asked] = _read(*asked)
+    return known[asked]
+
+
+def _read(source: Source, mapped: Map, allow_failed: bool, name: str | None, epoch: str | None) -> Outputs:  # noqa: FBT001
     table = table_of(source)
     found: list[Located[OutputRow]] = []
     seen, failed, systems, repeats = _Seen(mapped), 0, dict[str, int](), False

@@ -59,9 +59,9 @@ class ModelJudge(BaseJudge):
         """The worst case: a token per byte of input, and the limit of output tokens."""
         return self.chat.quote(call, self._messages(call))
 
-    def learn_lengths(self, lengths: Sequence[int]) -> None:
-        """Send a limit by the lengths of earlier replies, in tokens, if calls cost money."""
-        self.chat.learn_lengths(lengths)
+    def learn_lengths(self, lengths: Sequence[int]) -> bool:
+        """Send a limit by the lengths of earlier replies, in tokens, if calls cost money; whether it is lower now."""
+        return self.chat.learn_lengths(lengths)
 
     async def judge(self, call: Call) -> Reply:
         """Send one request and read the verdict from the reply.

@@ -24,6 +24,7 @@ import secrets
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -48,7 +49,7 @@ YES_NO = {"yes": 1.0, "no": 0.0}
 MOST_LEVELS = 10  # that every server has
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Template:
     """A parsed prompt template.
 
@@ -67,7 +68,7 @@ class Template:
     rubric: str | None = None
     criteria: Criteria | None = None
 
-    @property
+    @cached_property
     def rates(self) -> bool:
         """True if the template rates one output, False if it compares two."""
         return "output" in _FIELD.findall(self.user)
@@ -227,6 +228,7 @@ def _check_fields(path: object, template: Template, declared: set[str]) -> None:
 _JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` makes one each time
 
 
+@lru_cache(maxsize=16)  # both orders of a comparison have the same texts
 def _literal(text: str | None) -> str:
     """`text` as a JSON string; escaped to ASCII only if UTF-8 cannot encode it."""
     literal = _JSON.encode(text)

@@ -96,6 +96,7 @@ class RunNote:
     empty for one that answers live. `met` says which outputs meet on which items by which judges, whatever is asked of
     them and whatever their names are, and `asking` what is asked: draws, limit, rule, risk, null, population. `changed`
     counts how often the run ended because its judge did: it begins anew then, which is another asking.
+    `refused` says why a pair of a night could not be asked; it has no systems and no judges then.
     """
 
     systems: tuple[str, ...] = ()
@@ -116,6 +117,7 @@ class RunNote:
     met: str = ""
     asking: str = ""
     changed: int = 0
+    refused: str = ""
 
     @property
     def test(self) -> tuple[str, int] | None:

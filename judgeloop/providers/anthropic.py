@@ -135,10 +135,9 @@ class AnthropicChat(Chat[Message]):
         asked = {"thinking": words[given["thinking"]]} if "thinking" in given else {}
         return super().fields({**given, **asked})
 
-    def learn_lengths(self, lengths: Sequence[int]) -> None:
+    def learn_lengths(self, lengths: Sequence[int]) -> bool:
         """As any chat model. But a number of thinking tokens has to stay under the limit."""
-        if not self._effort_in_tokens:
-            super().learn_lengths(lengths)
+        return not self._effort_in_tokens and super().learn_lengths(lengths)
 
     def request(self, call: Hashable, messages: Messages) -> dict[str, Any]:
         """The request's body."""

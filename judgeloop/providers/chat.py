@@ -237,10 +237,10 @@ class Chat(ABC, Generic[WireT]):
             self._most(call, texts), texts, spec.price, thinking=spec.thinking_tokens, likely=spec.likely_tokens
         )
 
-    def learn_lengths(self, lengths: Sequence[int]) -> None:
-        """Send a limit by the lengths of earlier replies, in tokens, if calls cost money."""
-        if self.spec.price is not None and worst_cost(Usage(1, 1), self.spec.price):
-            self.limit.learn_lengths(lengths)
+    def learn_lengths(self, lengths: Sequence[int]) -> bool:
+        """Send a limit by the lengths of earlier replies, in tokens, if calls cost money; whether it is lower now."""
+        priced = self.spec.price is not None and worst_cost(Usage(1, 1), self.spec.price)
+        return bool(priced) and self.limit.learn_lengths(lengths)
 
     def make_ready(self, calls: int) -> None:
         """Import the SDK, and make the clients that so many calls at one time need."""

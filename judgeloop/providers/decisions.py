@@ -146,8 +146,10 @@ class Decisions(Chat[DecisionT]):
         # Free output counts against no limit of tokens a minute.
         return replace(found, tokens=found.tokens - MOST_OUTPUT)
 
-    def learn_lengths(self, lengths: Sequence[int]) -> None:
+    def learn_lengths(self, lengths: Sequence[int]) -> bool:
         """Learn nothing: output costs nothing and has no limit."""
+        del lengths
+        return False
 
     def _most(self, call: Hashable, texts: Sequence[str]) -> Usage:
         size = self._schema_size + TOKENS_A_QUESTION * len(self.questions)

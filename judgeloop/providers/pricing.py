@@ -126,10 +126,11 @@ class Metered(Priced, Protocol):
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
 
-    def learn_lengths(self, lengths: Sequence[int]) -> None:
+    def learn_lengths(self, lengths: Sequence[int]) -> bool:
         """Take the numbers of output tokens of earlier replies, cut off or not.
 
-        A judge may send a lower limit of output tokens by them.
+        A judge may send a lower limit of output tokens by them; whether it is lower than before, so that calls reserve
+        less.
         """
 
 
@@ -236,6 +237,7 @@ def _flex_price(provider: Provider, model: str, url: str, price: Price, *, own: 
     return published
 
 
+@cache
 def published_at(provider: Provider, url: str, tier: str | None = None) -> Published:
     """A function that looks up the published price of a model at `url`.
 
@@ -457,7 +459,7 @@ def least_tokens(texts: Iterable[str]) -> int:
 
 
 def _bytes(texts: Iterable[str]) -> int:
-    return sum(len(text.encode()) for text in texts)
+    return len("".join(texts).encode())
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,10 +115,12 @@ class TokenLimit:
         self._learned = full
         self._cut: set[Hashable] = set()
 
-    def learn_lengths(self, lengths: Sequence[int]) -> None:
-        """Send twice the longest of `lengths` from now on, if there are enough of them."""
+    def learn_lengths(self, lengths: Sequence[int]) -> bool:
+        """Send twice the longest of `lengths` from now on, if there are enough of them; whether that is less."""
+        before = self._learned
         if len(lengths) >= FEWEST_REPLIES:
             self._learned = min(self.full, max(LOWEST, FACTOR * max(lengths)))
+        return self._learned < before
 
     def of(self, call: Hashable) -> int:
         """The limit for `call`."""

@@ -194,7 +194,11 @@ def _table(table: PageTable, links: Mapping[str, str] = NOTHING, tones: Mapping[
 
 
 def _toned(cell: str, tones: Mapping[str, str]) -> str:
-    return f'<span class="chip {tones[cell]}">{escape(cell)}</span>' if cell in tones else escape(cell)
+    """A cell, as a chip if it has a tone: its sign and its first word stay together."""
+    if cell not in tones:
+        return escape(cell)
+    together = escape(cell.replace(" ", "\N{NO-BREAK SPACE}", 1))
+    return f'<span class="chip {tones[cell]}">{together}</span>'
 
 
 def _filters(result: Shows) -> Iterable[str]:

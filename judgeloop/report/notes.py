@@ -181,8 +181,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.USUAL_LIMIT: "`max_judgments={limit}`{usd:about} is usually enough for {systems:,} systems.",
     NoteCode.SAME_TEST: "The risk stays the same.",
     NoteCode.SECOND_TEST: "A new test, with its own risk.",
-    NoteCode.MORE_FOR_BETTER: "Without `min_gap`, a new test: about {judgments:more judgment}{usd:about} would show that "
-    "{system} is better.",
+    NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "
+    "`min_gap`.",
     NoteCode.EQUAL_PASSES: "`max_judgments={limit}` passes an equal system in 4 of 5 runs.",
     NoteCode.EQUAL_PASSES_ITEMS: "With {limit:{unit}}, of which there are {there:,}, an equal system passes in 4 of 5 runs.",
     NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
@@ -192,7 +192,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:,} more at their maximum cost; less may be enough.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} even at their maximum cost.",
     NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` by {usd:dollars} (and the pair's own, if it has one).",
 }
 

@@ -141,6 +141,11 @@ class RunResult(Part):
         return self.counts.judged
 
     @property
+    def judged_items(self) -> int:
+        """Number of items with a verdict, in the decision or beside it."""
+        return self.judged + self.counts.further
+
+    @property
     def by_hand(self) -> bool:
         """Whether people were asked when the run ended."""
         return self.setup.by_hand

@@ -37,12 +37,17 @@ class Turned(NamedTuple):
 class Since(NamedTuple):
     """The items that turned since an earlier result, those with another output first, and how many both judged.
 
-    `moved` is by how much the gap for the second system, or the score, changed on these, with an interval, if known.
+    They are named by `unit`: a search for the best judges an item once for each system, so that its are judgments.
+
+    `moved` is by how much the gap for the second system, or the score, changed on these, with an interval, if known;
+    `on_all` if these are too few, and it is the change on all that each judged.
     """
 
     turned: tuple[Turned, ...]
     both: int
     moved: tuple[float, float, float] | None = None
+    on_all: bool = False
+    unit: str = "item"
 
     @property
     def line(self) -> str:
@@ -53,13 +58,13 @@ class Since(NamedTuple):
             for one in self.turned[:MOST_NAMED]
         ]
         more = len(self.turned) - len(named)
-        said = f"{len(self.turned):,} of {count(self.both, 'item')} judged in both: {', '.join(named)}"
+        said = f"{len(self.turned):,} of {count(self.both, self.unit)} in both nights: {', '.join(named)}"
         return (said + f" and {more:,} more" * bool(more)) if named else ""
 
     def page(self, run: str) -> Page:
         """The items as a table; `run` is the earlier one."""
         rows = tuple((*map(_short, one[:3]), _whose(one.changed)) for one in self.turned)
-        turned = f"{count(len(rows), 'item')} turned since run {run}, of {self.both:,} judged in both"
+        turned = f"{count(len(rows), self.unit)} turned since run {run}, of {self.both:,} in both runs"
         head = turned if self.both else f"no item was judged both in run {run} and here"
         return Page(
             (decided(head),), (PageTable("", ("item", "then", "now", "outputs that differ"), rows),) if rows else ()
@@ -83,13 +88,18 @@ def turned_since(x: RunResult, y: RunResult) -> Since:
         if _side(old) != _side(new) or abs(_rating(old) - _rating(new)) >= MOVED:
             changed = None if differ is None else tuple(name for name, items in differ.items() if place[0] in items)
             turned.append(Turned(place[0], _verdict(old), _verdict(new), changed))
+    found = Since(tuple(sorted(turned, key=lambda one: not one.changed)), len(both))
+    if x.job == "select":  # many pairs have no gap together
+        return found._replace(unit="judgment")
     values = [(_value(before[place]), _value(after[place])) for place in both]
     moved = mean_change([new - old for old, new in values if old is not None and new is not None])
-    if moved is None:  # too few items in both
-        moved = change_between(
-            *([one for row in rows.values() if (one := _value(row)) is not None] for rows in (before, after))
-        )
-    return Since(tuple(sorted(turned, key=lambda one: not one.changed)), len(both), moved)
+    if moved is not None:
+        return found._replace(moved=moved)
+    # Too few items are in both.
+    moved = change_between(
+        *([one for row in rows.values() if (one := _value(row)) is not None] for rows in (before, after))
+    )
+    return found._replace(moved=moved, on_all=moved is not None)
 
 
 def _by_place(result: RunResult, names: Sequence[str]) -> dict[Place, LabelRow]:

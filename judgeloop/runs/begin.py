@@ -60,9 +60,9 @@ async def conducted(
     """Run a session to its end through the ledger, which is open, and close judges and systems.
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
-    processes that ended have left open of the run is closed first. Judges learn the lengths of their
-    earlier replies from the ledger. `judges` replace the run's judges, and `proxy` says how its proxy
-    is asked. A run that is not booked has no ledger.
+    processes that ended have left open of the run is closed first. Judges learn the lengths of their earlier replies
+    from the ledger, before the first call and where the money would end. `judges` replace the run's judges, and `proxy`
+    says how its proxy is asked. A run that is not booked has no ledger.
     """
     deciding, systems = prepared.judges if judges is None else judges, prepared.systems
     asking = deciding if proxy is None or prepared.inputs.proxy is None else (*deciding, prepared.inputs.proxy)
@@ -76,15 +76,17 @@ async def conducted(
             if not terms.offline:
                 await _begin(prepared, session, deciding, terms)
             models = [judge for judge in asking if isinstance(judge, Metered)]
-            replies, silent, answered = await prepared.look(
-                lambda reader: (
-                    [reader.reply_lengths(judge.identity) for judge in models],
-                    silent_of(prepared, reader),
-                    reader.models(terms.run_id),
-                )
+
+            async def reserve_less() -> bool:
+                """By the lengths of all replies so far; whether any call reserves less now."""
+                replies = await prepared.look(lambda reader: [reader.reply_lengths(one.identity) for one in models])
+                lower = [one.learn_lengths(lengths) for one, lengths in zip(models, replies, strict=True)]
+                return any(lower)
+
+            await reserve_less()
+            silent, answered = await prepared.look(
+                lambda reader: (silent_of(prepared, reader), reader.models(terms.run_id))
             )
-            for model, lengths in zip(models, replies, strict=True):
-                model.learn_lengths(lengths)
             one_model = _one_model(prepared, answered) if judges is None else ()
             finished = await drive(
                 session,
@@ -96,6 +98,7 @@ async def conducted(
                 interruption=interruption,
                 observe=observe,
                 calls=command.calls,
+                reserve_less=reserve_less,
             )
     finally:
         for judge in asking:

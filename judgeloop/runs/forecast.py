@@ -202,7 +202,8 @@ class Forecast:
     def text(self, width: int = WIDTH) -> str:
         """The text for a terminal of `width` columns."""
         if self.decided:
-            return render(self.result.page, width=width, short=True, more=self._decided())
+            settings = f" Settings: {visible(self.settings)}." if self.settings else ""
+            return render(self.result.page, width=width, short=True, more=f"{self._decided()}{settings}")
         paragraphs = [*self._sentences(), self._affordable(), *self.warnings, *self._after_warnings()]
         parts = [wrapped(OPENING, width), self._table(), *self._ways(width), *self._equal(width)]
         return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])

@@ -16,7 +16,7 @@ from judgeloop.questions.kept import figure_kept, result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
-from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of, state_of
+from judgeloop.suite.summary import DATE, ERRORS, Line, is_doubtful, models_of, state_of
 
 NIGHTS = 6  # before this one, of which a line is drawn
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
@@ -57,7 +57,8 @@ def compared(ledger: Address, night: str, lines: Sequence[Line], unread: Sequenc
     Those of a pair that could not be read are not: `unread` has its name and files. None is where no pair of the
     last night has come again: names may have dates of their own.
     """
-    every = [one for one in past_runs(ledger) if one.recorded.note.judges]
+    noted = past_runs(ledger)
+    every = [one for one in noted if one.recorded.note.judges]
     with open_reader(ledger) as reader:
         asked = {run for run, spent in reader.spending()["run"].items() if spent.attempts}
     # Recorded verdicts with a price are charged to a run, and to no attempt of it.
@@ -66,6 +67,11 @@ def compared(ledger: Address, night: str, lines: Sequence[Line], unread: Sequenc
     ours = [one for one in every if one.recorded.note.night[DATE:] == name and one.recorded.note.night < night]
     last = max((one.recorded.note.night for one in ours), default="")
     before = [one for one in ours if one.recorded.note.night == last]
+    refused = {
+        one.recorded.note.pair: ERRORS.get(one.recorded.note.exit_code or 0, one.state.value)
+        for one in noted
+        if one.recorded.note.refused and one.recorded.note.night == last
+    }
     here = {system for line in lines for system in line.systems}
     again = any(set(one.recorded.note.systems) <= here for one in before)
     gone = {system for one in before for system in one.recorded.note.systems} - here
@@ -73,7 +79,8 @@ def compared(ledger: Address, night: str, lines: Sequence[Line], unread: Sequenc
     runs, names, found = {one.id: one for one in every}, {line.name for line in lines}, []
     for line in lines:
         then = _then(line, runs, before, names)
-        one = line if then is None else _beside(ledger, line, runs, _ended(ledger, then))
+        one = replace(line, before=refused.get(line.name, ""))
+        one = one if then is None else _beside(ledger, one, runs, _ended(ledger, then))
         one = replace(one, nights=(*_gaps(ledger, line, runs, then, ours), *line.nights))
         found.append(_warned(_unchanged(one, runs, asked), runs))
     return Compared(last[:DATE], tuple(found), sorted(absent), _known_models(ledger, found, before))

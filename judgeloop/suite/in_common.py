@@ -59,19 +59,22 @@ def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
     'Each of a and b is ahead.'
     >>> _of_all(f"{visible(EACH)} is better than {visible(FIRST)}.", [("o", "a"), ("o", "a")])
     'a is better than o.'
+    >>> _of_all(f"{visible(FIRST)} is better than {visible(EACH)}.", [("o", "a"), ("o", "b")])
+    'o is better than each of a and b.'
     """
     if not pairs:
         return text
     firsts = {visible(one[0]) for one in pairs}
     names = list(dict.fromkeys(visible(one[-1]) for one in pairs))  # one may stand in pairs by several judges
     systems = " and ".join(names) if len(names) == PAIR else some(names)
-    text = text.replace(visible(FIRST), firsts.pop() if len(firsts) == 1 else "the first system of its pair")
+    alike = firsts.pop() if len(firsts) == 1 else ""
+    text = text.replace(visible(FIRST), alike or "the first system of its pair")
     fails = text.startswith("FAILED")  # which each of them does
     said = []
     for one in re.split(r"(?<=\.) ", text):
         word = "any" if "not shown" in one and not fails else "each"
-        if len(names) == 1:  # a name stays as it is, also where it begins a sentence
-            said.append(one.replace(visible(EACH), names[0]))
-        else:
-            said.append(sentence(one.replace(visible(EACH), f"{word} of {systems}")))
+        whole = one.replace(visible(EACH), names[0] if len(names) == 1 else f"{word} of {systems}")
+        # A name stays as it is, also where it begins a sentence.
+        named = len(names) == 1 or (alike and one.startswith(f"{alike} "))
+        said.append(whole if named else sentence(whole))
     return " ".join(said)

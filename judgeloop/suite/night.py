@@ -12,16 +12,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
+from judgeloop.core.keys import digest
 from judgeloop.core.money import to_pico, to_usd
 from judgeloop.core.outcomes import Control, Outcome, StopKind
 from judgeloop.engine.state import Interruption, Observe
+from judgeloop.formats.rows import each_file_once
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
+from judgeloop.ledger.records import RunNote
 from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
 from judgeloop.runs.judging import WITHOUT_LIMIT
-from judgeloop.runs.prepared import Prepared
+from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.suite.settings import Pair, SuiteSettings
 from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of
 
@@ -158,7 +161,7 @@ class Ended:
             nights=tuple(float(one) / 100 for one in (result.page.value("gap", "gap"),) if one),
             shown=_shown(result),
             why=result.stop_sentence if result.answer.broke_off else "",
-            judged=result.judged + result.counts.further,
+            judged=result.judged_items,
             judged_by=_judged_by(result),
             risk=_risk(result),
             flips=result.counts.flips,
@@ -317,8 +320,9 @@ class _Suite:
         with open_reader(self.config.ledger) as reader:
             runs = {run.id: run for run in reader.runs()}
         charged = {run: one.charged_p for run, one in runs.items()}
-        for pair in pairs:
-            self._open(pair, charged)
+        with each_file_once():
+            for pair in pairs:
+                await self._open(pair, charged)
         own = {self.ends[name].ran.run_id for name in self.accounts}
         before_p = sum(one.charged_p for one in runs.values() if one.note.night == self.night and one.id not in own)
         while budgets := allot((self.config.budget_p or 0) - before_p, self.accounts):
@@ -333,8 +337,8 @@ class _Suite:
                 self.tell(self.ends[name])
         return [self.ends[pair.name] for pair in pairs], before_p
 
-    def _open(self, pair: Pair, charged: Mapping[str, int]) -> None:
-        """Prepare a pair; one that cannot be asked ends."""
+    async def _open(self, pair: Pair, charged: Mapping[str, int]) -> None:
+        """Prepare a pair; one that cannot be asked ends, and the ledger has why for the next night."""
         try:
             ready = self._prepared(pair)
             for other in self.ends.values():
@@ -343,8 +347,10 @@ class _Suite:
                     f"it asks the same as the pair {other.pair.name}, which answers it",
                 )
         except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
-            self.ends[pair.name] = Ended(pair, error=error)
-            self.tell(self.ends[pair.name])
+            self.ends[pair.name] = end = Ended(pair, error=error)
+            self.tell(end)
+            refused = RunNote(night=self.night, pair=pair.name, exit_code=end.line.exit_code, refused=end.line.why)
+            await self.ledger.note(digest([self.night, pair.name])[:LENGTH], refused)
             return
         limit_p = None if pair.values.get("budget") is None else ready.config.budget_p
         self.ends[pair.name] = Ended(pair, ready)

@@ -51,15 +51,17 @@ DOUBTED = {
 Models = tuple[tuple[str, tuple[AnsweredBy, ...]], ...]  # that answered, by judge
 DATE = 10  # characters of a night's name that are its date
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
-SINCE = "since last night"  # a column
-MOVED = (
-    " Since last night: by how much the gap moved since {} on the items judged in both nights (on all, where these are "
-    "few), with an approximate 90 % interval; then the state of that night, whether outputs are new, and the gaps of the "
-    "last nights."
+# A column: by how much the gap moved on the items that both nights judged; where these are few, on all, with this mark.
+MOVED, ON_ALL = "moved, same items", ", on all"
+ABOUT_MOVED = (
+    " Moved: by how much the gap or the score changed since {}, with an approximate 90 % interval: on the items that both nights "
+    "judged, or on all where these are fewer than ten. Then the state of that night, whether outputs are new, and the "
+    "gaps of the last nights."
 )
-KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
-FURTHER = "asked further: the same question about the same outputs was asked in the night {}, too"
-COLUMNS = ("pair", "state", "winner", "gap", "judged", COST)
+BY_NEW = " Judge: new where another model answered than before; these stand first."
+KNOWN = "nothing was asked: the night {} asked the same question about the same outputs"
+FURTHER = "it goes on from the night {}, which asked the same question about the same outputs"
+COLUMNS = ("pair", "state", "judge", "winner", "gap", "judged", COST)
 # What comes first where a pair has it: another model, a failed gate, no result, doubt, no answer.
 TROUBLE = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_SHOWN, Outcome.UNDECIDED)
 MOST_CAUSES = 3  # on a terminal, beside the one that most pairs share
@@ -80,7 +82,7 @@ class Line:
     - `shown`: the gap and its bounds in points, or a score; `nights`: the gap in the last nights, this one last
     - `why`: why there is no result, without names; empty with one
     - `lost`: of a failed gate, the first items that the candidate lost
-    - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars;
+    - `judged`: number of items with a verdict. `charged_p`: what its run was charged, in picodollars;
       `unconfirmed_p`: the part of it for attempts that failed and may have been billed
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
@@ -98,7 +100,7 @@ class Line:
     - `used_up`: true if a budget ended it. `wants_p`: how much more of the night's budget it would take, at most, and
       `next_p`: the most that its next judgment may cost; 0 if that is not known
     - `stopped`: why an open one was asked no further; empty of others
-    - `before`: how the same systems ended in the last night; empty if they were not compared
+    - `before`: how the same systems ended in the last night; empty if it had no such pair
     - `since`: the items that turned since the last night
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
     - `same_as`: the latest night before that asked this question about these outputs; empty without any
@@ -149,11 +151,10 @@ class Line:
         """How it ended, in a word."""
         return state_of(self.outcome, self.exit_code, doubtful=self.doubtful)
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The line in a table."""
-        figures = (f"{self.judged:,}", show_usd(self.charged_p))
-        return visible(self.name), SHOWN.get(self.state, self.state), visible(self.winner or ""), self.shown, *figures
+    def cells(self, by_new: Collection[str]) -> tuple[str, ...]:
+        """The line in a table, of which a new model judged the pairs with the names `by_new`."""
+        ended = visible(self.name), SHOWN.get(self.state, self.state), "new" * (self.name in by_new)
+        return *ended, visible(self.winner or ""), self.shown, f"{self.judged:,}", show_usd(self.charged_p)
 
     @property
     def moved(self) -> str:
@@ -161,7 +162,7 @@ class Line:
         if self.since.moved is None:
             return ""
         mean, low, high = (f"{round(100 * one) + 0:+.0f}" for one in self.since.moved)
-        return mean if low == high else f"{mean} ({low} to {high})"
+        return (mean if low == high else f"{mean} ({low} to {high})") + ON_ALL * self.since.on_all
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -202,6 +203,7 @@ class Line:
         del values["since"], values["answered_before"], values["shown"]
         values |= {
             "moved": self.since.moved,
+            "moved_on_all": self.since.on_all,
             "turned": [one._asdict() for one in self.since.turned],
             "judged_in_both": self.since.both,
         }
@@ -230,7 +232,7 @@ class Summary:
     @property
     def missed(self) -> str:
         """A sentence on the systems that are absent; empty without any."""
-        who = f"In the night {self.last_night}, and in no pair of this one: {some(self.absent)}."
+        who = f"Missing since the night {self.last_night}: {some(self.absent)}."
         return f"{who} Was every file written?" if self.absent else ""
 
     @property
@@ -273,20 +275,22 @@ class Summary:
         return f"{which}: {named}; {now:,} of {every:,} replies that count are by the new one."
 
     @property
-    def _trouble_first(self) -> list[Line]:
-        """The pairs as they are shown: those that a new model judged, then by their rank."""
-        new = {
-            (judge, one.model)
+    def _by_new(self) -> set[str]:
+        """The names of the pairs that a new model judged."""
+        judges = {judge for line in self.lines for judge, _ in line.answered_by}
+        changed = {judge for judge in judges if self._change_of(judge)}
+        return {
+            line.name
             for line in self.lines
             for judge, models in line.answered_by
-            for one in models
-            if (judge, one.model) not in self.known_models and self._change_of(judge)
+            if judge in changed and any((judge, one.model) not in self.known_models for one in models)
         }
 
-        def by_new(line: Line) -> bool:
-            return any((judge, one.model) in new for judge, models in line.answered_by for one in models)
-
-        return sorted(self.lines, key=lambda one: (not by_new(one), *one.rank))
+    @property
+    def _trouble_first(self) -> list[Line]:
+        """The pairs as they are shown: those that a new model judged, then by their rank."""
+        new = self._by_new
+        return sorted(self.lines, key=lambda one: (one.name not in new, *one.rank))
 
     @property
     def exit_code(self) -> int:
@@ -353,8 +357,9 @@ class Summary:
         by_cause = self._by(lambda one: one.why if one.why != shared else "")
         told_of = dict([*by_cause.items()][:causes])
         first = [one for one in self._trouble_first if not one.why][:pairs]
-        rows = [(*one.cells[:2], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in first]
-        table = _filled(PageTable("", (*COLUMNS[:2], "gap, points", SINCE, self.last_night), tuple(rows)))
+        new = self._by_new
+        rows = [(*one.cells(new)[:3], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in first]
+        table = _filled(PageTable("", (*COLUMNS[:3], "gap, points", MOVED, self.last_night), tuple(rows)))
         others = [
             one for one in self.lines if one not in first and (not one.why or one.why in by_cause.keys() - told_of)
         ]
@@ -453,25 +458,25 @@ class Summary:
         turned = [PairText(name, text, text) for name, text in since]
         first = self._trouble_first
         said = [one.said(f"{one.headline} Lost, for one: {one.lost[0]}" if one.lost else one.headline) for one in first]
-        note = GAP if any(one.gap for one in self.lines) else ""
+        note, new = GAP if any(one.gap for one in self.lines) else "", self._by_new
         columns: tuple[str, ...] = COLUMNS
-        rows = [one.cells for one in first]
+        rows = [one.cells(new) for one in first]
         if any(one.before for one in self.lines):
-            columns = (*COLUMNS, SINCE, self.last_night, "outputs", "nights")
-            new = {one.name: "not asked" for one in self.lines if one.systems}
+            columns = (*COLUMNS, MOVED, self.last_night, "outputs", "nights")
             rows = [
                 (
-                    *one.cells,
+                    *one.cells(new),
                     one.moved,
-                    SHOWN.get(one.before, one.before) or new.get(one.name, ""),
+                    SHOWN.get(one.before, one.before) or "no such pair" * bool(one.systems),
                     one.whose,
                     drawn(one.nights),
                 )
                 for one in first
             ]
-            note += MOVED.format(self.last_night)
+            note += ABOUT_MOVED.format(self.last_night)
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again
+        note += BY_NEW * bool(new)
         absent = [("absent", self.missed)] if self.absent else []
         return Page(
             (

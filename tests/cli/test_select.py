@@ -116,7 +116,7 @@ def test_money_that_ends_within_a_query_leaves_whole_queries(systems, chat_serve
     assert more["stop_reason"] in {"all_judged", "risk_met"}, "the same command goes on"
 
 
-@pytest.mark.parametrize(("budget", "chosen"), [("0.011", 0), ("0.05", 12)])
+@pytest.mark.parametrize(("budget", "chosen"), [("0.011", 0), ("0.051", 12)])
 def test_of_a_search_cut_short_no_answer_was_needless(systems, chat_server, budget, chosen):
     command = live(chat_server, systems, "--budget", budget, "--json")
     command = [part for part in command if part not in {"--baseline", "base"}]

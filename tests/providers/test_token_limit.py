@@ -56,11 +56,11 @@ def thinker(chat_server):
     return chat_server
 
 
-def outputs(first):
+def outputs(first, count=ITEMS):
     for name, good in (("a", 3), ("b", 1)):
         rows = [
             {"id": f"i{at}", "prompt": f"p{at}", "output": f"{'good ' * good}{name}{at}"}
-            for at in range(first, first + ITEMS)
+            for at in range(first, first + count)
         ]
         Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
@@ -101,6 +101,18 @@ def test_with_little_money_the_next_run_judges_more(thinker):
     learned(thinker)
     judged += [compare(thinker, "--budget", "0.20")["judged"]]
     assert judged[1] > judged[0] > 0
+
+
+def test_where_the_money_would_end_it_goes_on_with_what_its_own_replies_took(thinker):
+    """After 28 replies $0.09 are left, which cover no call at the full limit, and twelve more at the learned one."""
+    outputs(0, 60)
+    result = compare(thinker, "--budget", "0.30", "JUDGELOOP_MIN_JUDGMENTS=60")
+    assert set(limits_sent(thinker)) == {FULL, 2 * 700}
+    assert (result["stop_reason"], result["remembered"]) == ("budget", 0)
+    assert 0.30 - 0.0165 < result["spent_usd"] <= 0.30
+    asked = len(thinker.requests)
+    again = compare(thinker, "--budget", "0.30", "JUDGELOOP_MIN_JUDGMENTS=60")
+    assert (again["judged"], len(thinker.requests)) == (result["judged"], asked), "the same command ends at once"
 
 
 def learned_and_cut_off(thinker):

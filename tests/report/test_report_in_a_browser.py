@@ -11,14 +11,17 @@ from support.results import make_result
 from support.tables import ROWS
 
 import judgeloop
+from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.core.records import Choice, Item, Label, Pool, Verdict
 from judgeloop.questions.compare.page import page as text_of
 from judgeloop.report.labels import Texts
 from judgeloop.report.page import Fact, Section
 from judgeloop.report.pictures import Curve
+from judgeloop.report.turned import Since
 from judgeloop.suite.summary import Line, Summary
 
 pytestmark = [pytest.mark.processes, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=WANTED)]
+NIGHT = ("2026-01-01", "2026-01-02")
 HOSTILE = (
     "</p></section></details></div></script><script>window.ran = 1</script>"
     "<img src=x onerror='window.ran=1'><svg onload='window.ran=1'><style>*{display:none}</style>"
@@ -138,6 +141,44 @@ def test_no_part_of_the_page_is_wider_than_the_window(shown, size):
     page.run("document.querySelector('.item').open = true")
     settled()
     assert page.run("return document.documentElement.scrollWidth") <= size[0]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 768, 1_100, 1_280])
+def test_the_page_of_a_night_clips_no_column(chromium, tmp_path, width, dark):
+    """Of a night in which every column is filled, with long names and long figures."""
+    then, now = (AnsweredBy(model, 9, day, day) for model, day in (("judge-2026-01", NIGHT[0]), ("judge-2", NIGHT[1])))
+    lines = [
+        Line(
+            name="candidate production-next-checkpoint-48000",
+            question="compare",
+            exit_code=0,
+            headline="so",
+            outcome=outcome,
+            systems=("production", "assistant-large-instruct-2026-07"),
+            winner="assistant_large_instruct_2026_07",
+            shown="-100 (-100 to below 0)",
+            nights=tuple(n / 10 for n in range(7)),
+            judged=1_234,
+            charged_p=9_700_000_000,
+            doubtful=True,
+            before=before,
+            outputs="new",
+            same_as=NIGHT[0],
+            since=Since((), 4, (-0.13, -0.3, 0.04), on_all=True),
+            answered_by=(("openai/judge", (then, now)),),
+            answered_before=(("openai/judge", (then,)),),
+        )
+        for outcome, before in ((Outcome.DECIDED, "failed"), (Outcome.PASSED, "wrong input"))
+    ]
+    night = Summary(night=NIGHT[1], budget_p=10**12, lines=tuple(lines), last_night=NIGHT[0])
+    assert len(night.page.tables[0].columns) == 11
+    path = tmp_path / "night.html"
+    path.write_text(night.to_html({}), encoding="utf-8")
+    chromium.look(dark=dark, size=(width, 900))
+    chromium.open(path)
+    wider = "[...document.querySelectorAll('html, .card, td, th')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+    assert chromium.run(f"return {wider}.map(e => e.textContent.slice(0, 40))") == []
 
 
 def test_a_keyboard_reaches_every_item_and_opens_it(shown):

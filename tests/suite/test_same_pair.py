@@ -96,3 +96,34 @@ def test_an_unchanged_pair_asks_once_however_many_nights_it_has_and_no_later_sea
     assert [one["warnings"] for one in nights] == [nights[0]["warnings"]] * 6
     assert {one["state"] for one in nights} == {nights[0]["state"]}
     assert not any(one["doubtful"] for one in nights)
+
+
+def test_a_search_counts_the_items_that_it_judged_and_has_no_gap_that_could_move():
+    write("other", lambda n: f"answer {n}" if n % 4 else "none")
+    search = f'[pairs.best]\nquestion = "select"\nsystems = ["*.jsonl"]\njudge = "{METRIC}"\nmax-judgments = 90\n'
+    first, second = (night(date, {}, search)["best"] for date in (1, 2))
+    judgments = json.loads(judgeloop("runs", "show", first["run"], "--json").stdout)["judged"]
+    assert first["judged"] <= ITEMS
+    assert first["judged"] < judgments, "an item is judged once for each system"
+    assert (second["judged"], second["moved"], second["turned"]) == (first["judged"], None, [])
+
+
+def test_a_pair_that_could_not_be_read_last_night_is_told_of_in_the_next():
+    whole = Path("rag.jsonl").read_text()
+    Path("rag.jsonl").write_text(whole[:200])
+    more = '[pairs.well]\nsystems = ["production.jsonl", "production.jsonl"]\njudge = "metric:exact"\n'
+    write("copy", lambda n: f"no, {n}")
+    more = more.replace('production.jsonl"]', 'copy.jsonl"]')
+    torn = night(1, {"exact": METRIC}, more)["exact"]
+    assert (torn["state"], torn["before"]) == ("wrong input", "")
+    (run,) = [one for one in json.loads(judgeloop("runs", "--json").stdout) if one["pair"] == "exact"]
+    assert (run["state"], run["exit_code"], run["headline"]) == ("refused", 2, torn["headline"])
+    assert judgeloop("runs", "show", run["run"]).exit_code == 2
+    Path("rag.jsonl").write_text(whole)
+    mended = night(2, {"exact": METRIC, "new": "metric:f1"}, more)
+    assert {name: one["before"] for name, one in mended.items()} == {
+        "exact": "wrong input",
+        "new": "",
+        "well": mended["well"]["state"],
+    }
+    assert night(3, {"exact": METRIC}, more)["exact"]["before"] == mended["exact"]["state"]

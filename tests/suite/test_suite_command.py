@@ -21,8 +21,9 @@ from support.text import unwrapped
 
 from judgeloop.cli.files import FORMS, OF_NIGHTS
 from judgeloop.diagnostics.past_runs import State, past_runs
+from judgeloop.formats import rows as judgeloop_rows
 from judgeloop.suite.changes import compared
-from judgeloop.suite.summary import Line
+from judgeloop.suite.summary import FURTHER, KNOWN, MOVED, Line
 
 ITEMS = 60
 SUITE = """
@@ -171,9 +172,8 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew(played):
     before = first["night"][:10]
     assert since == [[("", False)] * 3, [(before, False), (before, True), ("", False)]]
     page = unwrapped(shown_other)
-    same = "the same question about the same outputs was"
-    assert f"all better nothing was asked: {same} last asked in the night {before}" in page
-    assert f"all even asked further: {same} asked in the night {before}, too" in page
+    assert f"all better {KNOWN.format(before)}" in page
+    assert f"all even {FURTHER.format(before)}" in page
     assert re.search(
         r"all even Out of money, as another judgment may cost up to \$0.010\. The next night goes on", page
     )
@@ -312,7 +312,7 @@ def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(chat_serv
     shown = suite(*at, "--details", "-onight.html", JUDGELOOP_JUDGE_API_KEY="key").stdout
     assert "1 pair, 1 doubtful pass." in shown
     assert re.search(r"\n +order +\d+ of \d+ verdicts asked in both orders changed \(\d+ %\); each", shown)
-    assert '<span class="chip open">? doubtful' in Path("night.html").read_text()
+    assert '<span class="chip open">?\N{NO-BREAK SPACE}doubtful' in Path("night.html").read_text()
     (pair,) = found(*at, "--night", "2026-01-03", JUDGELOOP_JUDGE_API_KEY="key")["pairs"]
     assert (pair["state"], pair["before"], pair["outputs"]) == ("doubtful pass", "doubtful pass", "same")
 
@@ -531,7 +531,7 @@ def test_a_night_has_the_states_of_the_one_before():
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
     shown = suite(*gate, "--night", "2026-01-04", "-o", "n.html", "--details").stdout
     table = dict(re.findall(r"^  all (\w+) +(\S \w+ .* \$[0-9.]+.*)$", shown, re.MULTILINE))
-    assert re.search(r"^  pair +state .* cost +since last night  2026-01-02  outputs +nights$", shown, re.MULTILINE)
+    assert re.search(rf"^  pair +state .* cost +{MOVED}  2026-01-02  outputs +nights$", shown, re.MULTILINE)
     ends = {name: [line.split()[1], *re.split(" {2,}", line)[-3:]] for name, line in table.items()}
     assert ends["better"] == ["passed", "✓ passed", "same", "██"]
     assert ends["worse"] == ["failed", "✗ failed", "new", "▁▁"]
@@ -539,7 +539,10 @@ def test_a_night_has_the_states_of_the_one_before():
     Path("new/worse.jsonl").write_text("")
     torn = {one["name"]: one for one in found(*gate, "--night", "2026-01-05")["pairs"]}["all worse"]
     assert (torn["state"], torn["before"], torn["outputs"]) == ("wrong input", "failed", "")
-    assert '<td class="word" data-name="2026-01-02"><span class="chip bad">✗ failed' in Path("n.html").read_text()
+    assert (
+        '<td class="word" data-name="2026-01-02"><span class="chip bad">✗\N{NO-BREAK SPACE}failed'
+        in Path("n.html").read_text()
+    )
 
 
 def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere(played):
@@ -548,7 +551,7 @@ def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere(
     Path("new/better.jsonl").unlink()
     Path("new/worse.jsonl").write_text("no JSON")
     done = suite("--quiet", "--night", "2026-01-05", "-o", "n.xml", "-o", "n.json", "-o", "n.html")
-    said = "In the night 2026-01-03, and in no pair of this one: better. Was every file written?"
+    said = "Missing since the night 2026-01-03: better. Was every file written?"
     assert f"judgeloop: Warning: {said}\n" in done.stderr
     assert said in unwrapped(suite("--night", "2026-01-05").stdout)
     assert said in Path("n.html").read_text()
@@ -610,6 +613,14 @@ def test_reports_are_written_into_no_folder_elsewhere(tmp_path, named, place):
     assert elsewhere.exists() is (place == "link")
     assert not elsewhere.exists() or (elsewhere / "01-all-better.html").read_text() == "precious"
     assert not Path(".judgeloop/ledger.sqlite").exists(), "nothing is asked"
+
+
+@pytest.mark.parametrize("forecast", [True, False])
+def test_a_file_that_pairs_have_in_common_is_read_once(monkeypatch, forecast):
+    read, rows = [], judgeloop_rows._read
+    monkeypatch.setattr(judgeloop_rows, "_read", lambda place, *more: read.append(place.stem) or rows(place, *more))
+    suite("--dry-run") if forecast else suite()
+    assert sorted(read[:4]) == sorted(["old", *BY_NAME]), "and again only before another round, as it may have changed"
 
 
 def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():

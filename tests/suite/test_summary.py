@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
-from judgeloop.suite.summary import Line, Summary
+from judgeloop.suite.summary import MOVED, ON_ALL, Line, Summary
 
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
@@ -108,10 +109,11 @@ def test_a_cost_that_is_a_maximum_is_named_with_the_command_that_settles_it():
     assert "`judgeloop ledger settle`" in text(line("a", 4, "Down.", unconfirmed_p=USD // 2))
 
 
-def test_a_pair_that_the_last_night_had_not_was_not_asked_then():
-    found = text(line("a", 0, "a.", before="failed"), line("b", 0, "b."))
-    ends = [row.split()[-2:] for row in found.splitlines() if row.startswith("  all ")][:2]
-    assert ends == [["✗", "failed"], ["not", "asked"]]
+def test_the_page_says_of_a_pair_what_the_last_night_had_of_it():
+    lines = (line("a", 0, "a.", before="failed"), line("b", 0, "b."), line("c", 0, "c.", before="wrong input"))
+    (table,) = Summary(night="n", budget_p=0, lines=lines, last_night="2026-01-01").page.tables
+    at = table.columns.index("2026-01-01")
+    assert [row[at] for row in table.rows] == ["✗ failed", "no such pair", "! wrong input"]
 
 
 def test_trouble_stands_first_then_what_moved_most():
@@ -131,6 +133,8 @@ def test_trouble_stands_first_then_what_moved_most():
     assert [row[0] for row in table.rows] == [
         f"all {name}" for name in ["other", "lost", "broken", "odd", "open", "fell", "still"]
     ]
+    judge = table.columns.index("judge")
+    assert [row[judge] for row in table.rows] == ["new", *[""] * 6], "why a good row stands first"
     assert [row[1] for row in table.rows[1:5]] == ["✗ failed", "! broken", "? doubtful pass", "? open"]
     assert "failed. Lost, for one: i1 “Why?”: it invents a rule" in render(found.page)
     assert "lost  i1" in found.to_junit()
@@ -141,7 +145,9 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
     fell = line("fell", 0, "passed.", before="passed", since=Since((), 40, (-0.13, -0.3, 0.04)), nights=(0.18, 0.05))
     (table,) = Summary(night="n", budget_p=0, lines=(fell,), last_night="2026-01-01").page.tables
     shown = dict(zip(table.columns, table.rows[0], strict=True))
-    assert (shown["since last night"], shown["nights"], shown["2026-01-01"]) == ("-13 (-30 to +4)", "█▅", "✓ passed")
+    assert (shown[MOVED], shown["nights"], shown["2026-01-01"]) == ("-13 (-30 to +4)", "█▅", "✓ passed")
+    few = replace(fell, since=Since((), 4, (-0.13, -0.3, 0.04), on_all=True))
+    assert few.moved == f"-13 (-30 to +4){ON_ALL}", "that the items are others stands where the figure does"
 
 
 def test_a_cause_that_pairs_share_is_said_once_above_all_else():

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, ndtr
 
 LEVEL = 0.01  # of a false alarm, of all looks together
 LAST = 0.6  # the share of it that the look at the limit has, which sees most
@@ -68,6 +67,8 @@ def chance_of_halves(scores: NDArray[np.int64]) -> float:
     >>> round(chance_of_halves(np.array([1, 0, -1, 1, 0, -1])), 3), round(chance_of_halves(np.array([1, 1, -1, -1])), 3)
     (1.0, 0.333)
     """
+    from scipy.special import ndtr  # a forecast does not wait for SciPy
+
     half, whole = len(scores) // 2, int(scores.sum())
     apart = abs(2 * int(scores[:half].sum()) - whole)
     won, lost = int((scores > 0).sum()), int((scores < 0).sum())
@@ -84,5 +85,7 @@ def chance_of_halves(scores: NDArray[np.int64]) -> float:
 
 
 def _choose(of: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
+    from scipy.special import gammaln
+
     found: NDArray[np.float64] = gammaln(of + 1) - gammaln(some + 1) - gammaln(of - some + 1)
     return found

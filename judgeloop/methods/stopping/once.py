@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
-from judgeloop.methods.stats.intervals import p_value
+from judgeloop.methods.stats.intervals import gap_bound, p_value
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stopping.rule import Rule, asked, at_most, show_risk, show_risk_under
 
@@ -39,6 +42,18 @@ class Once(Rule):
     def decides_at(self) -> frozenset[StopKind]:
         """The only halt at which the leader is named: the test is significant."""
         return frozenset({StopKind.RISK_MET})
+
+    def bounds_by_draw(self, tally: Tally, items: float, limit: int) -> NDArray[np.float64]:
+        """The bounds of the gap after the last draw, at one look, shape (2, 1); they leave out 0 where the test does.
+
+        For means of families they are those of every look, lowered to 0 where the test names nobody.
+        """
+        if tally.total is not None:
+            every = super().bounds_by_draw(tally, items, limit)[:, -1:]
+            return every if self.is_met(tally) else np.minimum(every, 0.0)
+        first, second = tally.wins
+        sides = (first, second + tally.abstentions), (second, first + tally.abstentions)
+        return np.array([[gap_bound(*votes, tally.ties, self.threshold)] for votes in sides])
 
     def risk(self, tally: Tally) -> float:
         """The p-value; 1 before all items are judged."""

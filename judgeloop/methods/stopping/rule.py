@@ -241,14 +241,14 @@ def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | N
     return interval_of_bounds(scores_for(tally, 0), scores_for(tally, 1), items, risk, controls_of(tally))
 
 
-def with_seen(bounds: tuple[float, float] | None, gap: float | None) -> tuple[float, float] | None:
-    """Widen bounds to the `gap` of the verdicts, where one of them excludes it and so is probably wrong.
+def with_seen(bounds: tuple[float, float] | None, seen: float | None) -> tuple[float, float] | None:
+    """Widen bounds to the gap, or the mean, that was `seen`, where one of them excludes it and so is probably wrong.
 
     Wider bounds are wrong in fewer runs.
     """
-    if bounds is None or gap is None:
+    if bounds is None or seen is None:
         return bounds
-    return min(bounds[0], gap), max(bounds[1], gap)
+    return min(bounds[0], seen), max(bounds[1], seen)
 
 
 def with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:

@@ -221,7 +221,8 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     if result.worse_by_margin:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
-        return f"{second} is worse than {first} {where}. A loss that is shown fails, also one under {points(margin)}."
+        less = f"perhaps by less than {points(margin)}"
+        return f"{second} is worse than {first} {where}, {less}: any loss that is shown fails."
     why = _ahead(result) if result.used_up else said.ended(result)
     on = "" if result.used_up else f", {where}"
     return stopped(f"It is not shown whether {second} is worse than {first} {by}{on}: {why}")
@@ -311,15 +312,18 @@ def _gap(result: Comparison) -> str:
         if result.options.not_worse is None or shown.startswith("above")
         else f"; allowed: above {signed(-(margin or 0.0))}"
     )
-    return f"{found} ({shown} on {'items like these' if result.setup.sampled else 'all items'}{allowed})"
+    moved = ""
+    if result.bounds and result.gap in result.bounds and abs(gap) < 1:  # earlier verdicts had narrowed them beyond it
+        higher = (result.gap == result.bounds[0]) == leads
+        moved = f", as earlier verdicts were {'higher' if higher else 'lower'}"
+    return f"{found} ({shown} on {'items like these' if result.setup.sampled else 'all items'}{moved}{allowed})"
 
 
 def _gap_means(result: Comparison) -> str:
     """What the gap is, how often its bounds are wrong, and what a gap that was asked for is among decisive items."""
     if result.gap is None or result.gap_weighted or result.gap_biased:
         return ""
-    looks = ", whenever one looks, so that they are wider than the test's" if result.recorded else ""
-    bounds = f" Each bound is wrong with a chance of at most {result.setup.risk_threshold:g}{looks}."
+    bounds = f" Each bound is wrong with a chance of at most {result.setup.risk_threshold:g}."
     if result.gap in (result.bounds or ()):
         bounds += f" {EQUAL_BOUND}"
     exact = result.whole or result.bounds is None

@@ -134,11 +134,14 @@ def _interval(result: Estimation) -> str:
         one_in(setup.risk_threshold),
         "" if options.half_width is None else f" (wanted {options.half_width:g})",
     )
+    low, high = result.interval
     reach = f"{math.ceil(1000 * (result.reach or 0.0) - ROUNDING) / 1000:.3f}"
     parts = [
         f"within {reach}{wanted}",
         f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
         "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
+        "widened to the score, as earlier items scored higher" if result.mean == low else "",
+        "widened to the score, as earlier items scored lower" if result.mean == high else "",
         "widened for rare scores that the sample may have missed" if result.cautious else "",
     ]
     return "; ".join(filter(None, parts))

@@ -17,6 +17,7 @@ from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.blocks import LEAST_BLOCK
 from judgeloop.methods.stats.intervals import reach, unseen_variance
 from judgeloop.methods.stopping.precise import AT_THE_END, IntervalKind, narrow_enough
+from judgeloop.methods.stopping.rule import with_seen
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -192,6 +193,7 @@ def estimated_of(
     certain = ending.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
     interval = (mean, mean) if certain else interval
+    interval = with_seen(interval, mean)
     if math.isnan(mean) or tally.judged < least:
         interval = None  # only abstentions: from 0 to 1, which says nothing; or too few to rely on
     known = tally.scores[~np.isnan(tally.scores)]

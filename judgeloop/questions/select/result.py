@@ -114,6 +114,11 @@ class Selection(RunResult):
         return len(self.setup.systems) > len(TWO_SYSTEMS)
 
     @property
+    def judged_items(self) -> int:
+        """As `RunResult.judged_items`: an item is judged once for each system."""
+        return len({one.item_id for one in self.labels if one.score is not None})
+
+    @property
     def waits(self) -> str:
         """As `RunResult.waits`: a search asks about what the answers leave open."""
         return "they say which systems or items the next one is about"

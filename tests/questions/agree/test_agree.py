@@ -298,10 +298,9 @@ def test_the_gap_by_people_stands_beside_the_judges(agree):
         f"new is better: +33 points against old ({-100 * high:+.0f} to {-100 * low:+.0f})"
     )
     low, high = result.off_interval
-    assert result.page.text("off").startswith(
-        f"the judge's gap of old is {100 * result.off:+.0f} points against people's ("
+    assert result.page.text("off") == (
+        f"the judge's gap of new is {-100 * result.off:+.0f} points against people's ({-100 * high:+.0f} to {-100 * low:+.0f})"
     )
-    assert result.page.text("off").endswith(f"({100 * low:+.0f} to {100 * high:+.0f})")
     assert result.to_dict()["corrected"]["labels"] == 60
     every = agree(often, labels(), about="items")
     assert every.corrected.interval == pytest.approx((-1 / 3, -1 / 3), abs=0.02)
