@@ -389,7 +389,7 @@ class RunResult(Part):
             return (self._to_go_on(stop),)
         found = () if cut else self.to_decide()
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
-            return (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
+            found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
         # A night's budget is shared: it is not asked for where all items would probably not decide.
         hopeless = self.setup.night and any(one.code == NoteCode.OUT_OF_REACH for one in found)
         return found if hopeless else (*found, *self._budget_enough())

@@ -24,7 +24,7 @@ def test_another_tie_margin_is_named_with_both_values():
     assert "asked anew" not in compare()
     assert "asked anew" not in compare(), "the same command asks nothing"
     told = compare("--tie-margin", "0.05")
-    assert "metric:rouge1 was asked anew what the run" in told
+    assert "metric:rouge1 was asked anew, as its verdicts in the run " in told
     assert "tie_margin 0.0 then, 0.05 now" in told
     assert "asked anew" not in compare("--tie-margin", "0.05"), "now all is remembered"
 

@@ -92,7 +92,7 @@ def test_a_decision_is_the_first_line_and_exit_0(recorded):
         "judgeloop: ledger: new, at .judgeloop/ledger.sqlite",
         (
             "judgeloop: compare: good-model and poor-model, 30 items, judged by replay:verdicts.csv, "
-            "at most 30 judgments and $5.00"
+            "at most 30 judgments and $5.00 of recorded costs"
         ),
     ]
 

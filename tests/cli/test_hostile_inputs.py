@@ -152,7 +152,7 @@ def test_a_new_ledger_is_said_and_may_be_refused(files, monkeypatch):
     monkeypatch.setenv("JUDGELOOP_LEDGER_MUST_EXIST", "true")
     assert judgeloop(*files).exit_code == first.exit_code
     at = ["--ledger", "other.sqlite"]
-    refused(judgeloop(*files, *at), "make a new ledger with `judgeloop ledger create`")
+    refused(judgeloop(*files, *at), "make a new ledger with `judgeloop ledger create --ledger other.sqlite`")
     checked = judgeloop("doctor", "--judge", "metric:exact", *at)
     assert checked.exit_code == 4
     assert "ledger --ledger other.sqlite: there is no ledger there" in unwrapped(checked.stdout)

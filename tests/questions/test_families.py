@@ -60,7 +60,10 @@ def test_of_items_with_the_same_prompt_one_is_judged_and_the_sentence_counts_fam
     asking = Asking(FIVE_OF_EIGHT, lambda _: True, tmp_path)
     result = asking.compare()
     assert result.winner == "a"
-    assert result.page.headline == "a is better than b on items like these (8 families, each counts once; 40 items)."
+    assert (
+        result.page.headline
+        == "a is better than b on items like these (8 different prompts, each counts once; 40 items)."
+    )
     assert (result.items, result.to_dict()["families"], result.to_dict()["drawn"]) == (40, 8, 8)
     assert result.limit == 8
     assert result.judged <= len(set(asking.families())) == len(asking.families()) <= 8
@@ -187,14 +190,14 @@ def test_a_search_and_an_estimate_of_items_like_these_draw_families(tmp_path):
     )  # fmt: skip
     assert found.to_dict()["families"] == 24
     assert found.queries <= 24
-    assert "(24 families, each counts once; 48 items)" in found.page.headline
+    assert "(24 different prompts, each counts once; 48 items)" in found.page.headline
     assert found.winner == "a"
     seen.clear()
     score = judgeloop.estimate(
         tables["a"], judge=rated, version="1", about="like-these", interval="anytime", ledger=tmp_path / "l.sqlite"
     )
     assert score.judged == len(set(seen)) == 24
-    assert "(24 families, each counts once; 48 items)" in score.page.headline
+    assert "(24 different prompts, each counts once; 48 items)" in score.page.headline
     with pytest.raises(InputError, match="4 families or more"):
         judgeloop.estimate(tables["a"][::12], judge=rated, version="1", about="like-these", interval="anytime")
 
@@ -217,7 +220,7 @@ def test_of_recorded_scores_the_sign_of_a_familys_sum_is_one_observation(tmp_pat
     assert (result.wins, result.ties) == ({"a": 2, "b": 0}, 4)
     assert result.risk == 0.5
     assert result.recorded.means == {"a": pytest.approx(2 / 6), "b": 0.0}
-    assert "(6 families, each counts once; 30 items)" in result.page.headline
+    assert "(6 different prompts, each counts once; 30 items)" in result.page.headline
     # Three of five samples for one, two for the other: the family's sum decides, whichever member stands for it.
     result = compare(lambda _, sample: float(sample < 3), lambda _, sample: float(sample >= 3))
     assert (result.wins, result.winner) == ({"a": 6, "b": 0}, "a")
@@ -318,10 +321,10 @@ def test_a_block_of_a_cheap_judge_is_of_families(tmp_path):
     assert result.to_dict()["families"] == 120
     assert len(set(asked)) > 2 * result.judged
     assert len({family for family, *_ in asked}) == len(set(asked)), "one member of each"
-    assert "(120 families, each counts once; 240 items)" in result.page.headline
+    assert "(120 different prompts, each counts once; 240 items)" in result.page.headline
     score = judgeloop.estimate(
         tables[0], judge=lambda *, output: float(int(output.split()[1]) % 3 > 0), version="1", about="like-these",
         proxy=lambda *, output: float(int(output.split()[1]) % 3 > 0), max_judgments=20, ledger=tmp_path / "e.sqlite",
     )  # fmt: skip
     assert (score.judged, score.to_dict()["families"]) == (20, 120)
-    assert "(120 families, each counts once; 240 items)" in score.page.headline
+    assert "(120 different prompts, each counts once; 240 items)" in score.page.headline

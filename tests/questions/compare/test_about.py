@@ -115,5 +115,7 @@ def test_where_no_items_are_left_no_higher_limit_is_advised(tmp_path, monkeypatc
     done = asked(tmp_path, monkeypatch, 6, "--min-gap", "0.05")
     assert done.exit_code == 3
     said = " ".join(done.stdout.split())
-    assert re.search(r"With \d+ items one of two level systems is named in 4 of 5 runs. A new test", said)
+    assert re.search(
+        r"With \d+ items, of which there are \d+, one of two level systems is named in 4 of 5 runs. A new test", said
+    )
     assert "--max-judgments" not in said

@@ -282,12 +282,12 @@ def test_tests_of_groups_that_the_budget_cut_off_are_no_pass(tmp_path, monkeypat
     assert "does not cover the worst case of the next query, $0.010; rerun" in why[1]
     open_ = [row for row in cut["groups"] if row["claim"] == "open"]
     wanted = sum(min(row["more"] or 0, row["items"] - row["judged"]) for row in open_) or 1
-    (advice,) = cut["advice"]
-    assert (advice["code"], advice["judgments"]) == ("raise_budget", wanted)
+    recorded, advice = cut["advice"]
+    assert (recorded["code"], advice["code"], advice["judgments"]) == ("recorded_costs", "raise_budget", wanted)
     assert advice["budget"] == pytest.approx((cut["judged"] + cut["further"] + wanted) / 100)
     plain = unwrapped(commandline.judgeloop(*asked[:-1], "--budget", budget, "--ledger", "c").stdout)
     assert "Then the tests of groups were cut off. What is left of the budget" in plain
-    said = "are open, as their tests were cut off: the budget does not cover another judgment"
+    said = "are open, as their tests were cut off: the recorded costs have used up the budget"
     warned = " ".join(one["message"] for one in cut["warnings"] if one["code"] == "groups_cut")
     assert said in (cut["headline"] if mode == "require" else warned)
 

@@ -711,6 +711,9 @@ def test_a_limit_that_would_do_for_an_equal_system_and_did_not_says_what_that_me
 def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     result = make_result(guarantee="proved")
     third = replace(result, comparison=3, risk_before=0.2)
-    found = {one.key: one.text for one in facts(third)}["earlier"]
-    assert found == "small met others 2 times: with this run, expect at most 0.3 wrong answers in all"
-    assert "earlier" not in {one.key for one in facts(result)}
+    found = {one.key: one.text for one in facts(third)}["asked"]
+    assert (
+        found
+        == "small was compared with others 2 times on these items: with this run, expect at most 0.3 wrong answers in all"
+    )
+    assert "asked" not in {one.key for one in facts(result)}
