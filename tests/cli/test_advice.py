@@ -122,7 +122,7 @@ def test_another_margin_is_asked_of_the_run_in_the_ledger_that_was_typed(by_func
     commandline.judgeloop(*by_function(body, *ledger))
     shown, result = commandline.shown_and_found(*by_function(body, "--not-worse", "0.2", *ledger))
     read = typed(shown.stdout.partition("The judge")[0])
-    assert (read.exit_code, shown.exit_code, result["attempts"]) == (0, 3, 0)
+    assert (read.exit_code, result["attempts"]) == (0, 0)
     assert "by 40 points or more" in unwrapped(read.stdout)
     assert "runs show" not in read.stdout, "nobody is sent there twice"
 
