@@ -188,7 +188,7 @@ def of_items(result: RunResult) -> str:
     if not result.data.units:
         return items
     each = "one item" if result.data.families == result.data.drawn else "several items"
-    return f"{result.data.units}, {each} of each ({result.items:,} in all)"
+    return f"{result.data.units}, {each} each"
 
 
 def unjudged(result: RunResult) -> str:
@@ -220,10 +220,10 @@ def ended(result: RunResult) -> str:
     why = shortened(visible(result.halt.sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures:
         return f"attempts that failed, and may have been billed, used up the budget: {why}"
-    if stop is StopKind.BUDGET and result.spend.rehearsed_p:
-        return "the recorded costs have used up the budget"
     if stop is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.halt.sentence).rpartition("; ")[0]  # without what to do
+    if stop is StopKind.BUDGET and result.spend.rehearsed_p:
+        return "the recorded costs have used up the budget"
     if stop is StopKind.POOL_EXHAUSTED and result.counts.abstentions:
         return f"all were asked about, and {result.counts.abstentions:,} got no verdict"
     failing = stop is StopKind.DEADLINE and "; " in result.halt.sentence
