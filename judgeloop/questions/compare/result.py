@@ -271,8 +271,8 @@ class Comparison(RunResult):
 
     @property
     def decided_and_tied(self) -> tuple[int, int]:
-        """How many verdicts preferred a system, and how many were ties."""
-        return sum(self.wins.values()), self.ties
+        """As `RunResult.decided_and_tied`: of identical outputs no judge said that they are a tie."""
+        return sum(self.wins.values()), self.ties - self.identical
 
     @property
     def baseline(self) -> str:
