@@ -28,7 +28,7 @@ from judgeloop.core.outcomes import (
     WithProxy,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, MODELS_ABSTAIN, Groups, Item, Pool, Verdict
+from judgeloop.core.records import MODELS_ABSTAIN, Groups, Item, Pool, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
@@ -51,7 +51,6 @@ from judgeloop.report.words import ends
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 BETS = "bets"  # the rule whose bounds answer every question
 FEWEST_LOOKS = 2  # that make a line
-FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -463,14 +462,7 @@ class Comparison(RunResult):
             found.append(note(NoteCode.DRIFT, system=self.setup.systems[0], **halves))
         if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
-        if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
-            return tuple(found)
-        rows = self.verdicts
-        if any(row.winner for row in rows):  # of a group
-            rows = [row for row in rows if row.in_decision]
-        alike = all(row.reason == IDENTICAL for row in rows)
-        same = NoteCode.ALL_IDENTICAL if alike else NoteCode.ALL_TIES
-        return (*found, note(same, judged=len(rows)))
+        return (*found, *(() if self.recorded else self.all_tied(self.ties)))
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""
