@@ -126,6 +126,7 @@ class ContestArguments(RunArguments, total=False):
     require_winner: str | None
     order: OrderName | None
     vote: VoteName | None
+    max_flips: float | None
 
 
 class CompareArguments(ContestArguments, total=False):
@@ -142,7 +143,6 @@ class CompareArguments(ContestArguments, total=False):
     not_worse: float | None
     by_group: str | None
     by_criterion: bool | None
-    max_flips: float | None
     give_up: float | None
 
 

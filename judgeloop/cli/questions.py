@@ -211,7 +211,7 @@ class Asking(Generic[R]):
             word, sign, _ = BADGES[result.answer]
             why = result.stop_sentence.removeprefix("interrupted; ")  # the word says it
             say(visible(as_flags(f"{sign} {word}, no result: {why}")), tone=result.answer)
-            say(f"judged: {result.judged:,} of {of_items(result)}{result.also_judged}; {costs(page.text(COST))}")
+            say(f"judged: {result.judged_in_words} of {of_items(result)}{result.also_judged}; {costs(page.text(COST))}")
             for note in result.advice:
                 say(as_flags(note.message))
         try:

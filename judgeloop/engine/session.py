@@ -424,7 +424,9 @@ class Session(Generic[T]):
         if len(lacking) <= self._limits.max_abstentions * max(reached, ABSTENTION_GRACE):
             return None
         few = f"more than {100 * self._limits.max_abstentions:.0f} %"
-        of, last = f"{len(lacking):,} of {reached:,} items", lacking[-1].reason
+        items, last = len({position for position, *_ in self._reached}), lacking[-1].reason
+        of = f"{len(lacking):,} of {reached:,} {'items' if items == reached else 'judgments'}"
+        of += f" ({items:,} item{'s' * (items > 1)})" if items < reached else ""
         if all(one.failed for one in lacking):
             said = f"the judge failed: all attempts at {of} failed, {few}; the last: {last}"
             return StopReason(StopKind.JUDGE_FAILED, said)

@@ -91,10 +91,10 @@ class RunNote:
     in words, from `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of
     `results` that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
     some of its questions about a baseline (`runs/earlier.py`). Runs of one `question` differ in the `seed`
-    alone; with the same one, as of an unchanged pair of several nights, they are one test. Of the verdicts of
-    two systems, `decided` preferred one and `tied` were ties. `outputs` has a digest of each system's outputs,
-    empty for one that answers live. `met` says which outputs meet on which items by which judges, whatever is asked of
-    them and whatever their names are, and `asking` what is asked: draws, limit, rule, risk, null, population. `changed`
+    alone; with the same one, as of an unchanged pair of several nights, they are one test. Of the verdicts of judges on
+    two systems, `decided` preferred one and `tied` were ties. `outputs` has a digest of each system's outputs, empty
+    for one that answers live. `met` says which outputs meet on which items by which judges, whatever is asked of them
+    and whatever their names are, and `asking` what is asked: draws, limit, rule, risk, null, population. `changed`
     counts how often the run ended because its judge did: it begins anew then, which is another asking.
     `refused` says why a pair of a night could not be asked; it has no systems and no judges then.
     """

@@ -296,7 +296,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed
         yield Condition(FLIPS, Outcome.PASSED, found, requires="any share of verdicts may change with the order")
-    requires = f"at most {per_cent(result.setup.max_abstentions)} of items may be without a verdict"
+    requires = f"at most {per_cent(result.setup.max_abstentions)} of {_thing(result)}s may be without a verdict"
     silent = result.counts.abstentions + result.counts.abstentions_beside
     without = f"{_silent(result)} without a verdict" if silent else f"every {_thing(result)} has a verdict"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
@@ -304,7 +304,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         without = result.stop_sentence
     if too_many or result.answer is not Outcome.BROKEN:
         yield Condition("abstentions", Outcome.BROKEN if too_many else Outcome.PASSED, without, requires=requires)
-    used_up = result.stop_reason is StopKind.BUDGET
+    used_up = result.stop_reason is StopKind.BUDGET and not result.answer.answered
     found = f"it {COST} {money(result)}{f', and {ended(result)}' if used_up else ''}"
     yield Condition(
         COST, Outcome.UNDECIDED if used_up else Outcome.PASSED, found, requires="the budget must cover the run"

@@ -250,7 +250,10 @@ def _about_items(result: Shows, items: list[str]) -> str:
     if not items:
         return "No item was judged."
     first = "" if any(label.against is None for label in result.labels) else ", wins and losses first"
-    texts, said = result.texts, [f"{count(len(items), 'judged item')}{first}, in the order asked."]
+    found, different = count(len(items), "judged item"), len({label.item_id for label in result.labels})
+    if different < len(items):
+        found = f"{count(len(items), 'judgment')} on {count(different, 'item')}"
+    texts, said = result.texts, [f"{found}{first}, in the order asked."]
     opened = sum(item.startswith("<details") for item in items)
     if opened:
         said.append("An item opens to show its prompt and outputs.")

@@ -27,10 +27,10 @@ class Curve:
 class Chart:
     """Lines over a number of judgments or items, with whole numbers on both axes.
 
-    `said` tells in words what is to be seen. `above` and `below` say what the sides of zero mean. `band` is
-    the area between two lines. `stop` marks where the run ended. `view` are the lowest and the highest value
-    shown; None shows all. `order` has names of lines in the order in which they stand; without it, they stand where
-    their lines end.
+    `said` tells in words what is to be seen, `across` and `up` what the numbers on the axes are. `above` and `below`
+    say what the sides of zero mean. `band` is the area between two lines. `stop` marks where the run ended. `view`
+    are the lowest and the highest value shown; None shows all. `order` has names of lines in the order in which they
+    stand; without it, they stand where their lines end.
     """
 
     title: str
@@ -43,6 +43,7 @@ class Chart:
     band: tuple[tuple[Point, ...], tuple[Point, ...]] | None = None
     stop: Point | None = None
     unit: str = ""
+    up: str = ""
     view: tuple[float, float] | None = None
     order: tuple[str, ...] = ()
 

@@ -31,6 +31,7 @@ from judgeloop.report.words import as_python, count, moves, visible
 SCHEMA_VERSION = 1
 FLIPS = "flips"  # the name of the condition on verdicts that change with the order
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
+FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
 FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}
 # What to do after an end that cuts a run short.
@@ -214,6 +215,11 @@ class RunResult(Part):
         return float(to_usd(self.spend.now_p - self.spend.outputs_p))
 
     @property
+    def judged_in_words(self) -> str:
+        """How many items have a verdict, to stand before of how many; of many systems an item has several."""
+        return f"{self.judged:,}"
+
+    @property
     def also_judged(self) -> str:
         """The judgments beside those in the decision, to stand after these; empty for none."""
         return f", {self.counts.further:,} more for groups" if self.counts.further else ""
@@ -258,7 +264,7 @@ class RunResult(Part):
 
     @property
     def decided_and_tied(self) -> tuple[int, int]:
-        """How many verdicts on two systems preferred one, and how many were ties; (0, 0) for another question."""
+        """How many verdicts of judges on two systems preferred one, and how many were ties; else (0, 0)."""
         return 0, 0
 
     @property
@@ -487,6 +493,16 @@ class RunResult(Part):
             replies = self.spend.replies_without_usage
             found.append(note(NoteCode.USAGE_NOT_BELIEVED, replies=replies))
         return tuple(found)
+
+    def all_tied(self, ties: int) -> tuple[Note, ...]:
+        """A warning if the decision has ties alone: of a judge that does not fit, or of outputs that are identical."""
+        if self.judged < FEWEST_TIES or ties < self.judged:
+            return ()
+        rows = self.verdicts
+        if any(row.winner for row in rows):  # beside the decision
+            rows = [row for row in rows if row.in_decision]
+        alike = all(row.reason == IDENTICAL for row in rows)
+        return (note(NoteCode.ALL_IDENTICAL if alike else NoteCode.ALL_TIES, judged=len(rows)),)
 
     def doubts(self) -> tuple[Note, ...]:
         """The warnings that only this question has."""

@@ -200,6 +200,8 @@ def _chart(chart: Chart) -> Iterator[str]:
     for number in ticks(0, most_x):
         yield _text(placed((number, 0))[0], HEIGHT - BOTTOM + 16, f"{number:,}", anchor="middle")
     yield _text((LEFT + right) / 2, HEIGHT - 6, chart.across, anchor="middle")
+    if chart.up:
+        yield _text(WIDE, TOP - 3, chart.up, anchor="end")
     yield from _within(right, _lines(chart, placed))
     yield from _ends(chart, placed, right)
     if chart.stop:
@@ -244,11 +246,12 @@ def _ends(chart: Chart, placed: Callable[[Point], Point], right: float) -> Itera
         return round(at), line.role != "lead", -x
 
     named = sorted((one for one in ends if TOP <= one[2] <= HEIGHT - BOTTOM), key=rank)
-    tops = accumulate((y for _, _, y in named), max)
+    highest = TOP + (FEWEST_APART - 3) * bool(chart.up)  # below the name of the axis
+    tops = accumulate((max(highest, y) for _, _, y in named), max)
     heights = spread([*tops], FEWEST_APART, HEIGHT - BOTTOM)
     for (line, x, end), y in zip(named, heights, strict=True):
         if line.role != "lead" or abs(y - end) > 1:
-            yield f'<path d="{path([(x, end), (right, end), (right + 10, y)])}" class="jl-led jl-{line.role}"/>'
+            yield f'<path d="{path([(x, end), (right + 10, y)])}" class="jl-led jl-{line.role}"/>'
             yield f'<circle cx="{_short(x)}" cy="{_short(end)}" r="3" class="jl-dot jl-{line.role}"/>'
         yield _text(right + 13, y + 4, shortened(line.name, LONGEST_NAME), f"jl-name jl-{line.role}")
 

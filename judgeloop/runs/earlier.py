@@ -57,7 +57,7 @@ def searched(runs: Iterable[RecordedRun], question: str, both: Sequence[Sequence
 
 
 def ties_of(runs: Iterable[RecordedRun]) -> tuple[int, int]:
-    """How many items were a tie, of how many, in those of `runs` that compared two systems."""
+    """How many items were a tie, of how many that a judge saw, in those of `runs` that compared two systems."""
     notes = [one.note for one in runs]
     tied = sum(note.tied for note in notes)
     return tied, tied + sum(note.decided for note in notes)

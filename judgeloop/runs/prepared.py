@@ -35,7 +35,7 @@ from judgeloop.report.result import RunResult
 from judgeloop.runs.earlier import met_by, noted_questions
 from judgeloop.runs.inputs import Inputs, check_families, identities, since_of
 from judgeloop.settings.fields import ABSTAIN
-from judgeloop.settings.run_settings import ContestSettings, RunSettings
+from judgeloop.settings.run_settings import ANY_SHARE, ContestSettings, RunSettings
 from judgeloop.settings.setting import Role, alternatives, declared
 
 NONE = "none"  # a value that switches a setting off, so it may be given to any selector or rule
@@ -303,6 +303,20 @@ def check_about(config: RunSettings, what: str, *, proves: bool, instead: str) -
     if config.about == Population.ITEMS_LIKE_THESE and not proves:
         raise InputError(
             f"`about={config.about}`: {what} speaks of these items alone; use {instead}, or leave `about` out"
+        )
+
+
+def check_flips(config: ContestSettings, inputs: Inputs) -> None:
+    """Refuse a share of flips where each pair is shown in one order, so that none is seen.
+
+    Raises:
+        InputError: such a share is given.
+    """
+    one_order = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
+    if config.max_flips not in {None, ANY_SHARE} and one_order and any(judge.order_matters for judge in inputs.judges):
+        raise InputError(
+            f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
+            "use `order=both` with a judge that is no person"
         )
 
 

@@ -17,22 +17,27 @@ from annotated_types import Ge, Gt, Le, MinLen
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import MODELS_ABSTAIN, PEOPLE_SKIP, Order, Population, Shown, Vote
+from judgeloop.core.records import MODELS_ABSTAIN, PEOPLE_SKIP, USUAL_FLIPS, Order, Population, Shown, Vote
 from judgeloop.formats.own_files import HOME, LEDGER
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, is_decision, recorded_files
 from judgeloop.providers.endpoint import TIERS
 from judgeloop.settings import fields
 from judgeloop.settings.checking import Configuration
-from judgeloop.settings.setting import DOLLARS_FORM, Gate, Parse, Role, Setting, anybody, declared, like, one_of
+from judgeloop.settings.setting import DOLLARS_FORM, Form, Gate, Parse, Role, Setting, anybody, declared, like, one_of
 from judgeloop.settings.sources import inside, lower
-from judgeloop.settings.values import amount, listed, price_text
+from judgeloop.settings.values import amount, listed, price_text, share_or_none
 from judgeloop.systems.catalogue import FORMS, files_of, source, sources
 from judgeloop.systems.options import KEYS
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
 ANY_MODEL = "any"  # may answer for a judge
 SECOND = "B"  # the second of two systems, as a required winner
+ANY_SHARE = 1.0  # of verdicts may change with the order
+SHARE_OR_NONE: Form = {
+    "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "none"}],
+    "description": "a share from 0 to 1, or none",
+}
 _OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")  # what is said of a live system, in `doctor`
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
@@ -420,6 +425,30 @@ class ContestSettings(RunSettings):
     vote: Vote = fields.run_setting(
         "How a panel decides: majority, mean or unanimous.", fields.JUDGE, file_only=True
     ).field(Vote.MAJORITY)
+    max_flips: Annotated[float | None, Parse(share_or_none, SHARE_OR_NONE), Ge(0), Le(1)] = fields.report_setting(
+        "Exit with code 4 if it is shown, at 0.05, that a larger share of the verdicts changes with the order: 0 to 1, "
+        "or none. Default: 0.5 for a comparison that has to be won or passed.",
+        fields.STOPPING,
+        file_only=True,
+        gate=Gate.CONDITION,
+    ).field(None)
+
+    @property
+    def gated(self) -> bool:
+        """Whether the exit code says whether a condition holds."""
+        return self.required or self.max_flips not in {None, ANY_SHARE}
+
+    @property
+    def required(self) -> bool:
+        """Whether the answer has to be one of those that the caller wants."""
+        return self.require_winner is not None
+
+    def most_flips(self, *, by_hand: bool = False) -> float | None:
+        """The share of verdicts that may change with the order; None if any may, in a fixed order, and for people."""
+        blind = by_hand or self.order is Order.FIXED
+        usual = USUAL_FLIPS if self.required and not blind else None
+        given = usual if self.max_flips is None else self.max_flips
+        return None if given == ANY_SHARE else given
 
     def trusted(self, systems: tuple[str, ...]) -> str:
         """The system whose outputs controls show: the baseline."""

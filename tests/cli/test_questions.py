@@ -77,7 +77,7 @@ def test_a_judge_that_fails_exits_4_and_what_was_paid_for_is_kept(command, serve
     why, judged, how = done.stderr.splitlines()[-3:]
     assert why.startswith("judgeloop: ! BROKEN, no result: the judge failed: HTTP 401")
     assert "no key was sent; check JUDGELOOP_JUDGE_API_KEY" in why
-    assert re.fullmatch(r"judgeloop: judged: \d+ of .*; cost: [^()]*", judged), judged
+    assert re.fullmatch(r"judgeloop: judged: \d+( judgments on \d+)? of .*; cost: [^()]*", judged), judged
     assert how == ("judgeloop: Fix the problem and rerun the command. It resumes, and pays for no verdict twice.")
     failed = judgeloop(*command, "--json")
     outcome = json.loads(failed.stdout)

@@ -166,7 +166,7 @@ def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_se
 
 
 def test_a_required_winner_that_did_not_win_exits_5(systems, chat_server):
-    result = judgeloop(*live(chat_server, systems, "--require-winner", "able"))
+    result = judgeloop(*live(chat_server, systems, "--require-winner", "able", "--controls", "off"))
     assert result.exit_code == 5
     assert result.stdout.startswith("✗ FAILED: able was required, and best is the best")
 

@@ -96,7 +96,7 @@ def test_search_filters_and_order_act_on_the_items(shown):
     page.run("const s = document.getElementById('search'); s.value = 'REASON 7'; s.dispatchEvent(new Event('input'))")
     settled()
     assert visible_items(page) == 4
-    assert page.run("return document.getElementById('shown').textContent") == "4 of 40 judged items fit."
+    assert page.run("return document.getElementById('shown').textContent") == "4 of 40 fit."
     page.run("const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'))")
     page.run(
         "const s = document.querySelector('select[name=group]'); s.selectedIndex = 1; s.dispatchEvent(new Event('change'))"

@@ -79,6 +79,15 @@ def test_names_beside_a_chart_stand_outside_of_it_and_are_led_to_their_lines():
     assert led.get("d").startswith(re.search(r"[\d.]+ [\d.]+$", parts(chart, "jl-line jl-first")[0].get("d"))[0], 1)
 
 
+def test_what_the_values_are_stands_above_all_names_and_lines_that_end_apart_are_led_apart():
+    lines = tuple(Curve(name, "other", ((0, 9), (end, 9))) for name, end in (("early", 2), ("late", 4)))
+    chart = Chart("Bounds", "Both end at 9.", "judgments", lines, up="highest win rate")
+    (up,) = [one for one in parts(chart, "jl-soft") if one.text == "highest win rate"]
+    assert all(float(one.get("y")) - float(up.get("y")) >= 15 for one in parts(chart, "jl-name"))
+    leads = [[point.split()[0] for point in re.split("[ML]", one.get("d"))[1:]] for one in parts(chart, "jl-led")]
+    assert len({begin for begin, _ in leads}) == len(lines)
+
+
 def test_what_is_out_of_view_is_cut_and_the_axis_has_what_is_in_it():
     chart = replace(CHART, below="", unit=" %", view=(10, 20), lines=(Curve("a", "lead", ((0, 100), (9, 12))),))
     levels = [one.text for one in parts(chart, "jl-soft") if one.text.endswith("%")]

@@ -111,6 +111,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     SelectSettings: {
         "selector": {"selector": "random"},
         "rule": {"rule": "fixed-budget", "selector": "random"},
+        "max_flips": {"max_flips": 0.2, "controls": "off"},
         "outputs": {"outputs": ("a.jsonl", "b.jsonl", "d.jsonl")},
         "names": {"names": ("a", "b", "another")},
         "system": {

@@ -96,6 +96,12 @@ class Standings:
         rates = np.where(self.in_question & ~np.isnan(self.rates), self.rates, -np.inf)
         return [int(system) for system in np.flatnonzero(rates == rates.max())] if self.queries else []
 
+    @property
+    def level(self) -> list[int]:
+        """The systems that share the highest win rate, known of each if there are bounds; none where one is alone."""
+        best = self.best if self.levels is None else self.levels.level
+        return best if len(best) > 1 else []
+
     @cached_property
     def leader(self) -> int | None:
         """The system that would be named now: with the least gap, or the highest win rate.
@@ -115,6 +121,13 @@ def scouted_items(systems: int, baseline: int | str | None, items: int) -> int:
     """
     few = systems == len(TWO_SYSTEMS) or items < SCOUTED + FEWEST_BESIDE
     return 0 if few or baseline is not None else SCOUTED
+
+
+def level_at_the_end(tally: Standings) -> StopReason:
+    """The reason that nothing is left to tell the best systems apart."""
+    return StopReason(
+        StopKind.POOL_EXHAUSTED, f"{every_one(tally.items)} was asked about, and the best systems are level"
+    )
 
 
 def score_of(label: Label) -> float:
@@ -203,9 +216,7 @@ class WinRates:
         if (asked < tally.items).any():
             return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose")
         if len(tally.best) > 1 and not tally.abstentions:
-            return StopReason(
-                StopKind.POOL_EXHAUSTED, f"{every_one(tally.items)} was asked about, and the best systems are level"
-            )
+            return level_at_the_end(tally)
         points = tally.wins + TIE * tally.ties
         points[tally.baseline] = TIE * tally.items
         rivals = np.delete(points + tally.silent, tally.best[0])

@@ -380,6 +380,15 @@ class Levels:
             flags[surest] = True
         return flags
 
+    @property
+    def level(self) -> list[int]:
+        """The systems whose levels are known and the highest; several if they are level, none if one may be above."""
+        known = [n for n, one in enumerate(self.each) if one.judged == one.items and one.least == one.most]
+        highest = max(self.each[system].least for system in known)  # that of the baseline is known
+        if self.uppers.max() > highest + ROUNDING:
+            return []
+        return [system for system in known if self.each[system].least == highest]
+
     def wanted(self, gap: float) -> dict[int, int]:
         """On how many further items each system is to be asked next; empty for nobody.
 

@@ -10,7 +10,7 @@ from typing import Protocol, final
 
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.methods.estimators.win_rates import Standings
+from judgeloop.methods.estimators.win_rates import Standings, level_at_the_end
 from judgeloop.methods.stopping.rule import at_most, none_better
 
 
@@ -79,8 +79,13 @@ class Separated:
         return 0.0, tally.levels.gap_of(tally.leader)
 
     def reason_to_stop(self, tally: Standings) -> StopReason | None:
-        """That no system can be much better than the leader; None if one can."""
-        return none_better(self.gap, self.risk(tally)) if self.is_met(tally) else None
+        """That no system can be much better than the leader, or that several are level; None if one can.
+
+        Of systems that are level for certain none is the best, unless one within a gap is asked for.
+        """
+        if not self.is_met(tally):
+            return None
+        return level_at_the_end(tally) if tally.level and not self.gap else none_better(self.gap, self.risk(tally))
 
 
 @final

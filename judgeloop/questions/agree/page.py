@@ -58,6 +58,8 @@ def decision(result: Agreed) -> str:
     whom = f"{_whom(result)}{within}"
     sentences = [f"{judge} agrees with {whom} on {per_cent(result.equal)} of {_where(result, things)}."]
     sentences += [_gate(one) for one in result.gates]
+    if not (result.rates or result.prefers):
+        sentences.append(_prefers_none(result))
     if result.people_equal is not None:
         sentences.append(f"Two annotators agree on {per_cent(result.people_equal)}.")
     if result.favours is not None:
@@ -71,6 +73,16 @@ def decision(result: Agreed) -> str:
             f"Good enough for a gate at a margin of {in_points(MARGIN)} between {between}: {'shown' if shown else 'not shown'}."
         )
     return said.headline(result, " ".join(sentences))
+
+
+def _prefers_none(result: Agreed) -> str:
+    """What a judge does that prefers neither output of any pair."""
+    counts = result.counts
+    if not counts.flips or counts.flips < result.judged:
+        return "It prefers neither answer of any pair."
+    place = {counts.leanings.first: "first", counts.leanings.second: "second"}.get(counts.flips)
+    takes = f": it takes the answer shown {place}" if place else ""
+    return f"It contradicts itself on all {result.judged:,}{takes}."
 
 
 def _whom(result: Agreed) -> str:
@@ -87,6 +99,9 @@ def _where(result: Agreed, things: str) -> str:
     labelled = f"the {every if asked < every else result.judged:,} {things} {who} labelled"
     if asked < every:
         labelled = f"{result.judged:,} of {labelled}"
+        if asked == result.data.families:
+            each = "with different prompts" if result.data.by_prompt else "of different families"
+            labelled = f"{result.judged:,} {things} {each}, of {every:,} {who} labelled"
     if result.whole or low == high:
         return labelled
     if result.options.chosen:

@@ -200,9 +200,14 @@ class Agreed(RunResult):
         return len(self.setup.systems) < PAIR
 
     @property
+    def prefers(self) -> bool:
+        """Whether the judge ever prefers an output; else it favours none, whatever people prefer."""
+        return any(pairs and judge != VOTES[TIE] for judge, _, pairs in self.table)
+
+    @property
     def favours(self) -> str | None:
         """The system that the judge is shown to favour; None if none is."""
-        if self.rates or self.off_interval is None:
+        if self.rates or not self.prefers or self.off_interval is None:
             return None
         low, high = self.off_interval
         return self.setup.systems[0] if low > 0 else self.setup.systems[1] if high < 0 else None
@@ -210,7 +215,7 @@ class Agreed(RunResult):
     @property
     def favours_length(self) -> str | None:
         """`longer` or `shorter`, if the judge is shown to favour it; None if neither is."""
-        if self.longer_interval is None:
+        if not self.prefers or self.longer_interval is None:
             return None
         low, high = self.longer_interval
         return "longer" if low > 0 else "shorter" if high < 0 else None

@@ -15,7 +15,7 @@ from judgeloop.catalogue import rules_of
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Ending, Finished, StopKind, Tally
 from judgeloop.core.protocols import Further, Selector
-from judgeloop.core.records import UNLIMITED, Draws, Order, Population
+from judgeloop.core.records import UNLIMITED, Draws, Population
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, ProxyTerms, Terms, unobserved
 from judgeloop.formats.catalogue import table_of
@@ -52,7 +52,7 @@ from judgeloop.questions.compare.outlook import (
 )
 from judgeloop.questions.compare.proxy import corrected_gap
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
-from judgeloop.questions.compare.settings import ANY_SHARE, QUESTION, CompareSettings
+from judgeloop.questions.compare.settings import QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
 from judgeloop.runs.begin import conducted, opened
@@ -62,7 +62,7 @@ from judgeloop.runs.forecast import Forecast, Left, Range, unlikely_to_pass
 from judgeloop.runs.inputs import Inputs, check_winner, looks_at_all, names_for, read_inputs
 from judgeloop.runs.known import known_verdicts
 from judgeloop.runs.measured import measured_by
-from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
+from judgeloop.runs.prepared import Parts, Prepared, check_about, check_flips, check_idle_settings, families_drawn
 from judgeloop.runs.proxies import SUPPOSED, known_r2, proxy_judge
 from judgeloop.settings.setting import Role, alternatives, declared
 
@@ -477,14 +477,13 @@ def _to_decide(
 def _options(run: Prepared[CompareSettings]) -> CompareOptions:
     """What was asked of a comparison."""
     config = run.config
-    blind = run.by_hand or config.order is Order.FIXED  # no place says anything of flips
     return CompareOptions(
         near_tie=config.near_tie,
         min_gap=config.min_gap,
         not_worse=config.not_worse,
         by_group=config.by_group,
         by_criterion=config.by_criterion,
-        max_flips=config.most_flips if config.max_flips is not None or not blind else None,
+        max_flips=config.most_flips(by_hand=run.by_hand),
         give_up=config.give_up,
         proxy=None if run.inputs.proxy is None else run.inputs.proxy.identity.name,
     )
@@ -576,12 +575,7 @@ def _check_inputs(config: CompareSettings, inputs: Inputs) -> None:
         )
     if inputs.systems and config.selector_row.needs_outputs:
         raise looks_at_all(f"selector={config.selector}", inputs.pool.systems[inputs.pool.live[0]])
-    one_order = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
-    if config.max_flips not in {None, ANY_SHARE} and one_order and any(judge.order_matters for judge in inputs.judges):
-        raise InputError(
-            f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
-            "use `order=both` with a judge that is no person"
-        )
+    check_flips(config, inputs)
     if config.by_criterion and not inputs.criteria:
         raise InputError("`by_criterion` needs a rubric of several criteria; give `rubric=FILE.toml`")
     groups = {item.group for item in inputs.pool.items}

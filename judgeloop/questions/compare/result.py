@@ -28,7 +28,7 @@ from judgeloop.core.outcomes import (
     WithProxy,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, MODELS_ABSTAIN, Groups, Item, Pool, Verdict
+from judgeloop.core.records import MODELS_ABSTAIN, Groups, Item, Pool, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
@@ -52,7 +52,6 @@ Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_differen
 BETS = "bets"  # the rule whose bounds answer every question
 EQUAL_BOUND = "A bound that equals the gap was proved before the latest verdicts."
 FEWEST_LOOKS = 2  # that make a line
-FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,8 +272,8 @@ class Comparison(RunResult):
 
     @property
     def decided_and_tied(self) -> tuple[int, int]:
-        """How many verdicts preferred a system, and how many were ties."""
-        return sum(self.wins.values()), self.ties
+        """As `RunResult.decided_and_tied`: of identical outputs no judge said that they are a tie."""
+        return sum(self.wins.values()), self.ties - self.identical
 
     @property
     def baseline(self) -> str:
@@ -474,14 +473,7 @@ class Comparison(RunResult):
             found.append(note(NoteCode.DRIFT, system=self.setup.systems[0], **halves))
         if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
-        if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
-            return tuple(found)
-        rows = self.verdicts
-        if any(row.winner for row in rows):  # of a group
-            rows = [row for row in rows if row.in_decision]
-        alike = all(row.reason == IDENTICAL for row in rows)
-        same = NoteCode.ALL_IDENTICAL if alike else NoteCode.ALL_TIES
-        return (*found, note(same, judged=len(rows)))
+        return (*found, *(() if self.recorded else self.all_tied(self.ties)))
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Gt, Lt
 
 from judgeloop.catalogue import (
     REPLACED,
@@ -20,27 +20,21 @@ from judgeloop.catalogue import (
     selectors_of,
 )
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import UNLIMITED, USUAL_FLIPS, Draws, Groups, Population
+from judgeloop.core.records import UNLIMITED, Draws, Groups, Population
 from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.papers.settings import DiffUseSettings
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Form, Gate, Parse, Role, Setting, anybody, declared, described, one_of
+from judgeloop.settings.setting import Gate, Parse, Role, Setting, anybody, declared, described, one_of
 from judgeloop.settings.sources import harmless_judge
-from judgeloop.settings.values import share_or_none
 from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
 ASKED = "min_gap", "not_worse"  # the settings that ask about a gap
 SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
 USUAL_LIMIT = 200  # judgments
-ANY_SHARE = 1.0  # of verdicts may change with the order
-SHARE_OR_NONE: Form = {
-    "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "none"}],
-    "description": "a share from 0 to 1, or none",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,13 +106,6 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         fields.STOPPING,
         file_only=True,
     ).field(False)
-    max_flips: Annotated[float | None, Parse(share_or_none, SHARE_OR_NONE), Ge(0), Le(1)] = fields.report_setting(
-        "Exit with code 4 if it is shown, at 0.05, that a larger share of the verdicts changes with the order: 0 to 1, "
-        "or none. Default: 0.5 for a comparison that has to be won or passed.",
-        fields.STOPPING,
-        file_only=True,
-        gate=Gate.CONDITION,
-    ).field(None)
     give_up: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
         "Stop undecided once the probability of a decision within the maximum number of judgments "
         "is below this, for example 0.1.",
@@ -145,21 +132,9 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         return about | values | ({"rule": rule.name} if rule is not None and given is None else {})
 
     @property
-    def gated(self) -> bool:
-        """Whether the exit code says whether a condition holds."""
-        return self._required or self.max_flips not in {None, ANY_SHARE}
-
-    @property
-    def _required(self) -> bool:
+    def required(self) -> bool:
         """Whether the answer has to be one of those that the caller wants."""
-        required = self.require_winner is not None or self.by_group == Groups.REQUIRE
-        return required or self.not_worse is not None
-
-    @property
-    def most_flips(self) -> float | None:
-        """The share of verdicts that may change with the order; None if any may."""
-        given = USUAL_FLIPS if self.max_flips is None and self._required else self.max_flips
-        return None if given == ANY_SHARE else given
+        return super().required or self.by_group == Groups.REQUIRE or self.not_worse is not None
 
     @property
     def every_judge(self) -> tuple[str | Judge, ...]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby, zip_longest
 
 from judgeloop.core.errors import some
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.outcomes import Outcome, StopKind
 from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.stopping.rule import points as show_points
@@ -29,6 +29,7 @@ MARGIN = 2.0  # per cent above and below what is shown
 MOST_BARS, MOST_NAMED, MOST_FIRST = 12, 8, 4
 TWICE, LEAST = 20, 0.05  # the scale of a gap is twice as long as the gap, in tenths
 SMALLEST_BELIEF = 0.001
+LONGEST_AXIS = 18  # letters of a name on an axis
 WHOLE, MARK = "all judged", " *"  # in the place of a bound of a win rate that is known; beside one that equals it
 DIRECTLY = "To compare two of them directly is another question, best asked on other items."
 
@@ -52,7 +53,7 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 
 def facts(result: Selection) -> list[Fact]:
     """All facts, the decision first."""
-    on = f"on {result.queries:,} of {said.of_items(result)}{result.also_judged}"
+    judged = f"{result.judged_in_words} of {said.of_items(result)}{result.also_judged}"
     epsilon, worth = result.options.epsilon, result.proxy_worth
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
     own = [
@@ -61,12 +62,12 @@ def facts(result: Selection) -> list[Fact]:
             "judged",
             Section.EVIDENCE,
             "judged",
-            f"{count(result.judged, 'judgment')} {on}, by {said.judged_by(result)}{said.unjudged(result)}{_begun(result)}",
+            f"{judged}, by {said.judged_by(result)}{said.unjudged(result)}{_begun(result)}",
             first=True,
         ),
         Fact("rates", Section.EVIDENCE, "win rates", _rates(result), first=True),
         Fact("leader", Section.EVIDENCE, "shown", _shown(result), first=True),
-        Fact("near_best", Section.EVIDENCE, "near best", _near_best(result), first=result.winner is None),
+        Fact("near_best", Section.EVIDENCE, "near best", _near_best(result), first=not (result.winner or result.level)),
         Fact("risk", Section.RISK, "risk", _risk(result), first=True),
         Fact("baseline", Section.EVIDENCE, "baseline", _chosen(result)),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
@@ -85,16 +86,24 @@ def facts(result: Selection) -> list[Fact]:
 def _decision(result: Selection) -> str:
     among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}"
     if result.level:
-        return f"{some(map(visible, result.level))} share the highest win rate of {among}."
+        every = len(result.level) == len(result.setup.systems)
+        found = "all are level" if every else f"{some(map(visible, result.level))} share the highest win rate"
+        return f"No winner among {among}: {found}."
     if result.winner is None:
         return stopped(f"No winner yet among {among}: {said.ended(result)}")
     name = visible(result.winner)
     if result.risk is None:
         return f"{name} has the highest win rate of {among}."
-    if result.gap:
-        others = f"no other of {len(result.setup.systems):,} systems"
-        return f"Choose {name}: {show_gap(result.gap, others)} {on(result)}."
-    return f"{name} is the best of {among}{_level_with(result)}."
+    if result.gap or (result.options.min_gap is not None and len(result.near_best or ()) > 1):
+        better = show_gap(result.gap or 0.0, f"no other of {len(result.setup.systems):,} systems")
+        required = result.setup.required_winner
+        if required == result.winner and result.gap:
+            return f"{name} is not shown to be the best, only that {better} {on(result)}."
+        short = (
+            "" if result.answer is not Outcome.NOT_SHOWN else f"{visible(required or '')} is not shown to be the best. "
+        )
+        return f"{short}Choose {name}: {better} {on(result)}."
+    return f"{name} is the best of {among}."
 
 
 def _against(result: Selection) -> str:
@@ -103,15 +112,6 @@ def _against(result: Selection) -> str:
     if baseline in {None, result.winner} or not result.many:
         return ""
     return f", each compared with {visible(baseline)},"
-
-
-def _level_with(result: Selection) -> str:
-    """The systems that are judged on all items, and have the winner's win rate."""
-    won = next(row for row in result.standings if row.system == result.winner)
-    level = [
-        visible(row.system) for row in result.standings if row is not won and row.known and row.win_rate == won.win_rate
-    ]
-    return f", level with {' and '.join(level)}" if level else ""
 
 
 def _begun(result: Selection) -> str:
@@ -190,11 +190,11 @@ def _chosen(result: Selection) -> str:
 
 def _near_best(result: Selection) -> str:
     if result.near_best is None:
-        return f"unknown: {'nothing has been judged' if result.setup.guarantee else 'no risk is stated'}"
+        return f"unknown: {'nothing is shown yet' if result.setup.guarantee else 'no risk is stated'}"
     names = some(map(visible, result.near_best))
-    if len(result.near_best) == 1:
+    if len(result.near_best) == 1 or set(result.near_best) == set(result.level):
         return names
-    level = result.winner is not None and not result.gap  # no system is better
+    level = bool(result.level) or (result.winner is not None and not result.gap)  # no system is better
     return f"{names}: each may be {'level with ' * level}the best"
 
 
@@ -246,7 +246,7 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
     leader, still = visible(upper.name), max(0, len(result.near_best or ()) - 1)
     low, high = lower.points[-1][1], upper.points[-1][1]
     named = result.winner is not None and not result.gap
-    may = "may be level with it" if named else "may still be the best"
+    may = "are level with it" if result.level else "may be level with it" if named else "may still be the best"
     where = (
         "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %" if low < high else f"{high:.0f} %"
     )
@@ -272,6 +272,7 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
             note=f"{_reading(leader, _baseline(result), gap)}{left}",
             band=None if own else (lower.points, upper.points),
             unit=" %",
+            up=f"highest win rate against {shortened(_baseline(result), LONGEST_AXIS)}",
             view=_view([line for line in lines if line.role != "other"]),
             order=tuple(visible(row.system) for row in _in_order(result)),
         ),

@@ -33,7 +33,7 @@ from judgeloop.runs.begin import conducted
 from judgeloop.runs.description import asked_before, data_notes, met_before, setup_of
 from judgeloop.runs.forecast import Forecast, Left, Range
 from judgeloop.runs.inputs import Inputs, looks_at_all, read_inputs
-from judgeloop.runs.prepared import Parts, Prepared, check_about, check_idle_settings, families_drawn
+from judgeloop.runs.prepared import Parts, Prepared, check_about, check_flips, check_idle_settings, families_drawn
 from judgeloop.runs.proxies import SUPPOSED, prices_of_a_plan, proxy_judge
 
 FEWEST_SYSTEMS = 2
@@ -207,8 +207,8 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         run, parts, ending = ran.run, ran.parts, ran.finished.ending
         config, pool = run.config, run.pool
         tally, baseline = ending.estimate.tally, _baseline(config, run.inputs)
-        more = None
-        if ending.winner is None and (run.inputs.proxy is not None or not self.notice(run)):
+        more, ended = None, ending.winner is not None or ending.stop.kind is StopKind.POOL_EXHAUSTED
+        if not ended and (run.inputs.proxy is not None or not self.notice(run)):
             more = more_to_name(ending.asked, _usual(run), len(run.places) * (len(pool.systems) - 1))
         scouted = scouted_items(len(tally.wins), baseline, len(run.places))
         result = selected_of(
@@ -224,6 +224,7 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
                 ),
                 min_gap=config.min_gap,
                 epsilon=getattr(parts.selector, "epsilons", None),  # of a selector that has some
+                max_flips=config.most_flips(by_hand=run.by_hand),
                 proxy=None if run.inputs.proxy is None else run.inputs.proxy.identity.name,
             ),
             data_notes(run, ran.finished.pool),
@@ -310,6 +311,7 @@ def _names_none(run: Prepared[SelectSettings]) -> str:
 
 def _check_inputs(config: SelectSettings, inputs: Inputs, items: int) -> None:
     """Refuse systems that no judge can tell apart, a limit within the first item, and outputs that are to come."""
+    check_flips(config, inputs)
     pool, against = inputs.pool, config.against(inputs.pool.systems)
     first: dict[tuple[str, ...], str] = {}
     for number, (name, outputs) in enumerate(zip(pool.systems, pool.outputs, strict=True)):

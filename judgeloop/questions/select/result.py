@@ -3,19 +3,20 @@
 `page.py` makes facts of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from judgeloop.core.jsonable import Part, plain
-from judgeloop.core.outcomes import Ending, Finished, Outcome, StopKind
+from judgeloop.core.outcomes import Condition, Ending, Finished, Outcome, StopKind, outcome_of
 from judgeloop.core.records import MODELS_ABSTAIN, TWO_SYSTEMS, Item, Population
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.methods.stopping.best_of_many import FixedBudget
 from judgeloop.questions.select.proxy import ProxyWorth
+from judgeloop.report.facts import of_the_run
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -37,6 +38,8 @@ class SelectOptions(Part):
     - `chosen_by`: the number of judgments that the choice took
     - `min_gap`: the gap that matters: the best may be better than the named system by less; null for
       the best itself
+    - `max_flips`: the share of verdicts that may change with the order; null where any may, in a fixed order, and for
+      people
     - `epsilon`: the probabilities of a loss and a tie of the best system that LLM Selector used
     - `proxy`: the cheap judge that was given beside the others; null without one
     """
@@ -45,6 +48,7 @@ class SelectOptions(Part):
     chosen_on: int | None = None
     chosen_by: int = 0
     min_gap: float | None = None
+    max_flips: float | None = None
     epsilon: tuple[float, float] | None = None
     proxy: str | None = None
 
@@ -89,7 +93,8 @@ class Selection(RunResult):
       share lost, over all items; null without either
     - `near_best`: the systems that may be the best, or level with the one that is named, at the stated risk; null if
       no risk is stated
-    - `level`: the systems that share the highest win rate, if the rule names the highest and several have it
+    - `level`: the systems that share the highest win rate on all items, or at the end of a rule that names the
+      highest: none of them is the best. Empty for one alone
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
       information; null if it went on choosing between them
@@ -129,10 +134,25 @@ class Selection(RunResult):
         return self.drawable * (len(self.setup.systems) - 1)
 
     def stands(self) -> Outcome:
-        """How the answer stands to what was asked: that several systems are level is an answer, too."""
-        if self.level and not self.lost_to_failures:
+        """How the answer stands to what was asked: that several systems are level is an answer, too.
+
+        A system that has to win, and may be the best, has to be shown to be it.
+        """
+        required = self.setup.required_winner
+        if self.level and required is None and not self.lost_to_failures:
             return Outcome.DECIDED
-        return RunResult.stands(self)
+        short = required in (self.near_best or ()) and (required != self.winner or bool(self.gap))
+        return outcome_of(self.stop_reason, self.winner, required, short=short, lost=self.lost_to_failures)
+
+    def beside(self) -> Iterator[Condition]:
+        """Yield what must hold of judge and cost if something is required."""
+        if self.setup.required_winner is not None or self.options.max_flips is not None:
+            yield from of_the_run(self, self.options.max_flips)
+
+    @property
+    def judged_in_words(self) -> str:
+        """As `RunResult.judged_in_words`."""
+        return f"{count(self.judged, 'judgment')} on {self.queries:,}"
 
     @property
     def also_judged(self) -> str:
@@ -160,12 +180,12 @@ class Selection(RunResult):
         return frame_of(columns, library)
 
     def doubts(self) -> tuple[Note, ...]:
-        """Warnings of a thin lead, and of a proxy that says little."""
-        worth = self.proxy_worth
-        if worth is None or worth.silent <= MODELS_ABSTAIN * worth.verdicts:
-            return tuple(self._thin())
-        silent = note(NoteCode.PROXY_SILENT, proxy=worth.proxy, silent=worth.silent, items=worth.verdicts)
-        return (*self._thin(), silent)
+        """Warnings of a thin lead, of ties alone, and of a proxy that says little."""
+        ties, worth = sum(row.ties for row in self.standings), self.proxy_worth
+        found = [*self._thin(), *self.all_tied(ties)]
+        if worth is not None and worth.silent > MODELS_ABSTAIN * worth.verdicts:
+            found.append(note(NoteCode.PROXY_SILENT, proxy=worth.proxy, silent=worth.silent, items=worth.verdicts))
+        return tuple(found)
 
     def _thin(self) -> list[Note]:
         """A warning if the lead over a rival decides about these items, and may be chance on others.
@@ -183,8 +203,9 @@ class Selection(RunResult):
             common = scores[best].keys() & scores[rival].keys()
             leads = [scores[best][item] - scores[rival][item] for item in common]
             won, lost = sum(one > 0 for one in leads), sum(one < 0 for one in leads)
-            found.append((chance_of_so_many(won, won + lost, LEVEL), won, lost, rival))
-        chance, won, lost, rival = max(found)
+            if won + lost:  # else none of these items tells them apart
+                found.append((chance_of_so_many(won, won + lost, LEVEL), won, lost, rival))
+        chance, won, lost, rival = max(found, default=(0.0, 0, 0, None))
         if chance <= self.setup.risk_threshold:
             return []
         return [note(NoteCode.THIN_LEAD, best=best, rival=rival, won=won, lost=lost)]
@@ -205,8 +226,10 @@ class Selection(RunResult):
         """What would decide, after an end that did not cut the run short."""
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
+        if self.stop_reason is StopKind.POOL_EXHAUSTED:
+            return (note(NoteCode.ALL_ASKED),)
         if self.more_judgments is None:
-            return (note(NoteCode.NO_FORECAST),)
+            return (note(NoteCode.LEVEL if self.level else NoteCode.NO_FORECAST),)
         limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
         code = NoteCode.USUAL_LIMIT if limited else NoteCode.USUAL_JUDGMENTS
         more, systems = self.more_judgments, len(self.setup.systems)
@@ -234,8 +257,9 @@ def selected_of(
     stated = interval is not None or certain
     bounded = certain or (tally.levels is not None and tally.queries > 0)
     gap = interval[1] if interval is not None else 0.0 if certain else None
-    named = setup.rule == FixedBudget.name and ending.stop.kind in FixedBudget.decides_at and tally.judged
-    level = [systems[number] for number in tally.best] if named and ending.winner is None else []
+    ends = FixedBudget.decides_at if setup.rule == FixedBudget.name else {StopKind.POOL_EXHAUSTED}
+    tied = ending.winner is None and ending.stop.kind in ends and tally.judged
+    level = tuple(systems[number] for number in tally.level) if tied else ()
     return Selection(
         setup=setup,
         options=options,
@@ -244,16 +268,16 @@ def selected_of(
         spend=finished.spend,
         labels=label_rows(ending.labels, systems, items, ending.deciding),
         winner=None if ending.winner is None else systems[ending.winner],
-        leader=None if tally.leader is None else systems[tally.leader],
-        risk=ending.estimate.risk if stated else None,
+        leader=None if level or tally.leader is None else systems[tally.leader],
+        risk=ending.estimate.risk if stated and not level else None,
         stop_reason=ending.stop.kind,
         stop_sentence=ending.stop.sentence,
         more_judgments=more_judgments,
         queries=tally.queries,
         standings=rows,
-        gap=gap,
+        gap=None if level else gap,
         near_best=tuple(row.system for row in rows if row.near_best) if bounded else None,
-        level=tuple(level),
+        level=level,
         win_rates_biased=not tally.drawn and tally.queries < tally.items,
         level_since=None if ending.belief is None else ending.belief.level_since,
     )

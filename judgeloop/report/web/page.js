@@ -51,7 +51,7 @@ function update() {
     if (item.hidden === fit) item.hidden = !fit;
   }
   const all = items.length.toLocaleString("en");
-  shown.textContent = found === items.length ? about : `${found.toLocaleString("en")} of ${all} judged items fit.`;
+  shown.textContent = found === items.length ? about : `${found.toLocaleString("en")} of ${all} fit.`;
   more.hidden = found <= most;
   more.textContent = `Show all ${found.toLocaleString("en")}`;
 }

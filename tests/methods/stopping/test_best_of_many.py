@@ -66,10 +66,26 @@ def test_the_stated_risk_is_that_of_the_bounds_and_0_once_all_is_judged():
     assert Separated(RISK).risk(tally([[0.5, 1.0, 0.0]] * ITEMS)) == 0.0
 
 
-def test_of_level_systems_one_is_named_when_all_is_judged():
-    level = [[0.5, 1.0, 1.0]] * ITEMS
-    assert not Separated(RISK).is_met(tally(level[:9]))
-    assert Separated(RISK).is_met(tally(level))
+def test_of_level_systems_none_is_named_when_all_is_judged_but_one_within_a_gap():
+    level = tally([[0.5, 1.0, 1.0]] * ITEMS)
+    assert not Separated(RISK).is_met(tally([[0.5, 1.0, 1.0]] * 9))
+    assert Separated(RISK).is_met(level)
+    assert level.level == [1, 2]
+    assert Separated(RISK).reason_to_stop(level).kind is StopKind.POOL_EXHAUSTED
+    assert Separated(RISK, 0.1).reason_to_stop(level).kind is StopKind.RISK_MET
+
+
+@pytest.mark.parametrize(
+    ("last", "level"),
+    [
+        ([0.5, 1.0, 1.0], [1, 2]),
+        ([0.5, 1.0, 0.5], []),  # one is ahead
+        ([0.5, 1.0, np.nan], []),  # an abstention may have been a win
+        ([1.0, 0.0, 0.0], [1, 2]),
+    ],
+)
+def test_level_are_those_whose_levels_are_known(last, level):
+    assert tally([[0.5, 1.0, 1.0]] * (ITEMS - 1) + [last]).level == level
 
 
 FIELDS = {

@@ -99,6 +99,41 @@ def test_a_judge_that_favours_the_longer_answer_is_found_out(agree):
     assert (fair.favours, fair.favours_length, fair.off) == (None, None, 0.0)
 
 
+def tie(*, prompt, first, second):
+    del prompt, first, second
+    return "tie"
+
+
+def first_one(*, prompt, first, second):
+    del prompt, first, second
+    return "A"
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        (tie, "It prefers neither answer of any pair."),
+        (first_one, "It contradicts itself on all 60: it takes the answer shown first."),
+    ],
+)
+def test_a_judge_that_prefers_nothing_favours_nothing(agree, judge, said):
+    """People like the new answer, the longer one, on every item: what a judge lacks of that is no leaning."""
+    result = agree(often, labels(lambda at: "new"), old=rows("old", lambda at: "x"), judge=judge, version="1")
+    assert (result.favours, result.favours_length) == (None, None)
+    assert result.longer_interval[1] < 0
+    assert result.counts.flips == (60 if judge is first_one else 0)
+    assert said in result.page.headline
+
+
+def test_pairs_with_different_prompts_are_said_to_be_fewer_than_the_labels(agree):
+    same = [row | {"prompt": f"{at // 2} what?"} for at, row in enumerate(rows("old"))]
+    new = [row | {"prompt": f"{at // 2} what?"} for at, row in enumerate(rows("new"))]
+    systems = [("old", same), ("new", new)]
+    result = judgeloop.agree(systems, truth=[labels()], judge=tie, version="1", ledger=None)
+    assert (result.judged, result.items) == (30, 60)
+    assert "of 30 pairs with different prompts, of 60 you labelled" in result.page.headline
+
+
 def test_a_gate_at_a_margin_is_shown_once_both_bounds_lie_within_it(agree):
     shown = "Good enough for a gate at a margin of 10 points between old and new: shown."
     assert shown in agree(better, labels(), about="items").page.headline

@@ -12,6 +12,7 @@ from support import commandline
 from support.outputs import write_outputs
 
 import judgeloop
+from judgeloop.ledger.opening import runs_of
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.terminal import MOST_LINES
@@ -176,6 +177,18 @@ def test_other_candidates_verdicts_say_which_share_is_tied(tmp_path, monkeypatch
     assert one["ties"] == pytest.approx(0.25)
     weak = asked(old, new, about=("--not-worse", "0.05", "--max-judgments", "20"))
     assert "(if 25 % are ties)" in weak.stderr
+
+
+def test_identical_outputs_say_nothing_of_the_share_that_a_judge_finds_tied(old, tmp_path):
+    """They met in an earlier run, whose judge was asked about none."""
+    same, new = outputs(tmp_path / "same.jsonl", 50), write_outputs(tmp_path / "new.jsonl", ["well"] * ITEMS)
+    command(old, same, "--judge", "metric:exact", *ALL)
+    (run,) = runs_of(Path(".judgeloop/ledger.sqlite"))
+    assert (run.note.decided, run.note.tied) == (0, 0)
+    dry = json.loads(asked(old, new, "--dry-run", "--json").stdout)
+    assert [one["ties"] for one in dry["equal_system"]] == [0.0, 0.3, 0.7], "as where nothing is known"
+    weak = asked(old, new, about=("--not-worse", "0.05", "--max-judgments", "20"))
+    assert "(if 30 % are ties)" in weak.stderr
 
 
 @pytest.mark.parametrize(
