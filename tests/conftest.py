@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 from datetime import date
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -26,6 +27,9 @@ from judgeloop.settings.run_settings import RunSettings
 # take the cores from other tests. Set before numpy and scikit-learn are imported.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# What click says comes from no translation: it looks for one of each text.
+os.environ["LANGUAGE"] = "C"
 
 # `asyncio.run` asks what handles Ctrl-C. Python up to 3.12 makes a text of the handler for that, and in it of all that
 # was returned, which takes as long as a short run.
@@ -50,7 +54,6 @@ def pytest_collection():
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.set_threshold(10_000)  # most of what a test makes is gone by itself
         gc.enable()
@@ -121,21 +124,44 @@ def chat_server():
     server.close()
 
 
-@pytest.fixture(autouse=True)
-def today(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def today():
     """The date of today for a night that none is given to: it is a part of the seed, and so of what is drawn.
 
     A process that is started has the real one.
     """
-    monkeypatch.setattr(values, "today", lambda: TODAY)
-    return TODAY
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(values, "today", lambda: TODAY)
+        yield TODAY
 
 
-@pytest.fixture(autouse=True)
-def _nothing_asked_ahead(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_asked_ahead():
     """How many verdicts are asked ahead depends on the clock: none, but where a test says how many."""
     most = property(lambda config: 0 if config.ahead == fields.AUTO else int(config.ahead))
-    monkeypatch.setattr(RunSettings, "most_ahead", most)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunSettings, "most_ahead", most)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _known():
+    """What each command finds out anew, and is the same for all, is found out once."""
+    from support.known import known
+
+    from judgeloop.methods.stats import confidence_sequence, corrected, with_people
+    from judgeloop.methods.stopping import bets, rule
+    from judgeloop.providers import pricing
+    from judgeloop.runs import description
+
+    lower_bounds = known(confidence_sequence.lower_bounds)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (bets, corrected, rule, with_people):
+            patch.setattr(module, "lower_bounds", lower_bounds)
+        for module in (description, pricing):
+            patch.setattr(module, "version", cache(module.version))
+        patch.setattr(signal, "valid_signals", cache(signal.valid_signals))
+        yield
 
 
 NEAR = ("api", "cli", "questions", "suite")  # folders of tests whose servers answer in the process
@@ -157,12 +183,13 @@ def _near(request, monkeypatch):
         monkeypatch.setattr(Clients, "one", near)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_waits_for_the_disk(request, monkeypatch):
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_waits_for_the_disk(request):
     """No ledger waits for its disk at each commit: only where power fails is that lost, as tests/simulation has it."""
-    if request.path.relative_to(TESTS).parts[0] != "simulation":
-        pragmas = [one.replace("EXTRA", "OFF") for one in sqlite.PRAGMAS]
-        monkeypatch.setattr(sqlite, "PRAGMAS", pragmas)
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.relative_to(TESTS).parts[0] != "simulation":
+            patch.setattr(sqlite, "PRAGMAS", [one.replace("EXTRA", "OFF") for one in sqlite.PRAGMAS])
+        yield
 
 
 @pytest.fixture

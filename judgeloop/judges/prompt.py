@@ -24,7 +24,7 @@ import secrets
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -323,6 +323,7 @@ def _text_or_file(rubric: str) -> str:
     return text.strip().encode("utf-8", "replace").decode("utf-8")
 
 
+@cache
 def shipped_template(name: str) -> Template:
     """A prompt that judgeloop ships, by its file's name without the suffix.
 
