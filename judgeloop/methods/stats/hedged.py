@@ -17,7 +17,8 @@ a walk of coins, which keeps the null, ends beyond an optimal boundary with the 
 the relative slope of that probability from one outcome of the coin to the other. The state is read off the wealth,
 not off the sum of the scores, so that what the copy does wrong corrects itself. A coin is one draw that moves the
 wealth; a tie moves neither. With a control each draw moves, by what the null does not expect of it. Where there would
-be more than `MOST_COINS` coins, one stands for several draws, with their variance and their skewness.
+be more than `MOST_COINS` coins, one stands for several draws, with their variance and their skewness. Where few draws
+move, and the null is far below the mean of the scores, the stake is at least the one that lets wealth grow the fastest.
 """
 
 from __future__ import annotations
