@@ -17,7 +17,8 @@ a walk of coins, which keeps the null, ends beyond an optimal boundary with the 
 the relative slope of that probability from one outcome of the coin to the other. The state is read off the wealth,
 not off the sum of the scores, so that what the copy does wrong corrects itself. A coin is one draw that moves the
 wealth; a tie moves neither. With a control each draw moves, by what the null does not expect of it. Where there would
-be more than `MOST_COINS` coins, one stands for several draws, with their variance and their skewness.
+be more than `MOST_COINS` coins, one stands for several draws, with their variance and their skewness. Where few draws
+move, and the null is far below the mean of the scores, the stake is at least the one that lets wealth grow the fastest.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ FEW = 20  # planned draws, of which none are taken to be ties: of five, all five
 HOPELESS = (
     0.003  # the wealth at which bets end: under the null it comes back to 1/risk with at most this times the risk
 )
-VERSION = 1  # of the stakes: with others, the same verdicts may end a run elsewhere
+VERSION = 2  # of the stakes: with others, the same verdicts may end a run elsewhere
 RARELY = -0.3  # the mean of a draw that moves, under the null, below which ties count as evidence
+DOUBT = 0.5  # of a standard error, by which the mean so far is lowered: stakes that trust it lose where it is luck
 SURE, LEAST = 1e-9, 1e-12
 GONE = 1e-250  # a wealth that is given up: numbers that small are a hundred times slower to reckon with
 SLACK = 1e-6  # of the wealth: a perfect copy ends at 1/risk but for rounding, which must not cost the answer
@@ -183,6 +185,16 @@ def _on_the_grid(
         if (here := share == number).any():
             stake[here] = stakes_of_means(*family, number).on_a_draw(mean[here], *(one[here] for one in each))
     return stake
+
+
+def _fastest(mean: Floats, half: Floats, ahead: Floats, spread: Floats) -> Floats:
+    """The stake that lets wealth grow the fastest, to the second order in the score, where few draws move.
+
+    A coin that keeps the null hardly ever moves there (its mean is `half`): each tie speaks against the null, so that
+    this is the larger stake. The null says `mean`; the scores have the mean `ahead` and the variance `spread`.
+    """
+    edge = np.maximum(ahead - mean, 0.0)
+    return np.where(half < RARELY, edge / (spread + edge * edge), 0.0)
 
 
 def _tables(  # noqa: PLR0917 - what a family of tables is made of
@@ -422,9 +434,11 @@ class HedgedBets:
         if self.zone:
             # The boundaries stay as they are once they are close.
             time = np.minimum(time, 1.2 * math.log(1 / self.risk - 1) * SHARES[table] / (self.zone**2 * self.limit))
-            # Where few draws move, a coin that keeps the null hardly ever does: each tie speaks against the null. The
-            # stake that lets wealth grow the fastest is then the larger one, to the second order in the score.
-            least = np.where(half < RARELY, -mean / (second + mean * mean), least)
+            least = _fastest(mean, half, np.zeros(()), second)  # as if the scores had a mean of 0
+        elif self.of_grid and not self.late:  # one of many nulls may be far below the mean so far
+            ahead = self.total / (self.drawn + PRIOR)
+            spread = np.maximum(second - ahead * ahead, LEAST)
+            least = _fastest(mean, half, ahead - DOUBT * np.sqrt(spread / (self.drawn + PRIOR)), spread)
         most = np.where(left > 0, BOLDEST / np.maximum(1 + mean + most, SURE), 0.0)
         return Aim(table, time, size, half, 1 - half * half, 1 - half * mean / size, least, most)
 

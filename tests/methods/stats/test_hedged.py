@@ -16,7 +16,12 @@ from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.methods.stopping.bets import Bets
 
-FORMS = {"winner": {"null": 0.0}, "zone": {"null": -0.1, "zone": 0.1}, "of a grid": {"null": 0.35, "of_grid": True}}
+FORMS = {
+    "winner": {"null": 0.0},
+    "zone": {"null": -0.1, "zone": 0.1},
+    "of a grid": {"null": 0.35, "of_grid": True},
+    "far below": {"null": -0.4, "of_grid": True},
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -161,3 +166,14 @@ def test_runs_with_different_shares_of_ties_have_each_its_own_stakes_on_a_grid()
     together = stakes(np.ones((4, 7)), moved[:, None])
     assert together.tolist() == [stakes(np.ones(7), square).tolist() for square in moved]
     assert len(np.unique(together[:, 3])) == 4
+
+
+def test_nulls_far_below_the_mean_so_far_fall_early_where_most_draws_are_ties():
+    """Seven of ten are. The tables alone, as where a bound is to be narrow after the last draw, take longer."""
+    scores = np.zeros(200)
+    scores[[at for at in range(200) if at % 10 in {3, 6, 9}]] = np.tile([1.0, -1.0], 30)
+    nulls = np.array([-0.8, -0.6, -0.4, -0.2, 0.1])
+    bets = HedgedBets(0.1, nulls, 200, of_grid=True)
+    early, late = (one.falls(np.tile(scores[:, None], 5)) for one in (bets, replace(bets, late=True)))
+    assert early == [5, 6, 12, 44, 201]
+    assert late == [93, 169, 196, 86, 201]

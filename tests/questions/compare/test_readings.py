@@ -249,6 +249,20 @@ def test_what_the_stakes_depend_on_makes_another_run(outputs, more):
     assert compared(outputs, 5)["run"] != compared(outputs, 5, *more)["run"]
 
 
+def test_a_run_of_other_stakes_keeps_its_bounds_and_its_command_makes_another(outputs, monkeypatch):
+    """Such as of an earlier version, in which nothing was staked on ties beside the tables."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr("judgeloop.questions.compare.question.VERSION", 1)
+        earlier.setattr("judgeloop.methods.stats.hedged.RARELY", -1.0)
+        before = compared(outputs, 80, "--max-judgments", "40", skipped=3)
+        shown = command("runs", "show", before["run"]).stdout
+    after = compared(outputs, 80, "--max-judgments", "40", skipped=3)
+    assert before["run"] != after["run"]
+    assert (after["claim"], after["winner"], after["judged"]) == (before["claim"], before["winner"], before["judged"])
+    assert (before["gap_interval"], after["gap_interval"]) == (pytest.approx([0.0, 0.63]), pytest.approx([0.0, 0.565]))
+    assert command("runs", "show", before["run"]).stdout == shown
+
+
 def test_what_may_change_within_a_run_changes_no_stake(outputs):
     first = compared(outputs, 50, "--budget", "1", skipped=10)
     again = compared(outputs, 50, "--budget", "2", "--concurrency", "3", skipped=10)
