@@ -261,6 +261,9 @@ class HumanJudge(BaseJudge):
     def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
         """The terminal needs neither."""
 
+    def lacks_money(self, lacks: bool) -> None:  # noqa: FBT001 - the one thing that it says
+        """Nothing is held here once no other call waits."""
+
     def let_go(self) -> None:
         """Raise QUIT in the calls after the one on the screen."""
         for sheet in self._sheets[self._at + 1 :]:

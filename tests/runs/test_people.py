@@ -16,7 +16,9 @@ from judgeloop.core.records import Item
 from judgeloop.engine.state import Progress
 from judgeloop.judges.base import PageOptions
 from judgeloop.page.checks import checks_among
+from judgeloop.questions.compare.question import CompareQuestion
 from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.runs.begin import opened
 from judgeloop.runs.people import page_options
 from judgeloop.runs.telling import REFRESH, told
 
@@ -119,6 +121,24 @@ def test_a_dry_run_says_how_much_time_and_money_people_take():
     assert usd == pytest.approx((expected + checks) * each_s * 40 / 3600)
     text = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--dry-run").output
     assert f"{5 * round(expected * each_s / 300)} min" in text
+
+
+def test_people_hear_how_far_the_budget_goes_as_a_dry_run_says_it():
+    write("a", 117)
+    write("b", 117)
+
+    def heard(budget, folder):
+        question, first = CompareQuestion(), []
+        run = question.prepare(settings(page=True, human_price=40, budget=budget, ledger=folder), {})
+        with opened(run) as begun:
+            begun.people.hear = first.append
+            asyncio.run(question._telling(begun, lambda progress: None))
+        return first[0]
+
+    price = ("--human-price", "40", "--dry-run", "--json")
+    dry = json.loads(judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human", *price, "--budget", "$5").stdout)
+    assert heard(5, "short").affords == dry["budget_pays_for"] == 2
+    assert heard(400, "enough").affords is None
 
 
 def test_nobody_reads_outputs_that_are_identical():
