@@ -57,11 +57,10 @@ class Seen:
     """A state to show.
 
     `done` of at most `most` things are done: judgments, or `what` is counted; without a `most`, `what` is done and not
-    counted. `spent_p` and
-    `budget_p` are in picodollars, None if there is none to show. `leads` says who leads, with names
-    of at most so many characters. `slowed_to` is the number of calls in flight to which a crowded
-    server has slowed the run; None if it has not. `waited` says for what of other runs it waits, `trouble` why
-    the last call failed.
+    counted. `uncalled` of those done took no call. `spent_p` and `budget_p` are in picodollars, None if there is none
+    to show. `leads` says who leads, with names of at most so many characters. `slowed_to` is the number of calls in
+    flight to which a crowded server has slowed the run; None if it has not. `waited` says for what of other runs it
+    waits, `trouble` why the last call failed.
     """
 
     done: int
@@ -73,6 +72,7 @@ class Seen:
     slowed_to: int | None = None
     waited: str = ""
     trouble: str = ""
+    uncalled: int = 0
 
 
 @contextmanager
@@ -106,6 +106,7 @@ def watching(
                     slowed_to=progress.slowed_to,
                     waited=progress.waited,
                     trouble=progress.trouble,
+                    uncalled=progress.uncalled,
                 )
             )
 
@@ -366,6 +367,7 @@ class _Lines:
 def words(seen: Seen, elapsed_s: float, left_s: float | None, *, narrow: bool) -> str:
     """A state as the words beside a bar, those that matter most first."""
     count = f"{seen.done:,}/{seen.most:,} {seen.what}".rstrip() if seen.most else seen.what
+    count += _uncalled(seen)
     slowed = "" if seen.slowed_to is None else f"slowed to {seen.slowed_to} at a time"
     if seen.waited:
         return _joined(" · ", count, _waits(seen))
@@ -382,7 +384,7 @@ def sentence(seen: Seen) -> str:
     """A state as a line for a log."""
     count = f"{seen.done:,} of {seen.most:,} {seen.what}"
     if not seen.what:
-        count = f"{seen.done:,} of at most {seen.most:,} judgments"
+        count = f"{seen.done:,} of at most {seen.most:,} judgments{_uncalled(seen)}"
     slowed = ""
     if seen.slowed_to is not None:
         calls = "1 call" if seen.slowed_to == 1 else f"{seen.slowed_to} calls"
@@ -394,7 +396,7 @@ def figures(seen: Seen) -> dict[str, Any]:
     """The numbers of a state, for a program that reads a log."""
     money = {"spent_usd": seen.spent_p, "budget_usd": seen.budget_p}
     usd = {name: None if pico is None else float(to_usd(pico)) for name, pico in money.items()}
-    return {"done": seen.done, "most": seen.most, **usd, "slowed_to": seen.slowed_to}
+    return {"done": seen.done, "most": seen.most, "uncalled": seen.uncalled, **usd, "slowed_to": seen.slowed_to}
 
 
 def clock(seconds: float) -> str:
@@ -410,6 +412,11 @@ def clock(seconds: float) -> str:
 
 def _joined(between: str, *parts: str) -> str:
     return between.join(part for part in parts if part)
+
+
+def _uncalled(seen: Seen) -> str:
+    """How many took no call, behind the number done: it jumps by them."""
+    return f" ({seen.uncalled:,} without a call)" if seen.uncalled else ""
 
 
 def _waits(seen: Seen) -> str:

@@ -127,6 +127,7 @@ class Window:
         # By key: a verdict from the ledger, or a call of this window to a judge or a system.
         self._known: dict[str, Sending | Answer] = {}
         self._running: dict[Answering, int] = {}  # with what is reserved
+        self._uncalled: set[asyncio.Task[Any] | None] = set()  # of those that ended, which took no call
         self._landing = asyncio.Event()  # a query has ended
         self._unbegun: dict[str, Ticket] = {}  # by key: of the calls whose task has not run yet
         # Two queries may need the same call, as where two systems gave the same output: it is
@@ -408,6 +409,7 @@ class Window:
         self._landing.set()
         self.answered += _answer_of(task) is not None
         if self._counted:
+            self._state.uncalled += task in self._uncalled
             self._state.answered(self.answered)
 
     async def _answer(self, planned: Planned, found: Sequence[Sending | Answer | None]) -> Answer | None:
@@ -430,6 +432,8 @@ class Window:
         self._state.remembered += len(known - self._state.calls.seen)
         self._state.found |= bool(known)
         self._state.calls.seen.update(known)
+        if not any(isinstance(entry, asyncio.Task) for entry in found):
+            self._uncalled.add(asyncio.current_task())
         return decided(planned, answers, self._oracle.panel, terms.vote, terms.tie_margin)
 
     async def _replies(

@@ -176,7 +176,7 @@ def _begins_anew(oracle: Oracle) -> bool:
         return False
     for one in oracle.answering:
         one.forget()
-    state.reason, state.remembered, state.found = None, 0, False
+    state.reason, state.remembered, state.uncalled, state.found = None, 0, 0, False
     return True
 
 

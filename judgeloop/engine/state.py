@@ -150,7 +150,8 @@ MOMENT_S, LONGEST_MOMENT_S = 0.1, 5.0  # between two looks at what other runs do
 class Progress(Generic[T]):
     """The progress of a run.
 
-    `asked` is the number of choices with an answer. `spent_p` is what this command has paid, in
+    `asked` is the number of choices with an answer, of which `uncalled` took no call: their verdicts were there, or
+    their outputs are identical. `spent_p` is what this command has paid, in
     picodollars, without rehearsed costs. `risk_of` gives the stated risk of a tally. `slowed_to` is
     the number of calls in flight to which a crowded server has slowed the run down; None if it has
     not. `waited` says for what of other runs this one waits, and for how long; it is empty if it does not. `trouble`
@@ -164,12 +165,13 @@ class Progress(Generic[T]):
     slowed_to: int | None = None
     waited: str = ""
     trouble: str = ""
+    uncalled: int = 0
     leads_of: Callable[[T], str] = lambda _: ""
 
     def __repr__(self) -> str:
         """A line: what was asked and spent, and who leads."""
         leads = self.leads_of(self.tally)
-        return f"{self.asked:,} asked, {show_usd(self.spent_p)} spent{f', {leads}' if leads else ''}"
+        return f"{self.asked - self.uncalled:,} asked, {show_usd(self.spent_p)} spent{f', {leads}' if leads else ''}"
 
     @property
     def estimate(self) -> Estimate[T]:
@@ -282,6 +284,7 @@ class RunState(Generic[T]):
     - `made`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
       taken from it.
+    - `uncalled`: answers that took no call of this command, as their verdicts were there, or outputs are identical.
     - `sent`: the keys of the calls that were made. `of_proxy`: of the calls to a proxy whose answers are used.
     - `paces`: the pace of each judge.
     - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
@@ -304,7 +307,7 @@ class RunState(Generic[T]):
         self.closed = self.interruption.closed()
         self.changes = Changes()
         self.made = self.looked_up = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
-        self.tokens = NO_TOKENS
+        self.tokens, self.uncalled = NO_TOKENS, 0
         self.found, self._part = False, bool(self.calls.seen)
         self.sent: set[str] = set()
         self.of_proxy: set[str] = set()
@@ -385,7 +388,13 @@ class RunState(Generic[T]):
         """Tell the observer the progress as it is."""
         if self._counted is not None:
             progress = Progress(
-                self._asked + self._ahead, self.spent_p, *self._counted, self.slowed_to, self.waited, self.trouble
+                self._asked + self._ahead,
+                self.spent_p,
+                *self._counted,
+                self.slowed_to,
+                self.waited,
+                self.trouble,
+                self.uncalled,
             )
             self._observe(progress)
 

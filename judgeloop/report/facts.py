@@ -14,7 +14,7 @@ from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
 from judgeloop.report.records import said_ends
-from judgeloop.report.result import TOO_OFTEN, RunResult
+from judgeloop.report.result import FLIPS, TOO_OFTEN, RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened, stopped, visible
 
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
@@ -115,7 +115,7 @@ def _asked(result: RunResult) -> str:
     risks, of = before.risks, len(before.risks)
     left = of - before.answered
     these = "these two" if len(result.setup.systems) == PAIR else "these outputs"
-    times = f"{these} once" if of == 1 else f"{these} {of:,} times"
+    times = f"{these} met {'once' if of == 1 else f'{of:,} times'}"
     how = "" if not left else " without an answer" if left == of else f", {left:,} without an answer"
     each = (
         f"risk {risks[0]:g}{' each' * (of > 1)}"
@@ -139,7 +139,7 @@ def state(outcome: Outcome) -> str:
 def holds(condition: Condition, result: RunResult) -> bool:
     """Whether a condition beside the answer holds, and says something: money has a row of its own."""
     counts = result.counts
-    known = {"flips": counts.both_in_all, "abstentions": counts.abstentions + counts.abstentions_beside}.get(
+    known = {FLIPS: counts.both_in_all, "abstentions": counts.abstentions + counts.abstentions_beside}.get(
         condition.name, 1
     )
     beside = condition is not result.conditions[0] and condition.name != COST
@@ -237,7 +237,7 @@ def headline(result: RunResult, decision: str) -> str:
     failing = [one for one in failing if not one.name.startswith(GROUP)]
     why = next(one for one in failing if one.outcome is result.outcome).sentence
     others = f" and {len(failing) - 1} more" if failing[1:] else ""
-    if result.outcome is Outcome.BROKEN:
+    if result.outcome is Outcome.BROKEN and result.answer.answered:
         decision = f"Not relied on: {decision}"
     elif not result.answer.exit_code:
         word = BESIDE_THE_ANSWER.format(BADGES[Outcome.PASSED if result.requirement else result.answer].word)
@@ -274,7 +274,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         counts, one_way = result.counts, result.setup.order in ONE_WAY
         changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed
-        yield Condition("flips", Outcome.PASSED, found, requires="any share of verdicts may change with the order")
+        yield Condition(FLIPS, Outcome.PASSED, found, requires="any share of verdicts may change with the order")
     requires = f"at most {per_cent(result.setup.max_abstentions)} of items may be without a verdict"
     silent = result.counts.abstentions + result.counts.abstentions_beside
     without = f"{_silent(result)} without a verdict" if silent else f"every {_thing(result)} has a verdict"
@@ -322,17 +322,17 @@ def _flips(result: RunResult, most: float) -> Condition:
         shown = chance <= FLIPS_RISK
         said += f", so that more than {100 * most:.3g} % change with the order" if shown else ""
         figures = f"p = {min(1.0, chance):.2g}, and {FLIPS_RISK:g} or less fails"
-        return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
+        return Condition(FLIPS, Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
     flips, both = counts.flips_in_all, counts.both_in_all
     if not both:
-        return Condition("flips", Outcome.PASSED, "no verdict could change with the order", requires=requires)
+        return Condition(FLIPS, Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
     said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed"
     said += f", which is more than {100 * most:.3g} %" if shown else ""
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
-    return Condition("flips", Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
+    return Condition(FLIPS, Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
 
 
 def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
@@ -346,7 +346,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
     order = f"{setup.order}{_changed(result)}" if setup.order else ""
     # A gate by a model in one order: nobody can say how often it contradicts itself.
     held = "; each counts against any answer" if counts.abstentions or counts.abstentions_beside else ""
-    blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == "flips" for one in result.conditions)
+    blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == FLIPS for one in result.conditions)
     return [
         *found,
         Fact("again", Section.JUDGE, "asked again", _again(result), first=True),

@@ -95,6 +95,19 @@ def _tested(row: GroupRow, found: GroupFinding) -> GroupRow:
     return replace(row, claim=claim, interval=(0.0 - high, 0.0 - low), more=more)
 
 
+def turned(row: GroupRow) -> GroupRow:
+    """A group, its verdicts counted from the side of the first system."""
+    claims: dict[Claim | None, Claim | None] = {"better": "worse", "worse": "better"}
+    return replace(
+        row,
+        wins=row.losses,
+        losses=row.wins,
+        gap=row.gap if row.gap is None else 0.0 - row.gap,
+        claim=claims.get(row.claim, row.claim),
+        interval=row.interval and (0.0 - row.interval[1], 0.0 - row.interval[0]),
+    )
+
+
 def counted(row: GroupRow) -> str:
     """The counts of a group in words."""
     votes = f"won {row.wins:,}, tied {row.ties:,}, lost {row.losses:,}"

@@ -55,6 +55,7 @@ class NoteCode(enum.StrEnum):
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
     OTHER_MODEL = "other_model"
+    STEADIER_JUDGE = "steadier_judge"
     NOT_AS_ASKED = "not_as_asked"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
@@ -99,7 +100,7 @@ TEXTS: dict[NoteCode, str] = {
     "of the input is in another column, put both together: `map=prompt=prompt+COLUMN`.",
     NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed with the order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
-    NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",
+    NoteCode.ITEMS_LEFT_OUT: "The answer is about {items:item}; others are left out: {left_out}.",
     NoteCode.NEIGHBOURS: "Verdicts on items that stand near each other in the files agree more than others (p = {p:.2g}): "
     "are they from the same documents, or of the same kind? Then they are no independent draws, and the stated risk does "
     "not hold. Name what they share: `map=family=COLUMN`.",
@@ -116,9 +117,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.SEARCHED: "Chosen by the earlier search among {systems:,}? Then the risk is void: use other items.",
+    NoteCode.SEARCHED: "A search on these items compared {systems:system}, these two among them. If it chose the two, the risk does not hold: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.ASKED_OFTEN: "Compared {times:time} before: that any answer is wrong has a chance of up to {risk:.4g}. Take new items.",
+    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any of the answers is wrong may be {risk:.4g}. Take new items.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
     "{known:verdict} known are for {other}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
@@ -126,8 +127,8 @@ TEXTS: dict[NoteCode, str] = {
     "have changed.",
     NoteCode.PROXY_SILENT: "{proxy} gave no verdict on {silent:,} of {items:item} that it was asked about. There it says "
     "nothing, and takes its price: a dry run without `proxy` says what the answer costs alone.",
-    NoteCode.THIN_LEAD: "{best} is ahead of {rival} by {won:,} to {lost:,} of the items that tell them apart. That decides about "
-    "these items. On other items like these either may be the better one: `about=like-these` asks that.",
+    NoteCode.THIN_LEAD: "{best} did better than {rival} on {won:item}, and worse on {lost:,}. That decides about these items. On other "
+    "items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
@@ -149,6 +150,8 @@ TEXTS: dict[NoteCode, str] = {
     "command tries this judge again, with other controls and twice the evidence.",
     NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
     "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
+    NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order; or raise `max_flips`, and "
+    "rerun the command: no verdict is paid for twice.",
     NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or let the server answer as the one that "
     "it names. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
@@ -172,8 +175,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.USUAL_LIMIT: "`max_judgments={limit}`{usd:about} is usually enough for {systems:,} systems.",
     NoteCode.SAME_TEST: "The risk stays the same.",
     NoteCode.SECOND_TEST: "A new test, with its own risk.",
-    NoteCode.MORE_FOR_BETTER: "Without `min_gap`, a new test: about {judgments:more judgment}{usd:about} would show that "
-    "{system} is better.",
+    NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "
+    "`min_gap`.",
     NoteCode.EQUAL_PASSES: "`max_judgments={limit}` passes an equal system in 4 of 5 runs.",
     NoteCode.EQUAL_PASSES_ITEMS: "With {limit:item} an equal system passes in 4 of 5 runs.",
     NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
@@ -181,7 +184,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
     NoteCode.LEVEL_NAMED_ITEMS: "With {limit:item} one of two level systems is named in 4 of 5 runs.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:,} more at their maximum cost; less may be enough.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} even at their maximum cost.",
     NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` by {usd:dollars} (and the pair's own, if it has one).",
 }
 

@@ -41,6 +41,8 @@ class Setup(Part):
     - `about`: the items that the decision is about: the set, or items like these
     - `seed`: the seed of all random numbers
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed
+    - `max_judgments`: the setting, of which `limit` of a comparison is what the items allow; null where all are
+      there already
     - `required_winner`: the system that must win; null if none must
     - `controlled`: true if judges that are models had to pass controls first
     - `advised`: true if judges that are models were asked controls, and one that does not pass is only warned of
@@ -73,6 +75,7 @@ class Setup(Part):
     about: Population = Population.THESE_ITEMS
     seed: int
     calls_per_item: int
+    max_judgments: int | None = None
     required_winner: str | None
     controlled: bool = False
     advised: bool = False

@@ -28,6 +28,7 @@ from judgeloop.report.terminal import render
 from judgeloop.report.words import as_python, count, moves, visible
 
 SCHEMA_VERSION = 1
+FLIPS = "flips"  # the name of the condition on verdicts that change with the order
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
 FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}
@@ -217,6 +218,11 @@ class RunResult(Part):
         return self.drawable
 
     @property
+    def limit(self) -> int:
+        """The most judgments that the run could make: `max_judgments`, or all if these are fewer."""
+        return min(self.queries_in_all, self.setup.max_judgments or self.queries_in_all)
+
+    @property
     def usd_of_all(self) -> float | None:
         """The probable cost of judging everything, at the mean cost of calls, without outputs; null if not known."""
         if not self.counts.generated:
@@ -356,6 +362,9 @@ class RunResult(Part):
     def advice(self) -> tuple[Note, ...]:
         """What would bring a decision, or a stronger one."""
         stop, cut = self.halt.kind, self.halt.kind is not self.stop_reason
+        # Of all conditions beside the answer only this one breaks a run that was not cut short.
+        if any(one.name == FLIPS and one.outcome is Outcome.BROKEN for one in self.conditions[1:]):
+            return (note(NoteCode.STEADIER_JUDGE),)
         if self.answer.answered and not cut:
             return self.to_claim_more()
         if self.lost_to_failures:
@@ -389,15 +398,15 @@ class RunResult(Part):
     def _budget_enough(self) -> tuple[Note, ...]:
         """A budget that covers the worst case of what is `wanted`; of a night how much more.
 
-        Without a forecast it covers all that is left: no decision is forecast, and one may come all the same. It takes
-        each for as dear as the one that the budget did not cover. None while controls go on, and none above the most
-        that a budget may be.
+        Without a forecast it covers the rest of the limit: no decision is forecast, and one may come all the same. It
+        takes each for as dear as the one that the budget did not cover. None while controls go on, and none above the
+        most that a budget may be.
         """
         spend = self.spend
         testing = any(one and one.end is None for one in self.counts.controls)
         if self.halt.kind is not StopKind.BUDGET or not spend.next_p or testing:
             return ()
-        more = (self.judged and self.wanted) or max(1, self.queries_in_all - self.asked)
+        more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
             usd = float(budget_over(more * spend.next_p))
             return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd),)

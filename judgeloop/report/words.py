@@ -210,6 +210,16 @@ def signed(gap: float, margin: float | None = None) -> str:
     return f"{100 * round(gap, number) + 0.0:+.{number - 2}f}"
 
 
+def signed_points(gap: float) -> str:
+    """A gap in points, with its sign and its unit.
+
+    >>> signed_points(0.17), signed_points(-0.01)
+    ('+17 points', '-1 point')
+    """
+    number = signed(gap)
+    return f"{number} point{'' if number in {'+1', '-1'} else 's'}"
+
+
 def in_points(gap: float) -> str:
     """A gap in points without its sign.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from judgeloop.core.outcomes import Ending
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import Order, Pool, Population, Verdict
+from judgeloop.core.records import UNLIMITED, Order, Pool, Population, Verdict
 from judgeloop.ledger.records import RecordedRun, RunNote
 from judgeloop.methods.stats.neighbours import neighbours_risk
 from judgeloop.providers.pricing import Metered, old_prices, price_sentence, today
@@ -28,6 +28,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
     swayed = [judge for judge in judges if judge.order_matters]
     tiers = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Metered)]
+    limit = prepared.limits.max_judgments
     twice = len(swayed) if terms.order is Order.BOTH else 0
     return Setup(
         systems=prepared.pool.systems,
@@ -44,6 +45,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
         order=terms.order.value if swayed and not config.rates else None,
         seed=config.seed,
         calls_per_item=len(judges) + twice,
+        max_judgments=limit if prepared.booked and limit < UNLIMITED else None,
         required_winner=required_winner(config, prepared.pool.systems),
         controlled=config.must_pass or (bool(prepared.inputs.controls) and not config.advised),
         advised=config.advised and bool(prepared.inputs.controls),

@@ -207,8 +207,8 @@ class Forecast:
     def text(self, width: int = WIDTH) -> str:
         """The text for a terminal of `width` columns."""
         if self.decided:
-            parts = [wrapped(self._decided(), width), *self._equal(width)]
-            return "\n\n".join([*parts, render(self.result.page, width=width)])
+            settings = f" Settings: {visible(self.settings)}." if self.settings else ""
+            return render(self.result.page, width=width, short=True, more=f"{self._decided()}{settings}")
         paragraphs = [*self._sentences(), self._affordable(), *self.warnings, *self._after_warnings()]
         parts = [wrapped(OPENING, width), self._table(), *self._ways(width), *self._equal(width)]
         return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
@@ -216,7 +216,7 @@ class Forecast:
     def _decided(self) -> str:
         """That the question is decided, and what controls and open groups still cost at most."""
         if self.calls.worst == 0:
-            return "No calls are needed: known verdicts or identical outputs already decide."
+            return "Nothing would be asked: known verdicts or identical outputs already decide."
         again, _, most_again = (0, 0, 0) if self.people is None else self.people.again
         controls = self.calls.low > again
         left = ["controls"] if controls else []

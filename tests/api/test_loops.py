@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.outputs import write_outputs
 
 import judgeloop
 from judgeloop.diagnostics.past_runs import State, past_runs
@@ -80,6 +81,26 @@ def test_a_call_in_another_thread_sets_no_signal_handler(rows):
     thread.join()
     assert found == ["terse"]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_progress_tells_what_takes_no_call_as_it_is_known_or_identical(tmp_path):
+    files = [
+        write_outputs(tmp_path / f"{name}.jsonl", ["same"] * 10 + [f"{name} {n}" for n in range(30)]) for name in "ab"
+    ]
+    calls = []
+
+    def judge(*, first, second):
+        del second
+        calls.append(first)
+        return "tie"
+
+    for limit in (20, 40):
+        seen, before = [], len(calls)
+        judgeloop.compare(*files, judge=judge, version="1", about="items", max_judgments=limit, progress=seen.append)
+        assert seen[-1].asked == limit
+        assert seen[-1].asked - seen[-1].uncalled == len(calls) - before
+        assert all(one.uncalled <= one.asked for one in seen)
+    assert seen[-1].uncalled > 20, "the ledger knows those of the first call"
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["no loop", "running loop"])

@@ -414,7 +414,7 @@ def test_a_table_of_verdicts_on_some_items_goes_with_allow_partial(judged):
     assert refused.stderr.endswith("judge only the items that it has with --allow-partial\n")
     result = unwrapped(judgeloop(*arguments, "--allow-partial").stdout)
     assert "judged all 8 items, by replay:scores.csv" in result
-    assert "the answer is about the other 8: 22 without a verdict in " in result
+    assert "The answer is about 8 items; others are left out: 22 without a verdict in " in result
 
 
 @pytest.fixture

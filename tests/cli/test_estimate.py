@@ -191,6 +191,13 @@ def test_all_items_judged_is_certain(drawing):
     assert "probably" not in text
 
 
+def test_a_score_of_all_items_has_no_interval_whatever_ended_the_run(drawing):
+    shown, result = shown_and_found(*drawing, "--half-width", "0.0001")
+    assert (result["stop_reason"], result["judged"]) == ("precise_enough", ITEMS)
+    assert f"scores {TRUTH:.3f} out of 1 on these 60 items." in unwrapped(shown.stdout)
+    assert "a point, as all items are judged" in unwrapped(shown.stdout)
+
+
 def test_it_ends_once_the_interval_is_narrow_enough(drawing):
     result = result_of(*drawing, "--half-width", "0.1")
     low, high = result["interval"]

@@ -69,14 +69,14 @@ def test_an_answer_that_lacks_items_warns_of_it_in_every_output():
     lines = [f'{{"id": {n}, "prompt": "p{n}", "output": "x", "reference": "x"}}\n' for n in range(60)]
     Path("a.jsonl").write_text("".join(lines))
     Path("b.jsonl").write_text("".join(lines[:58]))
-    says = "left out, and the answer is about the other 58: 58 matched, 2 only in a ('58', '59')"
+    says = "The answer is about 58 items; others are left out: 58 matched, 2 only in a ('58', '59')"
     typed = ["a.jsonl", "b.jsonl", "--judge", "metric:exact", "--allow-partial"]
     files = ["r.json", "r.md", "r.txt", "r.html", "r.tex", "r.xml"]
     outputs = [word for file in files for word in ("-o", file)]
     short = CliRunner().invoke(app, ["compare", *typed, "--quiet", *outputs])
-    assert f"Warning: Items are {says}." in " ".join(short.stdout.split())
+    assert f"Warning: {says}." in " ".join(short.stdout.split())
     for text in map(Path.read_text, map(Path, files)):
-        assert "and the answer is about the other 58" in " ".join(text.split())
+        assert "The answer is about 58 items" in " ".join(text.split())
     (warning,) = (one for one in loads(Path("r.json").read_text())["warnings"] if "left_out" in one)
     assert (warning["code"], warning["items"]) == ("items_left_out", 58)
     forecast = CliRunner().invoke(app, ["compare", *typed, "--dry-run", "--json", "--seed", "1"])

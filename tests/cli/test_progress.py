@@ -135,6 +135,7 @@ def test_the_time_left_is_a_bound_for_a_run_and_a_guess_for_a_count():
     seen = Seen(41, 200)
     assert words(seen, 12, 48, narrow=False) == "41/200 · 0:12, at most 0:48 left"
     assert words(seen, 12, 48, narrow=True) == "41/200"
+    assert words(replace(seen, uncalled=40), 12, None, narrow=True) == "41/200 (40 without a call)"
     assert words(replace(seen, what="pairs"), 3672, 48, narrow=False) == ("41/200 pairs · 1:01:12, about 0:48 left")
 
 
@@ -169,11 +170,11 @@ def test_a_log_gets_a_line_at_the_start_and_then_one_now_and_then():
         for asked in range(1, 10):
             observe(progress(asked))
         clock.now += SECONDS_BETWEEN_LINES
-        observe(progress(10, slowed_to=1))
+        observe(progress(10, slowed_to=1, uncalled=3))
         observe(progress(11))
     assert stream.getvalue().splitlines() == [
         "judgeloop: compare: 2 systems, 200 items, at most 200 judgments",
-        "judgeloop: 10 of at most 200 judgments, $0.010 of $1.00, leads: gpt-4o, 10 to 0, slowed down by the judge's server to 1 call at a time",
+        "judgeloop: 10 of at most 200 judgments (3 without a call), $0.010 of $1.00, leads: gpt-4o, 10 to 0, slowed down by the judge's server to 1 call at a time",
     ]
 
 
@@ -186,7 +187,7 @@ def test_a_log_of_json_has_the_figures_of_a_run_also_on_a_terminal():
             observe(progress(10, slowed_to=1))
     start, line = map(json.loads, stream.getvalue().splitlines())
     assert (start["event"], start["message"][:8]) == ("start", "compare:")
-    figures = {"done": 10, "most": 200, "spent_usd": 0.01, "budget_usd": 1.0, "slowed_to": 1}
+    figures = {"done": 10, "most": 200, "uncalled": 0, "spent_usd": 0.01, "budget_usd": 1.0, "slowed_to": 1}
     assert line.items() >= (figures | {"event": "progress"}).items()
 
 

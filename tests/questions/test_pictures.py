@@ -13,6 +13,7 @@ from support.tables import ROWS
 
 import judgeloop
 from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
+from judgeloop.core.records import Choice, Label, Population, Verdict
 from judgeloop.questions.compare import page as of_two
 from judgeloop.questions.select.page import page, standings
 from judgeloop.report.page import Section
@@ -87,7 +88,7 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     assert any("may be without a verdict: " in one for one in passed)
     failed = make_result(required_winner="small")
     (said,) = [one for one, state in required(failed).items() if state == "✗ FAILED"]
-    assert said.startswith("small must be better than large (gap of large: +")
+    assert said.startswith("small must be better than large (gap of small: -")
     assert failed.to_text().index("What must hold") < failed.to_text().index("rule")
     open_ = required(undecided(not_worse=0.1, rule="bets"))
     assert next(iter(open_.values())) == "? OPEN"
@@ -108,6 +109,49 @@ def test_the_bar_has_the_votes_and_the_scale_the_gap():
     assert bar.parts == (("large", 8, "won"), ("ties", 1, "tie"), ("small", 1, "lost"))
     (row,) = scale.rows
     assert (row.value, row.interval) == (result.gap, result.gap_interval)
+
+
+@pytest.mark.parametrize(
+    ("asked", "own"),
+    [
+        ({"not_worse": 0.1}, "large"),
+        ({"required_winner": "large"}, "large"),
+        ({"required_winner": "small"}, "small"),
+        ({"by_group": "require"}, "large"),
+        ({}, "small"),
+    ],
+)
+def test_a_gate_is_seen_from_its_candidate_and_another_question_from_the_leader_on_the_whole_page(asked, own):
+    preferences = [*[1] * 20, 0, *[-1] * 4]  # small wins 20, large 4
+    scores = [Label(Choice(n, None), Verdict((1 + one) / 2)) for n, one in enumerate(preferences)]
+    given = {"winner": 0, "guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "groups": ("g0", "g1")} | asked
+    result = make_result(tally=tally_of(*preferences), labels=tuple(scores), **given)
+    sign = 1 if own == "small" else -1
+    gap, (low, high), _ = result.of(own)
+    assert gap == sign * 0.64
+    assert told(result, Section.EVIDENCE)["gap"].startswith(f"{own} {100 * gap:+.0f} points against ")
+    assert result.found.startswith(f"gap of {own}: ")
+    (chart,), (bar,), (scale,) = (pictures(result, kind) for kind in (Chart, Bar, Scale))
+    line, lower, upper = chart.lines[:3]
+    assert (line.points[-1][1], lower.points[-1][1], upper.points[-1][1]) == pytest.approx(
+        (100 * gap, 100 * low, 100 * high)
+    )
+    assert chart.above == f"{own} better"
+    assert bar.parts[0] == (own, 20 if own == "small" else 4, "won")
+    (row,) = scale.rows
+    assert (row.name, row.value, row.interval) == (own, gap, (low, high))
+    (groups,) = [one for one in result.page.tables if one.section is Section.GROUPS]
+    assert groups.heading.startswith(f"By group, for {own}")
+    won, lost = (sum(int(line[groups.columns.index(name)]) for line in groups.rows) for name in ("won", "lost"))
+    assert (won, lost) == ((20, 4) if own == "small" else (4, 20))
+    assert {result.favoured(label) for label in result.labels} == {own}
+
+
+@pytest.mark.parametrize("candidate", ["large", "small"])
+def test_the_items_that_are_lost_are_those_of_the_candidate(candidate):
+    scores = [Label(Choice(n, None), Verdict(one)) for n, one in enumerate((1.0, 0.0, 0.5))]
+    result = make_result(labels=tuple(scores), required_winner=candidate)
+    assert [result.lost(label) for label in result.labels] == [candidate == "large", candidate == "small", False]
 
 
 def test_a_gap_among_picked_items_is_not_drawn_as_one_of_all():

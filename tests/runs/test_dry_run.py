@@ -7,6 +7,7 @@ from support.results import make_result, undecided
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.spend import Spend
+from judgeloop.report.terminal import MOST_LINES
 from judgeloop.runs.forecast import Forecast, Range
 
 
@@ -52,12 +53,13 @@ def test_a_forecast_says_how_far_the_budget_goes(affordable, words):
 
 def test_what_the_ledger_decides_is_shown_as_the_decision():
     decided = make_result()
-    first, rest = forecast(decided).text(10**6).split("\n\n", 1)
-    assert "already decide" in first
-    assert "controls" in first
-    assert decided.page.headline in rest.splitlines()[0]
-    nothing = forecast(decided, calls=Range(0, 0, 0)).text(10**6)
-    assert "controls" not in nothing.partition("\n\n")[0]
+    first, _, last = forecast(decided).text(10**6).partition("\n\n")
+    assert decided.page.headline in first
+    assert "already decide" in last.splitlines()[-1]
+    assert "controls" in last.splitlines()[-1]
+    nothing = forecast(decided, calls=Range(0, 0, 0)).text(100).splitlines()
+    assert nothing[-1].startswith("Nothing would be asked")
+    assert len(nothing) <= MOST_LINES
 
 
 def test_a_forecast_as_json_has_no_dollars_without_a_price():

@@ -101,7 +101,7 @@ def _bounds(tally: Tally, setup: Setup, options: dict[str, Any]) -> NDArray[np.f
     """The bounds of the gap, as the rule that bets finds them; None where items were picked."""
     if tally.picked or tally.propensities or not tally.judged or setup.rule == "once":
         return None
-    items, limit = UNLIMITED if setup.sampled else tally.items, options.get("max_judgments") or 200
+    items, limit = UNLIMITED if setup.sampled else tally.items, setup.max_judgments or 200
     asked = (options.get(name) for name in ("min_gap", "not_worse", "near_tie"))
     return _bounds_of(tally, setup.risk_threshold, items, limit, *asked)
 

@@ -8,7 +8,7 @@ from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Sli
 from judgeloop.report import facts as said
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
-from judgeloop.report.words import count, in_points, per_cent, visible
+from judgeloop.report.words import count, ends, in_points, per_cent, signed, signed_points, visible
 
 LEAST_SHOWN = 0.005  # of a width
 FEW = 10  # items of a part of which a share says little
@@ -183,22 +183,32 @@ def _off(result: Agreed) -> str:
     if result.rates:
         above = "above" if result.off >= 0 else "below"
         return f"the judge's mean score is {abs(result.off):.3f} {above} people's ({low:+.3f} to {high:+.3f})"
-    name = visible(result.setup.systems[0])
-    return f"the judge gives {name} {_than_people(result.off)} ({_ends(low, high, 'less', 'more')})"
+    name, _, sign = _seen(result)
+    least, most = sorted((sign * low, sign * high))
+    shown = _between_gaps(least, most, result)
+    return f"the judge's gap of {name} is {signed_points(sign * result.off)} against people's ({shown})"
 
 
 def _by_people(result: Agreed) -> str:
-    """The gap by people, of the system that is shown to be better, else of the second."""
+    """The gap by people."""
     found = result.corrected
     if found is None or found.gap is None or found.interval is None:
         return ""
-    (low, high), gap, (other, name) = found.interval, -found.gap, map(visible, result.setup.systems)
-    if low > 0:
-        name, other, gap = other, name, -gap
-    else:
-        low, high = 0.0 - high, 0.0 - low
-    side = f"{in_points(abs(gap))} {'behind' if gap < 0 else 'ahead of'} {other}"
-    return f"{name} is {'better: ' if low > 0 else ''}{side} ({_ends(low, high, 'behind', 'ahead')})"
+    name, other, sign = _seen(result)
+    low, high = sorted(0.0 + sign * end for end in found.interval)
+    better = "is better: " if low > 0 else ""
+    return f"{name} {better}{signed_points(sign * found.gap)} against {other} ({_between_gaps(low, high, result)})"
+
+
+def _seen(result: Agreed) -> tuple[str, str, float]:
+    """From which system gaps are seen, the other, and the sign of such a gap.
+
+    It is the one that is better by people, if that is shown, else the second.
+    """
+    first, second = map(visible, result.setup.systems)
+    found = result.corrected
+    of_first = found is not None and found.interval is not None and found.interval[0] > 0
+    return (first, second, 1.0) if of_first else (second, first, -1.0)
 
 
 def _widened(result: Agreed) -> str:
@@ -238,8 +248,8 @@ def _longer(result: Agreed) -> str:
         return ""
     low, high = result.longer_interval
     return (
-        f"the judge gives the longer answer {_than_people(result.longer)} "
-        f"({_ends(low, high, 'less', 'more')}, at every look)"
+        f"the judge's gap of the longer answer is {signed_points(result.longer)} against people's "
+        f"({_between_gaps(low, high, result)})"
     )
 
 
@@ -248,8 +258,8 @@ def _family(result: Agreed) -> str:
         return ""
     own = result.by_family[0]
     return (
-        f"{visible(own.name)} bears the name of the judge's own family of models; the judge gives it "
-        f"{_than_people(own.gap_off or 0.0)}"
+        f"{visible(own.name)} bears the name of the judge's own family of models; the judge's gap of it is "
+        f"{signed_points(own.gap_off or 0.0)} against people's"
     )
 
 
@@ -307,24 +317,27 @@ def tables(result: Agreed) -> tuple[PageTable, ...]:
         ("By order of presentation", result.by_position),
     ):
         if len(slices) > 1:
-            found.append(_sliced(heading, slices, rates=result.rates))
+            found.append(_sliced(heading, slices, result))
     return tuple(found)
 
 
-def _sliced(heading: str, slices: tuple[Slice, ...], *, rates: bool) -> PageTable:
-    off = "score off" if rates else "points off"
+def _sliced(heading: str, slices: tuple[Slice, ...], result: Agreed) -> PageTable:
+    column, whose, sign = "score off", "", 1.0
+    if not result.rates:
+        own, _, sign = _seen(result)
+        column, whose = "points off", f" Points off are of the gap of {own}."
     rows = tuple(
         (
             visible(one.name),
             f"{one.items:,}",
             per_cent(one.equal),
-            f"{one.gap_off or 0.0:+.2f}" if rates else f"{100 * (one.gap_off or 0.0):+.0f}",
+            f"{one.gap_off or 0.0:+.2f}" if result.rates else signed(sign * (one.gap_off or 0.0)),
         )
         for one in slices
     )
     few = any(one.items < FEW for one in slices)
     note = f"Shares without a claim; of fewer than {FEW} items they say little." if few else "Shares without a claim."
-    return PageTable(heading, ("", "labels", "the same verdict", off), rows, note)
+    return PageTable(heading, ("", "labels", "the same verdict", column), rows, f"{note}{whose}")
 
 
 def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
@@ -344,21 +357,11 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
     return ((Scale("The same verdict as people", words, 0, 1, (row,), tuple(marks), bound, ""),),)
 
 
-def _ends(low: float, high: float, below: str, above: str) -> str:
-    """An interval of gaps in points, each end with its side where they differ.
-
-    >>> _ends(-0.27, 0.34, "behind", "ahead"), _ends(-0.4, -0.1, "less", "more")
-    ('27 behind to 34 ahead', '10 to 40')
-    """
-    if low < 0 < high:
-        return f"{-100 * low:.0f} {below} to {100 * high:.0f} {above}"
-    least, most = sorted((abs(low), abs(high)))
-    return f"{100 * least:.0f} to {100 * most:.0f}"
-
-
-def _than_people(off: float) -> str:
-    """By how much the judge's gap is another than people's."""
-    return f"{in_points(abs(off))} {'more' if off >= 0 else 'less'} than people do"
+def _between_gaps(low: float, high: float, result: Agreed) -> str:
+    """Between what a gap lies, in points; the lower end says so if it only looks like 0."""
+    return (
+        "exact, as all are labelled" if result.whole else " to ".join(ends((low, high), out=0.0 if low > 0 else None))
+    )
 
 
 def _share(share: float | None) -> str:

@@ -3,6 +3,7 @@
 Takes a `Comparison`. `report/svg.py` draws its pictures.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from judgeloop.catalogue import rule_row
@@ -13,13 +14,24 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import proxy
-from judgeloop.questions.compare.result import BETS, Comparison, ScoreFigures
+from judgeloop.questions.compare.result import BETS, EQUAL_BOUND, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
-from judgeloop.report.groups import group_table
+from judgeloop.report.groups import GroupRow, group_table, turned
 from judgeloop.report.page import BADGES, Fact, Page, PageTable, Section, decided, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
-from judgeloop.report.words import count, ends, in_points, one_in, per_cent, shortened, signed, stopped, visible
+from judgeloop.report.words import (
+    count,
+    ends,
+    in_points,
+    one_in,
+    per_cent,
+    shortened,
+    signed,
+    signed_points,
+    stopped,
+    visible,
+)
 
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
@@ -62,7 +74,7 @@ def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
 def facts(result: Comparison) -> list[Fact]:
     """All facts, the decision first; the figures behind them are seen from the second system."""
     first, second = result.setup.systems
-    gap, won, judged = result.of_second[0], result.wins, result.judged
+    gap, won, judged = result.of(second)[0], result.wins, result.judged
     alike = f", {result.identical:,} with identical outputs" if result.identical else ""
     some_of = f"{judged:,} of {said.of_items(result)}{result.also_judged}"
     of = f"all {said.of_items(result)}" if judged == result.drawable else some_of
@@ -98,7 +110,7 @@ def facts(result: Comparison) -> list[Fact]:
             "gap",
             _gap(result),
             first=True,
-            value={"gap": "" if gap is None else signed(gap), "bounds": result.bounds_shown},
+            value={"gap": "" if gap is None else signed(gap), "bounds": result.bounds_of(second)},
         ),
         *_corrected(result),
         Fact("risk", Section.RISK, "risk", risk(result), first=True),
@@ -135,7 +147,7 @@ def _corrected(result: Comparison) -> list[Fact]:
         return []
     first, second = result.setup.systems
     labels = {"proxy": "proxy", "corrected": "gap corrected", "alone": "gap by proxy"}
-    told = proxy.said_of(result.corrected, result.setup.judge, (first, second))
+    told = proxy.said_of(result.corrected, result.setup.judge, (first, second), result.seen[0])
     return [Fact(name, Section.EVIDENCE, labels[name], text, first=name == "proxy") for name, text in told.items()]
 
 
@@ -211,7 +223,8 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     if result.worse_by_margin:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
-        return f"{second} is worse than {first} {where}. A loss that is shown fails, also one under {points(margin)}."
+        less = f"perhaps by less than {points(margin)}"
+        return f"{second} is worse than {first} {where}, {less}: any loss that is shown fails."
     why = _ahead(result) if result.used_up else said.ended(result)
     on = "" if result.used_up else f", {where}"
     return stopped(f"It is not shown whether {second} is worse than {first} {by}{on}: {why}")
@@ -249,14 +262,14 @@ def reading(
     if outcome is Outcome.PASSED and result.setup.fail_on_warning and result.warnings:
         outcome, word = Outcome.FAILED, f"{said.BESIDE_THE_ANSWER.format(word)}, as warnings fail here"
     out = {Outcome.PASSED: -margin, Outcome.FAILED: 0.0}.get(result.not_worse_by(margin))
-    gap, bounds = result.of_second
+    gap, bounds, _ = result.of(second)
     shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))
     found = (
         Fact(
             "gap",
             Section.EVIDENCE,
             "gap",
-            f"{second} {_signed_points(gap or 0.0)} against {first} ({shown})",
+            f"{second} {signed_points(gap or 0.0)} against {first} ({shown})",
             first=True,
         ),
         Fact(
@@ -281,23 +294,21 @@ def _votes(result: Comparison) -> str:
 
 
 def _gap(result: Comparison) -> str:
-    """The gap in points and its bounds, of a candidate, else of the leader; what was allowed of a candidate."""
+    """The gap in points and its bounds; what was allowed of a candidate."""
     if result.gap is None:
         return ""
-    own, other = _seen(result)
+    own, other = result.seen
     leads, margin = own == (result.leader or result.setup.systems[0]), result.options.gap_asked
     gap = result.gap if leads else 0.0 - result.gap
-    found = f"{visible(own)} {_signed_points(gap)} against {visible(other)}"
+    found = f"{visible(own)} {signed_points(gap)} against {visible(other)}"
     found += f" by {visible(result.setup.judge)}" if result.corrected else ""  # another is the proxy's
     if result.gap_biased:
         return f"{found} among the judged items, which were not drawn at random: no estimate for all items"
     if result.gap_weighted:
         return f"{found}, estimated from draws that prefer some items{_estimated(result, gap, leads=leads)}"
     found += _by_items(result)
-    if result.bounds is None or result.bounds[0] == result.bounds[1]:
+    if not (shown := result.bounds_of(own)):
         return found
-    bounds, out = result.bounds if leads else (0.0 - result.bounds[1], 0.0 - result.bounds[0]), result.ruled_out
-    shown = " to ".join(ends(bounds, out=out if leads or not out else -out, margin=margin))
     allowed = (
         ""
         if result.options.not_worse is None or shown.startswith("above")
@@ -306,20 +317,15 @@ def _gap(result: Comparison) -> str:
     return f"{found} ({shown} on {'items like these' if result.setup.sampled else 'all items'}{allowed})"
 
 
-def _seen(result: Comparison) -> tuple[str, str]:
-    """From which system the gap is seen, and the other one: a candidate of a gate, else who leads, else the second."""
-    first, second = result.setup.systems
-    candidate = result.setup.required_winner or (second if result.options.not_worse is not None else result.leader)
-    return (first, second) if candidate == first else (second, first)
-
-
 def _gap_means(result: Comparison) -> str:
     """What the gap is, how often its bounds are wrong, and what a gap that was asked for is among decisive items."""
     if result.gap is None or result.gap_weighted or result.gap_biased:
         return ""
     looks = ", whenever one looks, so that they are wider than the test's" if result.recorded else ""
     bounds = f" Each bound is wrong with a chance of at most {result.setup.risk_threshold:g}{looks}."
-    exact = result.bounds is None or result.bounds[0] == result.bounds[1]
+    if result.gap in (result.bounds or ()):
+        bounds += f" {EQUAL_BOUND}"
+    exact = result.whole or result.bounds is None
     return f"{GAP_MEANS}{'' if exact else bounds}{_among_decisive(result)}"
 
 
@@ -357,12 +363,6 @@ def _estimated(result: Comparison, gap: float, *, leads: bool) -> str:
     return f"{interval}{against}"
 
 
-def _signed_points(gap: float) -> str:
-    """A gap in points, with its sign and its unit."""
-    number = signed(gap)
-    return f"{number} point{'' if number in {'+1', '-1'} else 's'}"
-
-
 def _rule(result: Comparison) -> str:
     threshold = result.setup.risk_threshold
     if result.recorded is not None:
@@ -396,11 +396,11 @@ def _earlier(result: Comparison) -> str:
     if others < 1 or result.wrong_expected is None:
         return ""
     baseline, many = visible(result.baseline), "once" if others == 1 else f"{others:,} times"
-    before, expected = f"{baseline} in other comparisons {many}", f"expect at most {result.wrong_expected:.4g} wrong"
+    before, expected = (f"{baseline} met others {many}", f"expect at most {result.wrong_expected:.4g} wrong answers")
     if result.risk_in_all is None:
-        return f"{before}; with this run, {expected} answers in all"
+        return f"{before}: with this run, {expected} in all"
     pair = "once" if same == 1 else f"{same:,} times"
-    return f"{before}, these two {pair}: {expected}, {result.risk_in_all:.4g} on these two"
+    return f"{before}, this one {pair}: with this run, {expected} in all, {result.risk_in_all:.4g} of them on these two"
 
 
 def _other_way(result: Comparison) -> str:
@@ -470,16 +470,20 @@ def _means(result: Comparison) -> str:
 
 
 def _groups(result: Comparison) -> tuple[PageTable, ...]:
-    second = visible(result.setup.systems[1])
-    if result.options.by_group is None:
-        return group_table(result.groups, f"By group, for {second}: counts, without a claim")
-    return group_table(result.groups, f"By group, for {second}") if result.verdicts else ()
+    claimed = result.options.by_group is not None
+    return _tables(result, result.groups, "group", claimed=claimed) if result.verdicts or not claimed else ()
 
 
 def _criteria(result: Comparison) -> tuple[PageTable, ...]:
-    second, claimed = visible(result.setup.systems[1]), result.options.by_criterion
-    heading = f"By criterion, for {second}{'' if claimed else ': counts, without a claim'}"
-    return group_table(result.criteria, heading, "criterion") if result.verdicts or not claimed else ()
+    claimed = result.options.by_criterion
+    return _tables(result, result.criteria, "criterion", claimed=claimed) if result.verdicts or not claimed else ()
+
+
+def _tables(result: Comparison, rows: Sequence[GroupRow], of: str, *, claimed: bool) -> tuple[PageTable, ...]:
+    """The table of groups or criteria, seen as the gap."""
+    shown = rows if result.seen == result.setup.systems[::-1] else [turned(row) for row in rows]
+    heading = f"By {of}, for {visible(result.seen[0])}{'' if claimed else ': counts, without a claim'}"
+    return group_table(shown, heading, of)
 
 
 def _criteria_mean(result: Comparison) -> str:
@@ -523,15 +527,14 @@ def _narrowing(result: Comparison) -> tuple[Chart, ...]:
     if not result.course:
         return ()
     gap, lower, upper = result.course
-    first, second = result.setup.systems
-    own = second if result.leader in {None, second} else first
-    name, other = visible(own), visible(second if own == first else first)
+    name, other = map(visible, result.seen)
+    if result.seen != result.setup.systems[::-1]:
+        gap, lower, upper = map(_turned, (gap, upper, lower))
     end, last = len(gap.points), gap.points[-1][1]
     low, high = lower.points[-1][1], upper.points[-1][1]
-    sign, margin = 1.0 if own == second else -1.0, result.options.gap_asked
-    marks = {0.0: "level"}
-    if result.options.not_worse is not None:
-        marks[-100 * sign * result.options.not_worse] = "margin"
+    margin, marks = result.options.gap_asked, {0.0: "level"}
+    if result.options.not_worse is not None:  # asked of the second system, from which it is seen
+        marks[-100 * result.options.not_worse] = "margin"
     elif margin is not None or result.options.near_tie is not None:
         wide = 100 * (margin or result.options.near_tie or 0.0)
         marks |= {wide: "", -wide: "gap that matters"}
@@ -556,11 +559,14 @@ def _narrowing(result: Comparison) -> tuple[Chart, ...]:
     )
 
 
+def _turned(line: Curve) -> Curve:
+    """A line of gaps, seen from the other system."""
+    return replace(line, points=tuple((x, 0.0 - y) for x, y in line.points))
+
+
 def _verdicts(result: Comparison) -> tuple[Bar, ...]:
-    """Wins, ties and losses, the leader's first."""
-    first, second = result.setup.systems
-    own = result.leader or second
-    other = second if own == first else first
+    """Wins, ties and losses, those first from whose side the gap is seen."""
+    own, other = result.seen
     won, lost = result.wins[own], result.wins[other]
     said = f"{won:,} won by {visible(own)}, {result.ties:,} ties, {lost:,} won by {visible(other)}"
     silent = result.counts.abstentions
@@ -577,17 +583,18 @@ def _verdicts(result: Comparison) -> tuple[Bar, ...]:
 
 def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
     """The gap with its interval, if the judged items stand for others."""
-    if result.gap is None or result.gap_biased:
+    own, (gap, interval, out) = result.seen[0], result.of(result.seen[0])
+    if gap is None:
         return ()
-    low, high = result.gap_interval or (result.gap, result.gap)
-    name = visible(result.leader or result.setup.systems[0])
-    said = f"Gap for {name}: {signed(result.gap)} points, between {signed(low)} and {signed(high)}"
+    low, high = interval or (gap, gap)
+    name = visible(own)
+    said = f"Gap for {name}: {signed(gap)} points, between {signed(low)} and {signed(high)}"
     note = f"The gap: the share of items that {name} wins less the share that it loses."
-    shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
-    figures = f"{signed(result.gap)} ({' to '.join(shown)})".replace("-", MINUS)
-    row = IntervalRow(name, figures, result.gap, result.gap_interval)
+    shown = "all judged" if result.whole else " to ".join(ends((low, high), out=out, margin=result.options.gap_asked))
+    figures = f"{signed(gap)} ({shown})".replace("-", MINUS)
+    row = IntervalRow(name, figures, gap, interval)
     margin = result.options.not_worse
-    asked = 0.0 if margin is None else -margin if name == visible(result.setup.systems[1]) else margin
+    asked = 0.0 if margin is None else -margin
     marks = ((asked, "level" if margin is None else f"margin {_signed(asked)}"), (-1.0, _signed(-1)), (1.0, _signed(1)))
     return (Scale("Gap, in points", said, -1, 1, (row,), marks, note=note),)
 

@@ -8,9 +8,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.stats.corrected import FEWEST, corrected
 from judgeloop.methods.stopping.rule import asides_of
-from judgeloop.report.words import count, signed, visible
-
-LEAST_SHOWN = 0.005  # of a difference between two gaps
+from judgeloop.report.words import count, signed, signed_points, visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +71,10 @@ def corrected_gap(  # noqa: PLR0917 - what the correction is made of
     )
 
 
-def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str]) -> dict[str, str]:
-    """What is told of it, by the name of the fact; figures are those of the second system."""
-    second, proxy = visible(systems[1]), visible(found.proxy)
+def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str], own: str) -> dict[str, str]:
+    """What is told of it, by the name of the fact; gaps are seen from the system `own`."""
+    sign, proxy = 1.0 if own == systems[0] else -1.0, visible(found.proxy)
+    other = visible(systems[own == systems[0]])
     where = f"{count(found.block, 'item')} a label" if found.block else "all"
     worth = "what it is worth is not known yet"
     if found.r2 is None and found.labels >= FEWEST:
@@ -89,16 +88,15 @@ def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str]) -> dict[s
     if found.gap is None or found.off is None:
         return told
     told["corrected"] = (
-        f"{signed(-found.gap)} points for {second} by {visible(judge)}, as estimated with {proxy}; the decision is by the "
+        f"{visible(own)} {signed_points(sign * found.gap)} against {other} by {visible(judge)}, as estimated with {proxy}; the decision is by the "
         f"bounds above, which {found.to_halve:,} labels in all would halve"
     )
-    favoured, off = (systems[0], found.off) if found.off > 0 else (systems[1], -found.off)
-    more = f"{100 * off:.0f} more in favour of {visible(favoured)}" if off >= LEAST_SHOWN else "the same"
     between = ""
     if found.off_interval is not None:
-        low, high = sorted(end if found.off > 0 else -end for end in found.off_interval)
-        between = f" (between {signed(low)} and {signed(high)})"
+        low, high = sorted(sign * end for end in found.off_interval)
+        between = f" ({signed(low)} to {signed(high)})"
     told["alone"] = (
-        f"{signed(-found.alone)} points for {second} by {proxy} alone, which decides nothing: {more}{between}"
+        f"{visible(own)} {signed_points(sign * found.alone)} against {other} by {proxy} alone, which decides nothing, and is "
+        f"off by {signed_points(sign * found.off)}{between}"
     )
     return told

@@ -477,7 +477,6 @@ def _options(run: Prepared[CompareSettings]) -> CompareOptions:
         by_criterion=config.by_criterion,
         max_flips=config.most_flips if config.max_flips is not None or not blind else None,
         give_up=config.give_up,
-        max_judgments=config.max_judgments if run.booked and not config.reads_whole else None,
         proxy=None if run.inputs.proxy is None else run.inputs.proxy.identity.name,
     )
 

@@ -46,10 +46,11 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.pictures import Curve, Role
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
-from judgeloop.report.words import ends
+from judgeloop.report.words import ends, signed_points
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 BETS = "bets"  # the rule whose bounds answer every question
+EQUAL_BOUND = "A bound that equals the gap was proved before the latest verdicts."
 FEWEST_LOOKS = 2  # that make a line
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
@@ -66,7 +67,6 @@ class CompareOptions(Part):
     - `max_flips`: the share of verdicts that may change with the order; null where any may, in a fixed order, and for
       people
     - `give_up`: the probability of a decision below which the run stops undecided
-    - `max_judgments`: the setting, of which `limit` is the part that the items allow; null where all are there already
     - `proxy`: the cheap judge that was given beside the others; null without one
     """
 
@@ -77,7 +77,6 @@ class CompareOptions(Part):
     by_criterion: bool = False
     max_flips: float | None = None
     give_up: float | None = None
-    max_judgments: int | None = None
     proxy: str | None = None
 
     @property
@@ -230,7 +229,7 @@ class Comparison(RunResult):
         Raises:
             InputError: the bounds of this run answer no question but its own.
         """
-        bounds, bets = self.of_second[1], self.setup.rule == BETS
+        bounds, bets = self.of(self.setup.systems[1])[1], self.setup.rule == BETS
         if bets and unsound(self, self.options.max_flips):
             return Outcome.BROKEN
         if not bets or bounds is None:
@@ -256,18 +255,21 @@ class Comparison(RunResult):
         return self.leader == self.setup.systems[1]
 
     @property
-    def of_second(self) -> tuple[float | None, tuple[float, float] | None]:
-        """The gap and its bounds, seen from the second system; None where items were picked, or nothing is known."""
-        sign = 1.0 if self._second_leads else -1.0
-        if self.gap is None or self.gap_biased:
-            return None, None
-        low, high = sorted(sign * end for end in self.gap_interval or (0.0, 0.0))
-        return 0.0 + sign * self.gap, (0.0 + low, 0.0 + high) if self.gap_interval else None
+    def seen(self) -> tuple[str, str]:
+        """From which system all pages see the gap, and the other: a gate's candidate, who leads, or the second."""
+        first, second = self.setup.systems
+        gated = self.options.not_worse is not None or self.options.by_group == Groups.REQUIRE
+        own = self.setup.required_winner or (second if gated else self.leader)
+        return (first, second) if own == first else (second, first)
 
-    @property
-    def ruled_out_of_second(self) -> float | None:
-        """As `ruled_out`, seen from the second system."""
-        return self.ruled_out if self._second_leads or not self.ruled_out else -self.ruled_out
+    def of(self, system: str) -> tuple[float | None, tuple[float, float] | None, float | None]:
+        """A system's gap, its bounds and the gap ruled out; None where items were picked, or nothing is known."""
+        sign = 1.0 if system == (self.leader or self.setup.systems[0]) else -1.0
+        if self.gap is None or self.gap_biased:
+            return None, None, None
+        low, high = sorted(0.0 + sign * end for end in self.bounds or (0.0, 0.0))
+        out = self.ruled_out and sign * self.ruled_out
+        return 0.0 + sign * self.gap, (low, high) if self.bounds else None, out
 
     @property
     def decided_and_tied(self) -> tuple[int, int]:
@@ -307,11 +309,6 @@ class Comparison(RunResult):
         lead = abs(int.__sub__(*self.wins.values()))
         asked = self.setup.sampled and self.asked == self.drawable and not self.setup.one_order
         return asked and self.per_label == 1 and lead > self.counts.abstentions
-
-    @property
-    def limit(self) -> int:
-        """The most judgments that the run could make: `max_judgments`, or all items if these are fewer."""
-        return min(self.drawable, self.options.max_judgments or self.drawable)
 
     @property
     def waits(self) -> str:
@@ -365,13 +362,17 @@ class Comparison(RunResult):
 
     @property
     def found(self) -> str:
-        """Between what the gap of the second system lies."""
-        return f"gap of {self.setup.systems[1]}: {self.bounds_shown} points" if self.bounds_shown else ""
+        """Between what the gap of the candidate lies."""
+        own, gap = self.seen[0], self.of(self.seen[0])[0]
+        if gap is not None and self.whole:
+            return f"gap of {own}: {signed_points(gap)}, all judged"
+        return f"gap of {own}: {bounds} points" if (bounds := self.bounds_of(own)) else ""
 
-    @property
-    def bounds_shown(self) -> str:
-        """The bounds of the second system's gap, in points; empty without any."""
-        bounds, out = self.of_second[1], self.ruled_out_of_second
+    def bounds_of(self, system: str) -> str:
+        """The bounds of a system's gap, in points; empty without any, and where the gap is known."""
+        _, bounds, out = self.of(system)
+        if self.whole:
+            return ""
         return " to ".join(ends(bounds, out=out, margin=self.options.gap_asked)) if bounds else ""
 
     def beside(self) -> Iterator[Condition]:
@@ -439,13 +440,13 @@ class Comparison(RunResult):
         return sum(each) or self.more_judgments
 
     def favoured(self, label: LabelRow) -> str:
-        """The leader, or the second system if both are level."""
+        """The system from which the gap is seen."""
         del label
-        return self.leader or self.setup.systems[1]
+        return self.seen[0]
 
     def lost(self, label: LabelRow) -> bool:
-        """Whether the second system lost."""
-        return label.winner == self.setup.systems[0]
+        """Whether the candidate lost."""
+        return label.winner == self.baseline
 
     def doubts(self) -> tuple[Note, ...]:
         """Warnings: of a search that chose the two, of what the ledger holds beyond, of drift, of ties alone."""
@@ -608,7 +609,7 @@ def result_of(
         searched=searched,
         groups_cut=ending.cut.kind if ending.cut else None,
         groups_cut_sentence=ending.cut.sentence if ending.cut else "",
-        drift=_drift(tally, options),
+        drift=_drift(tally, setup.max_judgments),
         recorded=None if scores is None else _figures(tally, setup, scores),
         gap_by_items=None if weights is None else _by_items(ending, weights),
         course=_course(tally, bounds_by_draw),
@@ -627,12 +628,12 @@ def _by_items(ending: Ending[Tally], weights: Mapping[int, float]) -> float | No
     return gap and (-gap if ending.estimate.tally.leader == 1 else gap)
 
 
-def _drift(tally: Tally, options: CompareOptions) -> Halves | None:
+def _drift(tally: Tally, limit: int | None) -> Halves | None:
     """Where the verdicts changed on the way, if they were drawn in random order."""
-    if tally.picked or tally.propensities or options.max_judgments is None or tally.total is not None:
+    if tally.picked or tally.propensities or limit is None or tally.total is not None:
         return None
     verdicts = [one.observed if isinstance(one, WithProxy) else one for one in tally.preferences]
-    return drift([one for one in verdicts if not isinstance(one, tuple)], min(tally.items, options.max_judgments))
+    return drift([one for one in verdicts if not isinstance(one, tuple)], min(tally.items, limit))
 
 
 def _risk(finished: Finished[Tally], setup: Setup, *, whole: bool) -> float | None:
@@ -649,19 +650,14 @@ def _risk(finished: Finished[Tally], setup: Setup, *, whole: bool) -> float | No
 
 
 def _course(tally: Tally, bounds: NDArray[np.float64] | None) -> tuple[Curve, ...]:
-    """The gap so far, and its bounds, by judgment, in points, seen from the leader, or the second system if level."""
+    """The gap so far, and its bounds, by judgment, in points, seen from the second system."""
     if bounds is None or bounds.shape[1] < FEWEST_LOOKS or len(tally.preferences) != bounds.shape[1]:
         return ()
-    side = 1 if tally.leader is None else tally.leader
     observed = [one.observed if isinstance(one, WithProxy) else one for one in tally.preferences]
-    verdicts = np.array([np.nan if one is None else one for one in observed]) * (1, -1)[side]
+    verdicts = np.array([np.nan if one is None else one for one in observed]) * -1
     known = np.cumsum(~np.isnan(verdicts))
     gaps = np.cumsum(np.nan_to_num(verdicts)) / np.maximum(known, 1)
-    lines: list[tuple[Role, NDArray[np.float64]]] = [
-        ("lead", gaps),
-        ("bound", bounds[side]),
-        ("bound", 0.0 - bounds[1 - side]),
-    ]
+    lines: list[tuple[Role, NDArray[np.float64]]] = [("lead", gaps), ("bound", bounds[1]), ("bound", 0.0 - bounds[0])]
     return tuple(Curve("", role, tuple(enumerate((100 * values).tolist(), start=1))) for role, values in lines)
 
 

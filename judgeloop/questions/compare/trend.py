@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.rule import gap_bounds
-from judgeloop.questions.compare.result import Comparison
+from judgeloop.questions.compare.result import EQUAL_BOUND, Comparison
 from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 from judgeloop.report.pictures import IntervalRow, Scale
 from judgeloop.report.words import count, ends, shortened, signed, visible
@@ -161,16 +161,9 @@ def _bounds(runs: Sequence[Mapping[str, int | None]], risk: float) -> tuple[floa
 
 
 def _point(name: str, one: Comparison, reason: str) -> Point:
-    return Point(
-        name,
-        one.setup.systems,
-        one.setup.run,
-        one.judged,
-        *one.of_second,
-        MISSES / 2 if one.gap_weighted else one.setup.risk_threshold,
-        reason,
-        one.ruled_out_of_second,
-    )
+    risk = MISSES / 2 if one.gap_weighted else one.setup.risk_threshold
+    gap, interval, ruled_out = one.of(one.setup.systems[1])
+    return Point(name, one.setup.systems, one.setup.run, one.judged, gap, interval, risk, reason, ruled_out)
 
 
 def said(trend: Trend) -> str:
@@ -202,7 +195,7 @@ def _answer(trend: Trend) -> str:
         why = ", ".join(f"{number} {reason}" for reason, number in many.items())
         found += f" The test leaves out {count(many.total(), 'run')}: {why}."
     if any(one.gap in (one.interval or ()) for one in trend.points):
-        found += " A bound that equals the gap was proved before the latest verdicts."
+        found += f" {EQUAL_BOUND}"
     return found
 
 

@@ -96,6 +96,12 @@ class Estimation(RunResult):
             return None
         return reach(self.mean, self.interval)
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is left to chance: all that the score is of is judged, whatever ended the run."""
+        every = self.judged == self.items and not self.setup.sampled
+        return every or self.stop_reason is StopKind.ALL_JUDGED
+
     def lost(self, label: LabelRow) -> bool:
         """Whether the score is in the lower half."""
         return label.score is not None and label.score < TIE

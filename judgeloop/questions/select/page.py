@@ -247,7 +247,9 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
     low, high = lower.points[-1][1], upper.points[-1][1]
     named = result.winner is not None and not result.gap
     may = "may be level with it" if named else "may still be the best"
-    where = "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %"
+    where = (
+        "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %" if low < high else f"{high:.0f} %"
+    )
     words = (
         f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, "
         f"{still or 'none'} {may}, by these bounds, which hold together, or by the items that both were judged on."
@@ -337,7 +339,7 @@ def _intervals(result: Selection) -> tuple[Scale, ...]:
 def _interval(row: Standing, result: Selection) -> IntervalRow:
     low, high = PER_CENT * (row.at_least or 0.0), PER_CENT * (row.at_most or 0.0)
     own = row.system == result.options.baseline
-    words = "50 %, the baseline" if own else f"{low:.1f} to {high:.1f} %"
+    words = "50 %, the baseline" if own else f"{low:.1f} %, {WHOLE}" if row.known else f"{low:.1f} to {high:.1f} %"
     role: Role = "lead" if row.system == (result.winner or result.leader) else "other"
     value = None if row.win_rate is None else PER_CENT * row.win_rate
     return IntervalRow(visible(row.system), words, value, (low, high), role)

@@ -294,9 +294,17 @@ def test_the_gap_by_people_stands_beside_the_judges(agree):
     assert result.corrected.gap == pytest.approx((20 - 40) / 60)
     low, high = result.corrected.interval
     assert low < result.corrected.gap < high
+    assert result.page.text("corrected") == (
+        f"new is better: +33 points against old ({-100 * high:+.0f} to {-100 * low:+.0f})"
+    )
+    low, high = result.off_interval
+    assert result.page.text("off") == (
+        f"the judge's gap of new is {-100 * result.off:+.0f} points against people's ({-100 * high:+.0f} to {-100 * low:+.0f})"
+    )
     assert result.to_dict()["corrected"]["labels"] == 60
     every = agree(often, labels(), about="items")
     assert every.corrected.interval == pytest.approx((-1 / 3, -1 / 3), abs=0.02)
+    assert every.page.text("corrected") == "new is better: +33 points against old (exact, as all are labelled)"
 
 
 def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_and_the_result_says_so(agree):

@@ -89,13 +89,13 @@ def test_the_sum_stands_in_the_first_block_of_every_form(asked_thrice):
     done = commandline.judgeloop(
         *command(asked_thrice, "--risk", "0.1", "--quiet"), *(one for name in files for one in ("-o", name))
     )
-    said = "these two 3 times without an answer (risk 0.05 each); with this run (0.1) at most 0.25 in all"
+    said = "these two met 3 times without an answer (risk 0.05 each); with this run (0.1) at most 0.25 in all"
     assert f"before {said}" in unwrapped(done.stdout)
     for name in files[:3]:
         assert said in unwrapped(Path(name).read_text()), name
     assert json.loads(Path("result.json").read_text())["risk_in_all"] == pytest.approx(0.25)
     dry = commandline.judgeloop(*command(asked_thrice, "--risk", "0.02", "--max-judgments", "55", "--dry-run"))
-    assert "before these two 4 times without an answer" in unwrapped(dry.stdout)
+    assert "before these two met 4 times without an answer" in unwrapped(dry.stdout)
 
 
 def test_at_a_half_a_new_set_is_needed(asked_thrice):

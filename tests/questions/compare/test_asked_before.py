@@ -71,7 +71,7 @@ def test_more_items_do_not_make_a_first_comparison(asked):
 def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
-    assert "before old in other comparisons once; with this run, expect at most 0.15 wrong answers in all" in said
+    assert "before old met others once: with this run, expect at most 0.15 wrong answers in all" in said
     said = unwrapped(asked("new2", "--risk", "0.05", "--details").stdout)
     assert "if no candidate was chosen or made by verdicts on these items" in said
 
@@ -100,11 +100,11 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     old, *two = [str(tmp_path / f"{name}.jsonl") for name in ("old", "new1", "new2")]
     commandline.judgeloop("select", old, *two, "--judge", "metric:token-f1")
     before = commandline.judgeloop("compare", *two, "--judge", "metric:token-f1", "--dry-run")
-    assert "the earlier search among 3" in unwrapped(before.stdout)
+    assert "A search on these items compared 3 systems" in unwrapped(before.stdout)
     values = commandline.result_of("compare", *two, "--judge", "metric:token-f1")
     assert (values["comparison"], values["searched"]) == (2, 3)
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
-    assert said.startswith("Chosen by the earlier search among 3?")
+    assert said.startswith("A search on these items compared 3 systems, these two among them.")
     page = unwrapped(commandline.judgeloop("compare", old, two[0], "--judge", "metric:token-f1", "--details").stdout)
     assert page.count("unless an earlier search of these items chose the two") == 1, page
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"

@@ -199,7 +199,7 @@ def test_a_forecast_of_a_decided_question_says_what_its_open_groups_still_take(a
     calls = json.loads(asked(*forecast, "--json").stdout)["calls"]
     assert calls["low"] == calls["expected"] == 0 < calls["worst"]
     reported(BETTER)
-    assert "No calls are needed" in asked(*forecast).stdout
+    assert "Nothing would be asked" in asked(*forecast).stdout
 
 
 def test_a_forecast_says_what_the_groups_add_and_which_gap_they_can_show(asked):

@@ -157,7 +157,7 @@ def test_python_and_the_command_line_give_the_same(here):
 def test_a_dry_run_has_nothing_to_ask_and_shows_the_result(here):
     done = invoked(*RECORDED, "--dry-run")
     assert done.exit_code == 0
-    assert "No calls are needed" in done.stdout
+    assert "Nothing would be asked" in done.stdout
     assert "a is better than b" in done.stdout
 
 

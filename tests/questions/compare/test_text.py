@@ -178,7 +178,7 @@ def test_the_rule_that_bets_states_a_risk_of_an_answer_alone():
 def test_what_the_bounds_say_is_said_where_the_question_is_open():
     tally = Tally(items=300, wins=(50, 46), ties=4)
     result = undecided(tally=tally, guarantee="a bound", rule="bets", about=Population.ITEMS_LIKE_THESE)
-    low, high = result.of_second[1]
+    low, high = result.of("large")[1]
     assert f"small +4 points against large ({-100 * high:+.0f} to {-100 * low:+.0f} on items" in detail(result, "gap")
 
 
@@ -290,7 +290,12 @@ def with_blocks(each):
 
 @pytest.mark.parametrize(
     ("changes", "budget", "judgments"),
-    [({}, 0.35, 30), ({"more_judgments": 1}, 0.052, 1), ({"tally": Tally(items=100)}, 1.05, 100)],
+    [
+        ({}, 0.35, 30),
+        ({"more_judgments": 1}, 0.052, 1),
+        ({"tally": Tally(items=100)}, 1.05, 100),
+        ({"tally": Tally(items=100), "max_judgments": 40}, 0.45, 40),
+    ],
 )
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
     result = undecided(spend=replace(SPEND, next_p=10**10), **changes)
@@ -299,6 +304,15 @@ def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, j
     assert any("A dry run says" in one.message for one in others) is (not result.judged)
     assert advice.values == {"budget": budget, "judgments": judgments}
     assert f"`budget={budget}`" in advice.message
+
+
+@pytest.mark.parametrize("won", [True, False])
+def test_a_condition_that_breaks_a_run_says_what_to_do(won):
+    tally = Tally(items=100, wins=(1, 9) if won else (5, 4), ties=40, both=50, flips=40)
+    result = (make_result if won else undecided)(tally=tally, max_flips=0.5, required_winner="large")
+    assert (result.answer.answered, result.outcome, result.exit_code) == (won, "broken", 4)
+    assert codes(result.advice) == [NoteCode.STEADIER_JUDGE]
+    assert "`max_flips`" in detail(result, "next")
 
 
 def test_no_budget_above_the_ceiling_is_advised():
@@ -698,5 +712,5 @@ def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     result = make_result(guarantee="proved")
     third = replace(result, comparison=3, risk_before=0.2)
     found = {one.key: one.text for one in facts(third)}["earlier"]
-    assert found == "small in other comparisons 2 times; with this run, expect at most 0.3 wrong answers in all"
+    assert found == "small met others 2 times: with this run, expect at most 0.3 wrong answers in all"
     assert "earlier" not in {one.key for one in facts(result)}

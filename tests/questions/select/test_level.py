@@ -6,6 +6,8 @@ import pytest
 from support import commandline
 from support.outputs import write_outputs
 
+import judgeloop
+
 ITEMS = 60
 
 
@@ -34,3 +36,15 @@ def test_systems_that_share_the_highest_win_rate_are_said_to_be_level(tmp_path):
 def test_one_that_is_named_is_level_with_none(tmp_path, more):
     found = commandline.result_of("select", *files(tmp_path, ahead=8), *SEARCH, *more)
     assert (found["winner"], found["level"]) == ("A", [])
+
+
+def test_a_bound_that_is_the_win_rate_itself_says_that_all_is_judged(tmp_path):
+    result = judgeloop.select(list(files(tmp_path)), judge="metric:exact", baseline="C")
+    known = [row for row in result.standings if row.known and row.system != "C"]
+    assert {row.system for row in known} == {"A", "B"}
+    (table,) = result.page.tables
+    assert [row[table.columns.index("at least")] for row in table.rows if row[0] in "AB"] == ["all judged"] * 2
+    (*_, scale) = result.page.pictures[-1]
+    assert {row.name: row.said for row in scale.rows if row.name in "AB"} == {
+        row.system: f"{100 * row.win_rate:.1f} %, all judged" for row in known
+    }
