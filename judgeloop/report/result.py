@@ -259,6 +259,11 @@ class RunResult(Part):
         """The system from whose side a verdict is a win or a loss."""
         return label.system
 
+    def people_said(self, label: LabelRow) -> float | None:
+        """The score of an item by people where the judge is put beside them; None elsewhere."""
+        del label
+        return None
+
     def lost(self, label: LabelRow) -> bool:
         """Whether the candidate lost: the system that is not the baseline."""
         return label.winner is not None and label.winner == label.against

@@ -23,8 +23,8 @@ GIVE_WAY = (
     "votes",
     "judged",
     "risk",
-    "widened",
     "kappa",
+    "widened",
     "cost",
     "asked",
 )
