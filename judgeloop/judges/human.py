@@ -39,6 +39,7 @@ AT_ONCE = (
 WIDEST = 96  # characters per line: longer lines are hard to read
 RULE = "─" * 78
 UNPAID = Wage()
+EMPTY = "(This text is empty.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +338,9 @@ class HumanJudge(BaseJudge):
             parts.insert(1, ("Reference", call.item.reference))
         if self._rubric is not None:
             parts.insert(0, ("Rubric", self._rubric))
-        return "\n".join(f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts)
+        return "\n".join(
+            f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text) if text.strip() else EMPTY}\n" for name, text in parts
+        )
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)

@@ -225,6 +225,8 @@ class RunResult(Part):
     @property
     def usd_of_all(self) -> float | None:
         """The probable cost of judging everything, at the mean cost of calls, without outputs; null if not known."""
+        if self.by_hand and not self.spend.run_p:  # people who are not paid, whatever they cost another run
+            return None
         if not self.counts.generated:
             return self._cost_of(self.queries_in_all)
         known = len(self.verdicts)

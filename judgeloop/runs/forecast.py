@@ -264,6 +264,8 @@ class Forecast:
         if self.result.spend.ledger_is_short:
             shown = f"{show_usd(left)} left of a budget of the ledger"
         if self.affordable is None or self.affordable >= self.judgments.worst:
+            if not self.cost_p.worst and self.people is not None:
+                return "People have no price here, and nothing counts against the budget."
             if self.cost_p.worst <= left:
                 return f"The {shown} is enough."
             return f"The {shown} is enough at likely costs, but not at maximum costs."
