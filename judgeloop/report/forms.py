@@ -53,8 +53,10 @@ def render_markdown(page: Page) -> str:
         if section is not Section.AGAIN:
             said, shown = parts if section is Section.DECISION else rest, [*map(_markdown_table, tables)]
             named = [f"#### {TITLES[section]}"] if TITLES[section] else []
-            own = bool(tables and tables[0].heading)  # tables with headings stand before that of the facts
-            said += [*shown, *(named if facts else []), _list(facts)] if own else [*named, *shown, _list(facts)]
+            if tables and tables[0].heading:  # of several, the last has nothing to do with what follows
+                said += [*shown, *(named if facts and len(tables) > 1 else []), _list(facts)]
+            else:
+                said += [*named, *shown, _list(facts)]
     folded = ["<details>\n<summary>All of it</summary>", *rest, "</details>"] if rest else []
     return "\n\n".join(filter(None, [*parts, *folded])) + "\n"
 
