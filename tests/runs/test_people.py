@@ -132,7 +132,7 @@ def test_people_without_a_price_count_against_no_budget_and_are_extrapolated_fro
     dry = judgeloop(*asks, "--dry-run")
     assert "nothing counts against the budget" in dry.stdout
     assert "is enough" not in dry.stdout
-    keys = iter("at")
+    keys = iter("at")  # and then they leave
     monkeypatch.setattr(human, "SECONDS_TO_GATHER", 0.005)
     monkeypatch.setattr(human, "read_key_from_terminal", lambda: time.sleep(0.1) or next(keys, "q"))
     paid = json.loads(judgeloop(*asks, "--human-price", "40", "--json").stdout)
@@ -140,6 +140,8 @@ def test_people_without_a_price_count_against_no_budget_and_are_extrapolated_fro
     assert paid["usd_of_all"] > 0
     unpaid = json.loads(judgeloop(*asks, "--about", "items", "--json").stdout)
     assert (unpaid["judged"], unpaid["run_spent_usd"], unpaid["usd_of_all"]) == (2, 0, None)
+    said = " ".join(judgeloop(*asks, "--max-judgments", "2").stdout.split())
+    assert "on items like these 40, judged by a person" in said
 
 
 def test_people_hear_how_far_the_budget_goes_as_a_dry_run_says_it():

@@ -165,6 +165,7 @@ def decision(result: Comparison) -> str:
 def _answer(result: Comparison) -> str:
     first, second = map(visible, result.setup.systems)
     where = said.on_items(result.about, result.items, families=result.data.families)
+    where += f", judged by {said.judged_by(result)}" if result.setup.by_hand else ""
     if result.options.not_worse is not None:
         return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
