@@ -53,8 +53,8 @@ def render_markdown(page: Page) -> str:
         if section is not Section.AGAIN:
             said, shown = parts if section is Section.DECISION else rest, [*map(_markdown_table, tables)]
             named = [f"#### {TITLES[section]}"] if TITLES[section] else []
-            if tables and tables[0].heading:  # of several, the last has nothing to do with what follows
-                said += [*shown, *(named if facts and len(tables) > 1 else []), _list(facts)]
+            if tables and tables[0].heading:  # what follows is of the section, and of groups about the table
+                said += [*shown, *(named if facts and section is not Section.GROUPS else []), _list(facts)]
             else:
                 said += [*named, *shown, _list(facts)]
     folded = ["<details>\n<summary>All of it</summary>", *rest, "</details>"] if rest else []

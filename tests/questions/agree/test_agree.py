@@ -6,6 +6,7 @@ import pytest
 
 import judgeloop
 from judgeloop.core.errors import InputError
+from judgeloop.report.forms import render_markdown
 
 ITEMS = 60
 
@@ -98,6 +99,8 @@ def test_the_report_shows_the_peoples_label_and_where_they_differ(agree):
     assert "judge: old; people: tie" in report, "two people who say the opposite"
     assert "judge: new; people: new" in report
     assert "data-differs" not in agree(better, labels()).to_html()
+    markdown = render_markdown(result.page)
+    assert markdown.index("Where it errs") < markdown.index("#### What was found") < markdown.index("**agreement**")
     two = f"two people: {100 * result.people_equal:.0f} %"
     assert two in report
 
