@@ -34,7 +34,8 @@ class SoFar:
     `again` are read again after the decision. `more` is about how many more decide, if it goes on like this, whatever
     the limit; 0 once they were asked and did not, and None if no number is known to. `usual` is the fewest that can
     decide, and how many do so on average, by what was known before the first answer. `each_s` is about how many
-    seconds a person takes for one, by the length of the texts; None if these are not known.
+    seconds a person takes for one, by the length of the texts; None if these are not known. `affords`
+    is about how many the budget covers in all, if these are too few to decide as usual.
     """
 
     asked: int
@@ -44,6 +45,7 @@ class SoFar:
     skipped: int = 0
     each_s: float | None = None
     again: int = 0
+    affords: int | None = None
 
     @property
     def judged(self) -> int:
@@ -322,6 +324,9 @@ class People(Protocol):
 
     def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
         """Know the run's id, before the first call, the folder of its ledger, and who answered calls `before`."""
+
+    def lacks_money(self, lacks: bool) -> None:  # noqa: FBT001 - the one thing that it says
+        """Know whether the next call waits for money that is set aside for those that they have."""
 
     def let_go(self) -> None:
         """Raise `ErrorKind.QUIT`, not billed, in the calls that nobody has in hand; more will come."""

@@ -203,6 +203,8 @@ class Window:
 
     async def wait(self) -> None:
         """Wait until a running query ends or nothing more is sent; do not wait if none runs, in no window."""
+        for one in self._people:
+            one.lacks_money(bool(self._plans) and self.places > 0)  # what has a place and does not run
         if self._running:
             await first_of(self._landing.wait(), self._state.closed.wait())
             self._landing.clear()
@@ -213,6 +215,12 @@ class Window:
     def _others(self) -> bool:
         """Whether calls are in flight that may return money: of this window, or of the one that waits for it."""
         return bool(self._running) or self._accounts.busy
+
+    @property
+    def _people(self) -> list[People]:
+        """The judges who are people, and are asked."""
+        asks = not self._state.terms.offline
+        return [judge for judge in self._oracle.judges if asks and isinstance(judge, People)]
 
     def take(self) -> list[Answer]:
         """The answers that are there, to the first queries."""
@@ -235,8 +243,7 @@ class Window:
         Raises:
             Exception: the code of a judge raised it.
         """
-        state, asks = self._state, not self._state.terms.offline
-        people = [judge for judge in self._oracle.judges if asks and isinstance(judge, People)]
+        state, people = self._state, self._people
         if people and self._running and not state.is_over():
             await first_of(asyncio.wait(self._running), state.closed.wait())
         if people and self._running and state.is_over():

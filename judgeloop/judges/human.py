@@ -39,6 +39,7 @@ AT_ONCE = (
 WIDEST = 96  # characters per line: longer lines are hard to read
 RULE = "─" * 78
 UNPAID = Wage()
+EMPTY = "(This text is empty.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +262,9 @@ class HumanJudge(BaseJudge):
     def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
         """The terminal needs neither."""
 
+    def lacks_money(self, lacks: bool) -> None:  # noqa: FBT001 - the one thing that it says
+        """Nothing is held here once no other call waits."""
+
     def let_go(self) -> None:
         """Raise QUIT in the calls after the one on the screen."""
         for sheet in self._sheets[self._at + 1 :]:
@@ -334,7 +338,9 @@ class HumanJudge(BaseJudge):
             parts.insert(1, ("Reference", call.item.reference))
         if self._rubric is not None:
             parts.insert(0, ("Rubric", self._rubric))
-        return "\n".join(f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts)
+        return "\n".join(
+            f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text) if text.strip() else EMPTY}\n" for name, text in parts
+        )
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from judgeloop.core import records
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
-from judgeloop.core.money import to_usd
+from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Checked, StopKind
 from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge, PageOptions
@@ -57,6 +57,7 @@ class PageJudge(BaseJudge):
         self.desk: Desk | None = None
         self._before: list[tuple[str, str]] = []
         self._usual: tuple[int, int] | None = None
+        self._lacks_money = False
         self._why = ""
 
     @property
@@ -147,6 +148,7 @@ class PageJudge(BaseJudge):
         self._journal = PageJournal(self._journal_path)
         self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each, now=time.monotonic())
         self.desk.answered(self._before)
+        self.desk.lacks_money = self._lacks_money
         if self._standing is not None:
             self._usual = self._journal.usual(self._standing.usual)
             self._standing = replace(self._standing, usual=self._usual)
@@ -216,8 +218,21 @@ class PageJudge(BaseJudge):
             usual, most, each = self._standing.usual[1], self._standing.most, self._standing.each_s
             time = f", about {planned(each * self._options.each * usual)} of people's time" if each else ""
             again = f", of them {again:,} again" if (again := self._standing.again) else ""
-            print(f"Usually about {usual:,} are judged, at most {most:,}{again}{time}.", file=sys.stderr)
+            ends = "" if (one := self._standing.affords) is None else f"; the budget ends it after about {one:,}"
+            print(f"Usually about {usual:,} are judged, at most {most:,}{again}{time}{ends}.", file=sys.stderr)
+        aside_p, budget_p = self._wage.cost_p(LONGEST_S), self._options.budget_p
+        if aside_p and budget_p is not None and (holds := budget_p // aside_p) <= len(self._people):
+            print(
+                f"The budget of {show_usd(budget_p)} holds {holds} at a time, as {show_usd(aside_p)} is set aside for each "
+                "in hand: an answer counts at once, and cannot be taken back.", file=sys.stderr,
+            )  # fmt: skip
         print("Ctrl-C stops; what was judged is kept, and the same command goes on.", file=sys.stderr, flush=True)
+
+    def lacks_money(self, lacks: bool) -> None:  # noqa: FBT001 - the one thing that it says
+        """Answers that are held count as soon as somebody waits for their money."""
+        self._lacks_money = lacks
+        if self.desk is not None:
+            self.desk.lacks_money = lacks
 
     def let_go(self) -> None:
         """People finish what they have in hand."""

@@ -4,7 +4,8 @@ No clock and no network: the time is passed in. Rules:
 
 1. A call is with one person at most. Whoever is away for `LEASE_S` may lose it to somebody else.
 2. The last answer of each person is held, so that it can be taken back, until they answer the next, have nothing
-   else to judge for `LAST_S`, leave, or `HELD_S` pass. It is in the journal before.
+   else to judge for `LAST_S`, leave, or `HELD_S` pass. It is in the journal before. Where somebody waits because the
+   money of those that are held is needed for the next call, all count at once.
 3. A skip goes to another person first. It is an answer once all who are there have skipped.
 4. What the journal has and no run has booked is given to the same call again, and nobody is asked. So it is with
    skips, until the run has ended by itself: the command after it asks them again.
@@ -144,6 +145,7 @@ class Desk:
         self.over = ""  # why nothing more is asked
         self._lets_go = False  # of what nobody has in hand
         self.stops = False  # nothing new is given to anybody
+        self.lacks_money = False  # for the next call, until one that is held or in hand is paid
         self.flying = 0  # verdicts that are settled, and of which the run has not told yet
         self._journal = journal
         self._known: dict[str, Given] = {}
@@ -424,6 +426,7 @@ class Desk:
             self._know(key, given)
         if before is not None:
             self._stands(before)
+        self._return_money(now)
 
     def undo(self, name: str, now: float) -> tuple[Sheet, Given] | None:
         """Take the last answer back, and return its call and what was said; None if there is none to take back."""
@@ -473,6 +476,7 @@ class Desk:
             elif sheet.call.reading is not None and now - sheet.asked_at > LEASE_S:
                 sheet.said = Given(SKIP, 0.0, "nobody was there who may give it", bygone=True)
                 self._settle(sheet)
+        self._return_money(now)
         for person in self.people.values():
             if person.last is not None:
                 nothing = person.hand is None and (self.stops or not self._free_for(person.name, now))
@@ -483,6 +487,14 @@ class Desk:
                 self._give_back(person)
         if self._lets_go:
             self.let_go(now)
+
+    def _return_money(self, now: float) -> None:
+        """Let all that is held stand where somebody who is there waits for its money: nobody waits for an undo."""
+        waits = (one for one in self.people.values() if one.hand is None and not one.failed and not self.stops)
+        there = (one for one in waits if one.there is not None and now - one.there <= AWAY_S)
+        if self.lacks_money and any(not self._free_for(one.name, now) for one in there):
+            for person in self.people.values():
+                self._let_stand(person)
 
     def let_go(self, now: float) -> None:
         """Ask no more of what nobody has in hand who is there; those who have something finish it."""

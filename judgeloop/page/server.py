@@ -180,7 +180,8 @@ class Pages:
             if self.desk.stops and person.last is None:
                 break
             if now >= until or person.last is not held:
-                waits = {"wait": True, "others": self.desk.is_busy(name), **self._last_of(name)}
+                waits = {"wait": True, "others": self.desk.is_busy(name), "money": self.desk.lacks_money}
+                waits |= self._last_of(name)
                 return JSONResponse(waits | {"progress": self._progress(name)})
             await self._change()
         return self._ended(name)
@@ -349,6 +350,7 @@ class Pages:
         if standing is None:
             return said | {"judged": judged}
         said |= {"judged": standing.judged + judged, "most": standing.most, "again": standing.again}
+        said["affords"] = standing.affords
         if standing.usual is not None:
             said["usual"] = standing.usual
         if standing.more is not None and len(self.desk.people) == 1:

@@ -146,15 +146,16 @@ class Question(ABC, Generic[S, T, R]):
         """An observer that also tells people how far the run is, and what a dry run says before the first answer."""
         if run.people is None:
             return observe
-        usual = None
+        usual = affords = None
         if run.config.page and not run.pool.live and run.inputs.proxy is None:  # these would be closed
             found = await self.forecast(replace(run, command=Command()))
             again = found.people.again if found.people else (0, 0)
             low, expected = (one + more for one, more in zip(found.judgments[:2], again[:2], strict=True))
             usual = (low, expected) if expected else None
+            affords = found.result.asked + (found.affordable or 0) if found.falls_short else None
         twice = read_twice(run.most_judgments, run.config)
         each_s = None if run.pool.live else likely_each_s(run.inputs)
-        first = SoFar(0, run.most_judgments + twice, usual=usual, each_s=each_s, again=twice)
+        first = SoFar(0, run.most_judgments + twice, usual=usual, each_s=each_s, again=twice, affords=affords)
         return told(run, observe, partial(self.more, run), first)
 
     async def forecast(self, run: Prepared[S]) -> Forecast:

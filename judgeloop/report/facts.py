@@ -39,6 +39,7 @@ ONE_WAY = {RANDOM, "fixed"}  # orders of presentation in which no flip is seen
 FLIPS_RISK = 0.05  # of failing a judge with as many flips as may be
 
 ABOUT_THE_JUDGE = "This is about the judge's verdicts on these items, not about whether the judge is right."
+ABOUT_PEOPLE = "This is about the verdicts of whoever judged, on {}: other people may judge otherwise."
 ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, not about whether the judge is right."
 ONE_ORDER = ", each shown in one random order"
 AS_GIVEN = ", and on outputs as these systems give them"
@@ -200,6 +201,8 @@ def unjudged(result: RunResult) -> str:
 def about_the_judge(result: RunResult) -> str:
     """What a decision is about, and what it does not say."""
     live = bool(result.counts.generated)
+    if result.setup.by_hand:
+        return ABOUT_PEOPLE.format("items like these" if result.setup.sampled else "these items")
     if not result.setup.sampled:
         return f"{ABOUT_THE_JUDGE}{DRAWN_ONCE if live else ''}"
     order = ONE_ORDER if result.setup.one_order else ""
@@ -540,6 +543,7 @@ def _calls(result: RunResult) -> str:
     asked = f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger"
     if result.setup.by_hand:
         asked = f"{count(spend.attempts, 'question')} now, {count(spend.remembered, 'answer')} from before"
+        asked += f", {count(spend.proxy, 'verdict')} of the proxy among them" if spend.proxy else ""
     earlier_p = spend.answers_p - (spend.charged_p - spend.unconfirmed_p)
     parts = [
         asked,

@@ -51,10 +51,12 @@ def render_markdown(page: Page) -> str:
     parts, rest = [f"### {mark}{escape(page.head)}", _list(page.first)], list[str]()
     for section, facts, tables in page.parts():
         if section is not Section.AGAIN:
-            titled = not tables or not tables[0].heading
-            said = parts if section is Section.DECISION else rest
-            said += [f"#### {TITLES[section]}"] if TITLES[section] and titled else []
-            said += [*map(_markdown_table, tables), _list(facts)]
+            said, shown = parts if section is Section.DECISION else rest, [*map(_markdown_table, tables)]
+            named = [f"#### {TITLES[section]}"] if TITLES[section] else []
+            if tables and tables[0].heading:  # what follows is of the section, and of groups about the table
+                said += [*shown, *(named if facts and section is not Section.GROUPS else []), _list(facts)]
+            else:
+                said += [*named, *shown, _list(facts)]
     folded = ["<details>\n<summary>All of it</summary>", *rest, "</details>"] if rest else []
     return "\n\n".join(filter(None, [*parts, *folded])) + "\n"
 

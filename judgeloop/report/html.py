@@ -19,7 +19,7 @@ from string import Template
 from typing import Protocol
 from urllib.parse import quote
 
-from judgeloop.core.records import IDENTICAL, PAIR, Shown
+from judgeloop.core.records import IDENTICAL, PAIR, TIE, Shown
 from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.pictures import Bar, Picture
@@ -56,6 +56,7 @@ class Shows(Protocol):
     @property
     def texts(self) -> Texts | None: ...  # noqa: D102
     def favoured(self, label: LabelRow) -> str: ...  # noqa: D102
+    def people_said(self, label: LabelRow) -> float | None: ...  # noqa: D102
     def shows(self, label: LabelRow) -> bool: ...  # noqa: D102
 
 
@@ -212,6 +213,7 @@ def _filters(result: Shows) -> Iterable[str]:
         names |= {"won": own, "lost": next(name for name in result.setup.systems if name != own)}
     yield f'<button type="button" value="all" aria-pressed="true">All {len(result.labels):,}</button>'
     found = [(kind, name, kinds[kind]) for kind, name in names.items()]
+    found.append(("differs", "people differ", sum(_differs(label, result) for label in result.labels)))
     found.append(("flipped", "changed with the order", sum(label.flipped for label in result.labels)))
     for kind, name, number in found:
         if number:
@@ -229,6 +231,23 @@ def _kind(label: LabelRow, result: Shows) -> str:
     if label.winner is None:
         return "tie"
     return "won" if label.winner == result.favoured(label) else "lost"
+
+
+def _differs(label: LabelRow, result: Shows) -> bool:
+    """Whether the verdict on a pair is another than that of people."""
+    people = result.people_said(label)
+    return label.against is not None and None not in {label.score, people} and label.score != people
+
+
+def _said(label: LabelRow, result: Shows) -> str:
+    """The verdict on an item, and beside it what people said where the judge is compared with them."""
+    said, people = _verdict(label, result), result.people_said(label)
+    if people is None:
+        return said
+    theirs = f"{people:.3f}"
+    if label.against is not None:
+        theirs = label.system if people > TIE else label.against if people < TIE else "tie"
+    return f"judge: {said}; people: {theirs}"
 
 
 def _verdict(label: LabelRow, result: Shows) -> str:
@@ -250,6 +269,8 @@ def _about_items(result: Shows, items: list[str]) -> str:
     if not items:
         return "No item was judged."
     first = "" if any(label.against is None for label in result.labels) else ", wins and losses first"
+    if any(_differs(label, result) for label in result.labels):
+        first = ", those where people differ first"
     found, different = count(len(items), "judged item"), len({label.item_id for label in result.labels})
     if different < len(items):
         found = f"{count(len(items), 'judgment')} on {count(different, 'item')}"
@@ -268,10 +289,14 @@ def _about_items(result: Shows, items: list[str]) -> str:
 def _items(result: Shows) -> Iterable[str]:
     """Yield the judged items, what decided first; they open to their texts while there is room."""
     left = MOST_TEXT
-    # Behind those of the decision stand the others; of pairs, ties behind those that one system won.
-    for label in sorted(
-        result.labels, key=lambda one: (not one.in_decision, one.against is not None and one.winner is None)
-    ):
+    beside = any(_differs(label, result) for label in result.labels)
+
+    def later(label: LabelRow) -> tuple[bool, bool]:
+        """Behind those of the decision stand the others; of pairs, those that tell least."""
+        tied = label.against is not None and label.winner is None
+        return not label.in_decision, not _differs(label, result) if beside else tied
+
+    for label in sorted(result.labels, key=later):
         inside, peek = "", ""
         hidden = result.texts is not None and not result.shows(label)
         if result.texts is not None and not hidden and left > 0:
@@ -291,11 +316,12 @@ def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
     data += f' data-group="{escape(group)}"'
     data += f' data-system="{_attribute(label.system)}"' if result.job == "select" else ""
     data += " data-flipped" if label.flipped else ""
+    data += " data-differs" if _differs(label, result) else ""
     aside = "" if label.in_decision else " aside"
     mark = f" <small>{ASIDE}</small>" if aside else ""
     cells = (
         f"<span>{escape(visible(result.texts.name(label) if result.texts else label.item_id))}{mark}</span>"
-        f'<span class="chip {kind}">{escape(visible(_verdict(label, result)))}</span>'
+        f'<span class="chip {kind}">{escape(visible(_said(label, result)))}</span>'
         f'<span class="peek" dir="auto">{escape(f"{group}: {peek}" if group else peek)}</span>'
     )
     if not inside:

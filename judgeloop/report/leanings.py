@@ -11,6 +11,7 @@ from judgeloop.core.records import PAIR, Label, Pool, Verdict
 from judgeloop.methods.stats.intervals import chance_of_so_many
 from judgeloop.report.words import count, per_cent, visible
 
+FEWEST = 20  # decided items of which it is said that neither place is favoured
 SHOWN = 0.05  # p-value, two-sided, at which a place is said to be preferred
 HALF = 0.5
 
@@ -70,7 +71,7 @@ def said_of(found: Leanings, systems: Sequence[str], flips: int, both: int, *, o
     more = max(found.first, found.second)
     preferred = "first" if found.first >= found.second else "second"
     leans = places > 0 and 2 * chance_of_so_many(more, places, HALF) <= SHOWN
-    neither = "favours neither place" if places else ""
+    neither = "favours neither place" if places >= FEWEST else ""
     if one_order:
         place = f"prefers the output shown {preferred} ({more:,} of {places:,})" if leans else neither
         said = ["shown each pair in one order, so that it is unknown how often it contradicts itself", place]

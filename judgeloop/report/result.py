@@ -237,6 +237,8 @@ class RunResult(Part):
     @property
     def usd_of_all(self) -> float | None:
         """The probable cost of judging everything, at the mean cost of calls, without outputs; null if not known."""
+        if self.by_hand and not self.spend.run_p:  # people who are not paid, whatever they cost another run
+            return None
         known = len(self.verdicts)
         if not self.counts.generated:
             return self._cost_of(self.queries_in_all) if known else None
@@ -280,6 +282,11 @@ class RunResult(Part):
     def favoured(self, label: LabelRow) -> str:
         """The system from whose side a verdict is a win or a loss."""
         return label.system
+
+    def people_said(self, label: LabelRow) -> float | None:
+        """The score of an item by people where the judge is put beside them; None elsewhere."""
+        del label
+        return None
 
     def lost(self, label: LabelRow) -> bool:
         """Whether the candidate lost: the system that is not the baseline."""

@@ -174,6 +174,11 @@ class Forecast:
         return self.calls.worst == 0 or self.result.stop_reason is not StopKind.DRY_RUN
 
     @property
+    def falls_short(self) -> bool:
+        """Whether the budget probably ends before a decision."""
+        return self.affordable is not None and self.affordable < self.judgments.expected
+
+    @property
     def warnings(self) -> list[str]:
         """What to be careful of, in sentences: the chance of an answer, prices and data."""
         passes = [] if self.decided else unlikely_to_pass(self.equal, self.result.items)
@@ -259,6 +264,8 @@ class Forecast:
         if self.result.spend.ledger_is_short:
             shown = f"{show_usd(left)} left of a budget of the ledger"
         if self.affordable is None or self.affordable >= self.judgments.worst:
+            if not self.cost_p.worst and self.people is not None:
+                return "People have no price here, and nothing counts against the budget."
             if self.cost_p.worst <= left:
                 return f"The {shown} is enough."
             return f"The {shown} is enough at likely costs, but not at maximum costs."
@@ -266,8 +273,7 @@ class Forecast:
             needs = f"A judgment reserves its maximum cost, about {show_usd(self.reserved_p)}"
             first = f", after other calls for about {show_usd(self.beside_p)}" if self.beside_p else ""
             return f"The {shown} covers no further judgment. {needs}{first}."
-        short = self.affordable < self.judgments.expected
-        ends = "probably too few to decide" if short else "enough unless the run takes longer"
+        ends = "probably too few to decide" if self.falls_short else "enough unless the run takes longer"
         return f"The {shown} covers about {count(self.affordable, 'judgment')}: {ends}."
 
     def _after_warnings(self) -> Iterator[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.money import to_usd
 from judgeloop.core.records import Call
 from judgeloop.engine.readings import RECENT
 from judgeloop.judges.wage import HOUR_S, LONGEST_S, Wage, likely_s
@@ -31,11 +31,9 @@ class PeoplesTime:
     def said(self) -> str:
         """The expected case, in a sentence."""
         _, seconds, _ = self.seconds
-        _, cost_p, _ = self.cost_p
         _, again, _ = self.again
-        usd = f", about {show_usd(cost_p)}" if cost_p else ""
         more = f", with {count(again, 'item')} that people read a second time" if again else ""
-        return f"The expected case is about {planned(seconds)} of people's time{usd}{more}."
+        return f"The expected case is about {planned(seconds)} of people's time{more}."
 
     def to_json(self) -> dict[str, Any]:
         """The JSON values: hours, and dollars."""

@@ -29,6 +29,7 @@ class Team(BaseJudge):
     def __init__(self, answers, then=None):
         self.answers, self.then = answers, then
         self.shown, self.most, self.hand, self.left, self.readings, self.systems = [], 0, [], False, [], []
+        self.lacked = []  # what it heard of money
 
     def quote(self, call):
         return Quote(WORST_P, COST_P)
@@ -62,6 +63,9 @@ class Team(BaseJudge):
             return await given
         finally:
             self.hand.remove(given)
+
+    def lacks_money(self, lacks):
+        self.lacked.append(lacks)
 
     def let_go(self):
         for given in self.hand:
@@ -121,6 +125,14 @@ def test_no_more_is_set_aside_than_the_budget_has(calls, tmp_path):
     finished = judged(team, tmp_path, budget_p=WORST_P + (calls - 1) * COST_P, limits=Limits(40, 40))
     assert finished.ending.stop.kind is StopKind.BUDGET
     assert finished.ending.asked == calls
+    assert all(team.lacked), "of four places most stay free from the first on"
+
+
+def test_people_hear_of_money_only_where_it_holds_a_call_back(tmp_path):
+    team = Team(200)
+    judged(team, tmp_path, budget_p=100 * WORST_P, limits=Limits(40, 40))
+    assert team.lacked
+    assert not any(team.lacked)
 
 
 def test_some_items_are_read_again_after_the_decision_which_they_do_not_enter(tmp_path):

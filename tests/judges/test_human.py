@@ -60,6 +60,12 @@ class Person:
         return asyncio.run(asyncio.wait_for(story(), 10))
 
 
+def test_an_empty_text_is_said_to_be_empty():
+    person = Person("a")
+    person.answers([Call(Item("i", "task"), ("secret-x", "secret-y"), ("", " \n"))])
+    assert person.screen.getvalue().count(human.EMPTY) == 2
+
+
 @pytest.mark.parametrize(
     ("keys", "answers"),
     [

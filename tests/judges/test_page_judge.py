@@ -222,6 +222,38 @@ def test_no_more_is_set_aside_or_booked_than_the_budget_has(tmp_path, count):
     assert finished.spend.charged_p == pytest.approx(journal_seconds(tmp_path) * 40 * 10**12 / 3600, abs=12)
 
 
+def test_nobody_waits_where_the_budget_holds_one_pair(tmp_path, monkeypatch):
+    monkeypatch.setattr(desk, "LAST_S", 2 * PATIENCE_S)
+    wage = Wage(Decimal(40))
+    finished, (person,) = judged(
+        tmp_path, [{"say": better, "reads": 0.1}], items=40, price=Decimal(40),
+        terms={"budget_p": wage.cost_p(LONGEST_S) + wage.cost_p(3.0)},
+    )  # fmt: skip
+    assert finished.ending.stop.kind is StopKind.BUDGET
+    assert 4 <= finished.ending.asked == len(person.shown) <= 31, "of a tenth to a whole second each"
+
+
+def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_path, capsys):
+    async def said(budget_p, affords):
+        judge = PageJudge(rubric=None, wage=Wage(Decimal(40)), options=PageOptions((), port=0, budget_p=budget_p))
+        judge.begin("run", str(tmp_path))
+        judge.hear(SoFar(0, 111, usual=(10, 62), each_s=45.0, affords=affords))
+        call = asyncio.create_task(judge.judge(PAIR))
+        while judge._server is None or judge._ticking is None:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.005)
+        await judge.aclose()
+        await asyncio.gather(call, return_exceptions=True)
+        return capsys.readouterr().err
+
+    short = asyncio.run(said(5 * 10**12, 4))
+    assert "about 62 are judged" in short
+    assert "after about 4." in short
+    assert "$5.00 holds 1 at a time, as $3.33" in short
+    enough = asyncio.run(said(80 * 10**12, None))
+    assert "about 62 are judged" in enough
+    assert "budget" not in enough
+
+
 def test_a_taken_port_is_left_to_its_owner(tmp_path):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -66,6 +66,33 @@ def test_the_last_answer_counts_once_the_next_is_given_or_nothing_is_left(tmp_pa
         assert said(second) == "t", "whether or not a window asks"
 
 
+def test_an_answer_counts_at_once_where_the_next_call_waits_for_its_money(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        desk.lacks_money = True
+        first = asked(desk, 0)
+        answer(desk, ANNA, "a", 0)
+        assert said(first) == "a", "in no time"
+        second, third = asked(desk, 1), asked(desk, 2)
+        answer(desk, ANNA, "b", 10)
+        assert said(second) is None, "she has another one, and may take this one back"
+        assert desk.take(ANNA, 16) is third
+        assert desk.take(BEN, 17) is None
+        assert said(second) == "b", "as ben waits"
+        answer(desk, ANNA, "t", 16)
+        assert said(third) == "t"
+
+
+def test_nobody_loses_an_undo_for_the_money_of_who_has_gone(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        assert desk.take(BEN, 0) is None
+        desk.lacks_money = True
+        first, second = asked(desk, 0), asked(desk, 1)
+        answer(desk, ANNA, "a", AWAY_S + 1)
+        assert desk.take(ANNA, AWAY_S + 7) is second
+        desk.tick(AWAY_S + 8)
+        assert said(first) is None
+
+
 def test_who_has_answered_the_last_pair_keeps_nobody_waiting(tmp_path):
     with desk_of(tmp_path / "j", ANNA, BEN) as desk:
         first, second = asked(desk, 0), asked(desk, 1)

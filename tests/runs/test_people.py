@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,9 +15,12 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import Item
 from judgeloop.engine.state import Progress
+from judgeloop.judges import human
 from judgeloop.judges.base import PageOptions
 from judgeloop.page.checks import checks_among
+from judgeloop.questions.compare.question import CompareQuestion
 from judgeloop.questions.compare.settings import CompareSettings
+from judgeloop.runs.begin import opened
 from judgeloop.runs.people import page_options
 from judgeloop.runs.telling import REFRESH, told
 
@@ -119,6 +123,43 @@ def test_a_dry_run_says_how_much_time_and_money_people_take():
     assert usd == pytest.approx((expected + checks) * each_s * 40 / 3600)
     text = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--dry-run").output
     assert f"{5 * round(expected * each_s / 300)} min" in text
+
+
+def test_people_without_a_price_count_against_no_budget_and_are_extrapolated_from_no_other_run(monkeypatch):
+    write("a", 5)
+    write("b", 5)
+    asks = ("compare", "a.jsonl", "b.jsonl", "--judge", "human")
+    dry = judgeloop(*asks, "--dry-run")
+    assert "nothing counts against the budget" in dry.stdout
+    assert "is enough" not in dry.stdout
+    keys = iter("at")  # and then they leave
+    monkeypatch.setattr(human, "SECONDS_TO_GATHER", 0.005)
+    monkeypatch.setattr(human, "read_key_from_terminal", lambda: time.sleep(0.1) or next(keys, "q"))
+    paid = json.loads(judgeloop(*asks, "--human-price", "40", "--json").stdout)
+    assert paid["judged"] == 2
+    assert paid["usd_of_all"] > 0
+    unpaid = json.loads(judgeloop(*asks, "--about", "items", "--json").stdout)
+    assert (unpaid["judged"], unpaid["run_spent_usd"], unpaid["usd_of_all"]) == (2, 0, None)
+    said = " ".join(judgeloop(*asks, "--max-judgments", "2").stdout.split())
+    assert "on items like these 40, judged by a person" in said
+
+
+def test_people_hear_how_far_the_budget_goes_as_a_dry_run_says_it():
+    write("a", 117)
+    write("b", 117)
+
+    def heard(budget, folder):
+        question, first = CompareQuestion(), []
+        run = question.prepare(settings(page=True, human_price=40, budget=budget, ledger=folder), {})
+        with opened(run) as begun:
+            begun.people.hear = first.append
+            asyncio.run(question._telling(begun, lambda progress: None))
+        return first[0]
+
+    price = ("--human-price", "40", "--dry-run", "--json")
+    dry = json.loads(judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human", *price, "--budget", "$5").stdout)
+    assert heard(5, "short").affords == dry["budget_pays_for"] == 3
+    assert heard(400, "enough").affords is None
 
 
 def test_nobody_reads_outputs_that_are_identical():

@@ -285,9 +285,10 @@ def corrected_by_pool(
     """Correct a judge that has rated every item by labels on the items at `positions`, in the order drawn.
 
     `sampled`: the result is about items like these. Without a `limit` the bets aim at twice the labels, as far as there
-    are items: such bounds are narrow now and later.
+    are items: such bounds are narrow now and later. They aim at the labels alone where blocks of one item are no help.
     """
-    limit = limit or max(1, min(2 * len(scores), len(cheap)))
+    helps = not sampled or len(cheap) >= 2 * len(scores)
+    limit = limit or max(1, min(2 * len(scores), len(cheap)) if helps else len(scores))
     asides = of_blocks(cheap, positions, seed) if sampled else of_pool(cheap, positions)
     items = math.inf if sampled else float(len(cheap))
     found = corrected(scores, asides, cheap, risk, limit, items, drawn=drawn)

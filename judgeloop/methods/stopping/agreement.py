@@ -89,12 +89,16 @@ class Agreeing:
         return self.of_equal(tally, looked_at_once=self.one_look)
 
     def of_equal(self, tally: Paired, *, looked_at_once: bool) -> Interval | None:
-        """As `interval`: exact where the labels are looked at once, else at every look."""
+        """As `interval`: exact where the labels are looked at once, else at every look.
+
+        Beside a gate each end is as sure as the gate is, so that one look passes what the lower end is above.
+        """
         if not tally.judged:
             return None
+        risk = self.threshold * (2 if any(one.kind == "agreement" for one in self.gates) else 1)
         if looked_at_once:
-            return share_interval_of(tally.equal, self.threshold, self.population)
-        return mean_bounds(tally.equal, self.threshold, self.limit, self.population)
+            return share_interval_of(tally.equal, risk, self.population)
+        return mean_bounds(tally.equal, risk, self.limit, self.population)
 
     def answer(self, gate: Asked, tally: Paired) -> bool | None:
         """True: passes; False: fails; None: open."""

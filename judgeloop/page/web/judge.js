@@ -164,11 +164,11 @@ function message(kind, head, text, facts = [], act = null, note = "") {
   view("message"); progress(); $("top").hidden = kind !== "Paused" && kind !== "A moment"; document.title = `${head} · judgeloop`;
   $("mhead").focus();
 }
-// While nothing is to be judged: who has the last ones in hand, and whether the last answer may be taken back.
-function waits({ others, last: key, noted: withNote }) {
-  const head = others ? `The others have the last ${thing()}s in hand` : now.progress.mine || now.progress.skips ? "That was the last, as far as known" : "Nothing is to be judged yet";
+// While nothing is to be judged: what is waited for, and whether the last answer may be taken back.
+function waits({ others, money, last: key, noted: withNote }) {
+  const head = money ? `The next ${thing()} waits for money` : others ? `The others have the last ${thing()}s in hand` : now.progress.mine || now.progress.skips ? "That was the last, as far as known" : "Nothing is to be judged yet";
   const held = key ? `${sentence({ key, noted: withNote })} For a few seconds you can still take it back.` : "", does = key ? ["Undo", undo, "z"] : null;
-  const text = `${held} ${others ? "You may wait or close this window: more comes only if it is needed." : "This page goes on by itself."}`;
+  const text = `${held} ${money ? `The budget holds no more ${thing()}s than people have in hand: it comes as soon as one of these is answered.` : others ? "You may wait or close this window: more comes only if it is needed." : "This page goes on by itself."}`;
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
 const limitOf = ({ most, again }) => (again ? `${most}, of them ${again} again` : `${most}`);
@@ -203,11 +203,11 @@ async function hears(mine) { // while somebody pauses, that the run is over
 }
 
 function start() {
-  const { usual, most, judged, mine } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
+  const { usual, most, judged, mine, affords } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
   const { each_s: each, usual_s: all } = now.time ?? {}, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${about(each)} each` : "";
-  $("howlong").textContent = known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${limitOf(now.progress)} ${thing()}s${together}` : "Until it is clear";
-  $("howmany").textContent = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : `at least ${usual[0]}`, `at most ${limitOf(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
+  $("howlong").textContent = affords && judged < affords ? `About ${affords} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${limitOf(now.progress)} ${thing()}s${together}` : "Until it is clear";
+  $("howmany").textContent = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : affords ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limitOf(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
   $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether the end of each text was${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
@@ -283,7 +283,7 @@ function answers() {
   for (const one of document.querySelectorAll("#two .scroll")) if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; one.role = "group"; one.ariaLabel = `Table in answer ${one.closest("#arta") ? "A" : "B"}`; }
 }
 function progress() {
-  const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes } = now.progress, together = now.start?.people > 1;
+  const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes, affords } = now.progress, together = now.start?.people > 1;
   const limit = `at most ${limitOf(now.progress)}`;
   const live = left !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
   $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
@@ -293,6 +293,7 @@ function progress() {
   const many = Math.min(left, fives(more?.[1], Math.ceil));
   if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(`· ${near ? "a decision may be near, " : ""}at most ${left} more`);
+  else if (affords && judged < affords) $("forecast").replaceChildren(`· about ${affords} in all, as far as the budget goes`);
   else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", ` until a decision, ${limit}`));
   else $("forecast").replaceChildren(...(most ? [`· ${usual && judged > usual[1] ? "more than usual, " : ""}${limit}`] : []));
   now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;

@@ -57,7 +57,7 @@ def decision(result: Agreed) -> str:
     within = " within a step" if result.rates else ""
     whom = f"{_whom(result)}{within}"
     sentences = [f"{judge} agrees with {whom} on {per_cent(result.equal)} of {_where(result, things)}."]
-    sentences += [_gate(one) for one in result.gates]
+    sentences += [_gate(one, result.setup.risk_threshold) for one in result.gates]
     if not (result.rates or result.prefers):
         sentences.append(_prefers_none(result))
     if result.people_equal is not None:
@@ -92,7 +92,13 @@ def _whom(result: Agreed) -> str:
 def _where(result: Agreed, things: str) -> str:
     """What the share is of, and its interval."""
     low, high = result.equal_interval or (0.0, 1.0)
-    between = f"{100 * low:.0f} to {per_cent(high)}"
+    # Where people are asked until it is enough, the gate is a table of its own, and may know more than the interval.
+    within = any(
+        (one.state == "passed" and low < one.worst) or (one.state == "failed" and high > one.best)
+        for one in result.gates
+        if one.name == "agreement"
+    )
+    between = "" if within else f" ({100 * low:.0f} to {per_cent(high)}"
     who = "you" if len(result.options.people) == 1 else "they"
     asked = result.judged + result.counts.abstentions  # of them, money or time may have ended the run
     every = result.items - (result.options.unlabelled if result.options.judge_all else 0)
@@ -106,30 +112,32 @@ def _where(result: Agreed, things: str) -> str:
         return labelled
     if result.options.chosen:
         like = f"{things} like them" if result.setup.sampled else f"all {result.items:,}"
-        return f"{labelled} ({between} of {like})"
+        return f"{labelled}{between and f'{between} of {like})'}"
     like = f"{things} like these" if result.setup.sampled else f"these {result.items:,} {things}"
-    return f"{like} ({between})"
+    return f"{like}{between and f'{between})'}"
 
 
-def _gate(gate: GateRow) -> str:
-    """How a gate stands, as a sentence."""
+def _gate(gate: GateRow, risk: float) -> str:
+    """How a gate stands, as a sentence: what is shown, and at which risk."""
     if gate.name == "agreement":
+        zone = in_points(gate.best - gate.worst)
+        zone = f", with a zone of {zone}" if gate.best > gate.worst else ""
         said_of = {
-            "passed": f"That is above {per_cent(gate.worst, 0)}.",
-            "failed": f"Required: above {per_cent(gate.worst, 0)}.",
+            "passed": f"At a risk of {risk:g} that is above {per_cent(gate.worst, 0)}.",
+            "failed": f"At a risk of {risk:g} that is below {per_cent(gate.best, 0)} (required: above {per_cent(gate.worst, 0)}{zone}).",
             "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
         }
     elif gate.name == "kappa":
         said_of = {
-            "passed": f"Kappa is above {gate.worst:g}.",
-            "failed": f"Kappa is below {gate.worst:g}.",
+            "passed": f"At a risk of {risk:g} kappa is above {gate.worst:g}.",
+            "failed": f"At a risk of {risk:g} kappa is below {gate.best:g}.",
             "open": f"Whether kappa is above {gate.worst:g} is open.",
         }
     else:
         less = in_points(-gate.worst)
         said_of = {
-            "passed": f"The judge is not worse than a person by {less}.",
-            "failed": "The judge is worse than a person.",
+            "passed": f"At a risk of {risk:g} the judge is not worse than a person by {less}.",
+            "failed": f"At a risk of {risk:g} the judge is worse than a person.",
             "open": f"Whether the judge is worse than a person by {less} is open.",
         }
     return said_of[gate.state]
@@ -143,7 +151,7 @@ def _equal(result: Agreed) -> str:
     interval = "exact, as all are labelled" if low == high else f"{100 * low:.0f} to {per_cent(high)}"
     silent = result.counts.abstentions
     lack = f"; {silent:,} more lack a verdict, and count against every claim" if silent else ""
-    return f"{same:,} of {count(result.judged, 'label')} ({interval}){lack}"
+    return f"{same:,} of {count(result.judged, 'output' if result.rates else 'pair')} ({interval}){lack}"
 
 
 def _agreement(result: Agreed) -> str:
@@ -231,8 +239,12 @@ def _widened(result: Agreed) -> str:
     found = result.corrected
     if found is None or found.widened is None:
         return ""
-    if result.setup.sampled and found.cheap < 2 * found.labels:
-        return "none here: for items like these it takes as many items without a label as with one; `about=items` takes none"
+    more = found.cheap - found.labels
+    if result.setup.sampled and more < found.labels:
+        return (
+            f"none, as only {count(more, 'item')} without a label {'is' if more == 1 else 'are'} judged: for items like these "
+            f"it takes {found.labels:,}, as many as have one; `about=items` takes none"
+        )
     if found.widened < LEAST_SHOWN:
         return ""
     r2 = "not defined" if found.r2 is None else f"{found.r2:.2f}"
@@ -292,8 +304,14 @@ def _halve(result: Agreed) -> str:
 def _means(result: Agreed) -> str:
     risk = per_cent(result.setup.risk_threshold)
     share = "exact, for one look" if result.looked_at_once else "like the others"
+    ends = (
+        "; each end of that of the share alone, as its gate is"
+        if any(one.name == "agreement" for one in result.gates)
+        else ""
+    )
     parts = [
-        f"each interval misses with a chance of at most {risk}; that of the share is {share}, the others hold at every look"
+        f"each interval misses with a chance of at most {risk}{ends}",
+        f"that of the share is {share}, the others hold at every look",
     ]
     if result.options.chosen and not result.whole:
         parts.append(
@@ -363,8 +381,8 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
     name = visible(result.setup.judge)
     figures = f"{per_cent(result.equal)} ({100 * low:.0f} to {per_cent(high)})"
     marks = [(0.0, "0"), (1.0, "1")]
-    if result.people_equal is not None:
-        marks.append((result.people_equal, "two people"))
+    if result.people_equal is not None:  # first, as of names that would touch the first is shown
+        marks.insert(0, (result.people_equal, f"two people: {per_cent(result.people_equal)}"))
     required = next((one.worst for one in result.gates if one.name == "agreement"), None)
     bound = None if required is None else (required, "required")
     row = IntervalRow(name, figures, result.equal, result.equal_interval)

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from judgeloop.methods.stats.with_people import (
     Interval,
     ac1,
     agreements,
+    by_people,
     kappa_interval,
     linear_kappa,
     mean_bounds,
@@ -119,7 +121,7 @@ class Agreed(RunResult):
     """How well a judge agrees with people.
 
     - `equal`: the share of equal verdicts, of ratings that of those at most a step apart; null without any
-    - `equal_interval`: it misses that share with at most the risk
+    - `equal_interval`: it misses that share with at most the risk; where an agreement is required, each end does
     - `looked_at_once`: true if all labels were there, so that this interval is exact for one look; else it holds at
       every look
     - `mean_agreement`: the mean agreement, a tie against a side is worth half, and ratings count by distance
@@ -224,6 +226,11 @@ class Agreed(RunResult):
     def also_judged(self) -> str:
         """How many items without a label are judged, in words."""
         return f", {self.counts.further:,} more without a label" if self.counts.further else ""
+
+    def people_said(self, label: LabelRow) -> float | None:
+        """What most people said of a pair, or the mean of their ratings; None where nobody did."""
+        said = [one for one in label.votes[1:] if one is not None]
+        return (fmean if self.rates else by_people)(said) if said else None
 
     def lost(self, label: LabelRow) -> bool:
         """Whether the judge said something else than people."""

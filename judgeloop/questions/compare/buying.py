@@ -144,7 +144,7 @@ def _said_of(offer: Offer, judge: str) -> Iterator[str]:
     """The ways as lines, with what they suppose."""
     found, proxy = offer.buying, visible(offer.proxy)
     price, seconds = found.prices.of_a_label, found.prices.seconds
-    yield f"Ways to decide by {visible(judge)} with {proxy} beside it; labels at {price}, R² supposed {SUPPOSED}:"
+    yield f"Ways to decide by {visible(judge)} with the help of {proxy}; labels at {price}, R² supposed {SUPPOSED}:"
     for one in found.ways:
         hours = f"{one.labels * seconds / HOUR_S:.1f} h" if seconds else ""
         yield (
@@ -152,7 +152,7 @@ def _said_of(offer: Offer, judge: str) -> Iterator[str]:
             f"{show_usd(round(one.cost_p)):>10}{hours:>8}{'  <- chosen' if one == found.chosen else ''}"
         ).rstrip()
     if found.chosen.each != 1:
-        yield f"Where {proxy} says nothing of it, {USELESS}."
+        yield f"If {proxy} foresees nothing of it, {USELESS}."
     if offer.known is not None:
         r2, items = offer.known
         likely = f", with which it takes {_sum_of(found, offer.likely)}" if found.chosen.each != 1 else ""

@@ -147,7 +147,7 @@ def _corrected(result: Comparison) -> list[Fact]:
         return []
     first, second = result.setup.systems
     labels = {"proxy": "proxy", "corrected": "gap corrected", "alone": "gap by proxy"}
-    told = proxy.said_of(result.corrected, result.setup.judge, (first, second), result.seen[0])
+    told = proxy.said_of(result.corrected, said.judged_by(result), (first, second), result.seen[0])
     return [Fact(name, Section.EVIDENCE, labels[name], text, first=name == "proxy") for name, text in told.items()]
 
 
@@ -165,6 +165,7 @@ def decision(result: Comparison) -> str:
 def _answer(result: Comparison) -> str:
     first, second = map(visible, result.setup.systems)
     where = said.on_items(result.about, result.items, families=result.data.units)
+    where += f", judged by {said.judged_by(result)}" if result.setup.by_hand else ""
     if result.options.not_worse is not None:
         return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
@@ -299,7 +300,7 @@ def _gap(result: Comparison) -> str:
     leads, margin = own == (result.leader or result.setup.systems[0]), result.options.gap_asked
     gap = result.gap if leads else 0.0 - result.gap
     found = f"{visible(own)} {signed_points(gap)} against {visible(other)}"
-    found += f" by {visible(result.setup.judge)}" if result.corrected else ""  # another is the proxy's
+    found += f" by {said.judged_by(result)}" if result.corrected else ""  # another is the proxy's
     if result.gap_biased:
         return f"{found} among the judged items, which were not drawn at random: no estimate for all items"
     if result.gap_weighted:

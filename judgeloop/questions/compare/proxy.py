@@ -8,7 +8,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.methods.estimators.proxy import ProxyVerdicts
 from judgeloop.methods.stats.corrected import FEWEST, corrected
 from judgeloop.methods.stopping.rule import asides_of
-from judgeloop.report.words import count, signed, signed_points, visible
+from judgeloop.report.words import count, per_cent, signed, signed_points, visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +75,20 @@ def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str], own: str)
     """What is told of it, by the name of the fact; gaps are seen from the system `own`."""
     sign, proxy = 1.0 if own == systems[0] else -1.0, visible(found.proxy)
     other = visible(systems[own == systems[0]])
-    where = f"{count(found.block, 'item')} a label" if found.block else "all"
+    where = (
+        f"{count(found.block, 'item')} a label, {count(found.verdicts, 'item')}"
+        if found.block
+        else f"all {count(found.verdicts, 'item')}"
+    )
     worth = "what it is worth is not known yet"
     if found.r2 is None and found.labels >= FEWEST:
         worth = "R² is not defined, as it, or the judge, says the same of all that was labelled; it saved nothing"
     elif found.r2 is not None and found.saved is not None:
         low, high = found.saved_interval or (0.0, math.inf)
         between = f" ({low:,.0f} to {high:,.0f})" if found.saved_interval else ""
-        worth = f"R² {found.r2:.2f} with {visible(judge)}; it saved about {count(round(found.saved), 'label')}{between}"
+        worth = f"explains {per_cent(found.r2)} of what {visible(judge)} said (R²); it saved about {count(round(found.saved), 'label')}{between}"
     silent = f", of which {found.silent:,} without a verdict" if found.silent else ""
-    told = {"proxy": f"{proxy} on {where}, {count(found.verdicts, 'item')}{silent}: {worth}"}
+    told = {"proxy": f"{proxy} on {where}{silent}: {worth}"}
     if found.gap is None or found.off is None:
         return told
     told["corrected"] = (

@@ -55,6 +55,7 @@ from judgeloop.questions.compare.result import CompareOptions, Comparison, resul
 from judgeloop.questions.compare.settings import QUESTION, CompareSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
+from judgeloop.report.words import per_cent
 from judgeloop.runs.begin import conducted, opened
 from judgeloop.runs.description import asked_before, data_notes, met_before, named_before, neighbours_alike, setup_of
 from judgeloop.runs.earlier import place_of, runs_before, searched, ties_of
@@ -252,7 +253,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             Offer(proxy.identity.name, buying(run.config, replace(run.inputs, proxy=proxy), members), r2)
             for proxy, r2 in zip(run.inputs.proxies, known, strict=True)
         ]
-        return replace(found, ways=ways_of(offers, ", ".join(one.identity.name for one in run.judges)))
+        return replace(
+            found, ways=ways_of(offers, "people" if run.by_hand else ", ".join(one.identity.name for one in run.judges))
+        )
 
     def left(self, ran: Ran[CompareSettings, Tally]) -> Left:
         """The items without a verdict, and how many of them it is likely to take."""
@@ -270,7 +273,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             ways = buying(config, run.inputs, ran.parts.members)
             helped = round(judgments.expected * ways.chosen.labels / ways.alone)
             judgments = judgments._replace(expected=max(judgments.low, helped))
-            assumed = f"{assumed}, of which the proxy explains {SUPPOSED:g} (R²)"
+            assumed = f"{assumed}, and that the proxy explains {per_cent(SUPPOSED)} of the verdicts' variance"
         judgments = Range(*(min(most, run.judgments_a_draw * draws) for draws in judgments))
         ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*ending.labels, *ending.further]

@@ -77,7 +77,7 @@ def facts(result: Selection) -> list[Fact]:
             "selector",
             f"{result.setup.selector}{chosen}, seed {result.setup.seed}{_level(result)}",
         ),
-        Fact("proxy", Section.EVIDENCE, "proxy", worth.said(result.setup.judge) if worth else "", first=True),
+        Fact("proxy", Section.EVIDENCE, "proxy", worth.said(said.judged_by(result)) if worth else "", first=True),
         Fact("means", Section.RISK, "means", _means(result) if result.judged else ""),
     ]
     return [*told(*own), *said.shared(result)]

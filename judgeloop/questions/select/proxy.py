@@ -8,7 +8,7 @@ import numpy as np
 from judgeloop.core.jsonable import Part
 from judgeloop.core.records import Label
 from judgeloop.methods.estimators.win_rates import ProxyByPair, score_of
-from judgeloop.report.words import count, visible
+from judgeloop.report.words import count, per_cent, visible
 
 # The share of R² that is saved of the labels, and the gap at which nothing is (`benchmarks/people.py --select`).
 SAVES, UP_TO = 0.25, 0.1
@@ -44,7 +44,7 @@ class ProxyWorth(Part):
         silent = f", {self.silent:,} of them without a verdict" if self.silent else ""
         worth = "what it is worth is not known"
         if self.r2 is not None and self.saved is not None:
-            worth = f"R² {self.r2:.2f} with {visible(judge)}; it saved about {count(round(self.saved), 'label')}"
+            worth = f"explains {per_cent(self.r2)} of what {visible(judge)} said (R²); it saved about {count(round(self.saved), 'label')}"
         return f"{visible(self.proxy)} on all items, {count(self.verdicts, 'verdict')}{silent}: {worth}"
 
 

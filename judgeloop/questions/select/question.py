@@ -171,7 +171,12 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
         found, plan, proxy = await super().forecast(run), _plan(run.config, run.inputs), run.inputs.proxy
         if plan is None or proxy is None or not run.booked:
             return found
-        return replace(found, ways=plan.said(proxy.identity.name, ", ".join(one.identity.name for one in run.judges)))
+        return replace(
+            found,
+            ways=plan.said(
+                proxy.identity.name, "people" if run.by_hand else ", ".join(one.identity.name for one in run.judges)
+            ),
+        )
 
     def notice(self, run: Prepared[SelectSettings]) -> str | None:
         """That the search may well name no system, or a proxy is not asked."""

@@ -37,7 +37,7 @@ function choice(name, label) {
 }
 
 function fits(item, number, words) {
-  if (kind === "flipped" ? !item.hasAttribute("data-flipped") : kind !== "all" && item.dataset.kind !== kind) return false;
+  if (kind === "flipped" || kind === "differs" ? !item.hasAttribute(`data-${kind}`) : kind !== "all" && item.dataset.kind !== kind) return false;
   if (selects.some((one) => one.value !== "\u0000" && (item.dataset[one.name] || "") !== one.value)) return false;
   return words.every((word) => texts[number].includes(word));
 }

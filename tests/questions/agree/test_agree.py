@@ -6,6 +6,7 @@ import pytest
 
 import judgeloop
 from judgeloop.core.errors import InputError
+from judgeloop.report.forms import render_markdown
 
 ITEMS = 60
 
@@ -61,6 +62,59 @@ def test_the_share_of_equal_verdicts_has_an_exact_interval_of_one_look(agree):
     assert (
         "agrees with you on 80 % of the 60 pairs you labelled (70 to 88 % of pairs like them)." in result.page.headline
     )
+
+
+@pytest.mark.parametrize("about", ["like-these", "items"])
+def test_a_gate_and_the_interval_beside_it_are_one_statement(agree, about):
+    places = range(60 if about == "like-these" else 40)
+
+    def gate(bar):
+        result = agree(
+            often, labels(places=places), about=about, judge_all=about == "items", require_agreement=bar, zone=zone
+        )
+        assert result.equal_interval == pytest.approx((low, high))
+        return result.gates[0].state, result.exit_code
+
+    zone, within = 0.02, 1 / 60 if about == "items" else 1e-6  # of these items a share is a whole number of them
+    first = agree(often, labels(places=places), about=about, judge_all=about == "items", require_agreement=0.5)
+    low, high = first.equal_interval
+    assert [gate(low - within), gate(low + within)] == [("passed", 0), ("open", 3)]
+    assert [gate(high - zone + within), gate(high - zone - within)] == [("failed", 5), ("open", 3)]
+
+
+def test_what_failed_is_below_the_zone_and_says_so(agree):
+    result = agree(often, labels(), require_agreement=0.8)
+    assert (result.gates[0].state, f"{result.gates[0].best:.2f}") == ("failed", "0.90")
+    assert (
+        "At a risk of 0.1 that is below 90 % (required: above 80 %, with a zone of 10 points)." in result.page.headline
+    )
+
+
+def test_the_report_shows_the_peoples_label_and_where_they_differ(agree):
+    result = agree(often, labels(), labels(often))
+    report = result.to_html()
+    differ = report.count(" data-differs")
+    assert differ == sum(result.people_said(one) != one.score for one in result.labels) == 12
+    assert f'value="differs" aria-pressed="false">people differ {differ}<' in report
+    assert "judge: old; people: tie" in report, "two people who say the opposite"
+    assert "judge: new; people: new" in report
+    assert "data-differs" not in agree(better, labels()).to_html()
+    markdown = render_markdown(result.page)
+    assert markdown.index("Where it errs") < markdown.index("#### What was found") < markdown.index("**agreement**")
+    two = f"two people: {100 * result.people_equal:.0f} %"
+    assert two in report
+
+
+def test_few_items_without_a_label_change_no_bound_and_the_line_says_how_many_it_takes(agree):
+    alone, result = (agree(often, labels(places=range(40)), judge_all=both) for both in (False, True))
+    assert result.corrected.gap == alone.corrected.gap
+    (low, high), (least, most) = result.corrected.interval, alone.corrected.interval
+    assert high - low == pytest.approx(most - least, rel=0.15), "the draws are others"
+    assert (result.corrected.widened, alone.corrected.widened) == (0, None)
+    (said,) = (one for one in result.page.facts if one.key == "widened")
+    assert said.first
+    assert "only 20 items without a label" in said.text
+    assert "takes 40" in said.text
 
 
 def test_labels_of_some_items_are_about_these_and_those_of_all_have_no_interval(agree):
@@ -360,7 +414,7 @@ def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_an
     assert not good.page.text("widened")
     many = agree(often, labels(places=range(ITEMS - 5)), judge_all=True)
     assert many.corrected.widened == pytest.approx(0)
-    assert "as many items without a label" in many.page.text("widened")
+    assert "only 5 items without a label" in many.page.text("widened")
 
 
 @pytest.fixture

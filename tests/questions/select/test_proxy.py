@@ -205,4 +205,4 @@ def test_without_a_baseline_and_as_a_proxy_that_is_none_it_is_refused(asked, pro
 
 def test_what_it_was_worth_stands_in_the_report(asked):
     printed = " ".join(asked(plain=True).stdout.split())
-    assert f"proxy openai/cheap on all items, {3 * ITEMS} verdicts: R² 0." in printed
+    assert f"proxy openai/cheap on all items, {3 * ITEMS} verdicts: explains " in printed
