@@ -12,6 +12,8 @@ from support.outputs import write_outputs
 
 import judgeloop
 from judgeloop.core.errors import InputError
+from judgeloop.methods.stats.confidence_sequence import lower_bounds
+from judgeloop.methods.stopping import bets
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import asked
 
@@ -251,6 +253,7 @@ def test_what_the_stakes_depend_on_makes_another_run(outputs, more):
 
 def test_a_run_of_other_stakes_keeps_its_bounds_and_its_command_makes_another(outputs, monkeypatch):
     """Such as of an earlier version, in which nothing was staked on ties beside the tables."""
+    monkeypatch.setattr(bets, "lower_bounds", lower_bounds)  # none that is known from another test
     with monkeypatch.context() as earlier:
         earlier.setattr("judgeloop.questions.compare.question.VERSION", 1)
         earlier.setattr("judgeloop.methods.stats.hedged.RARELY", -1.0)
