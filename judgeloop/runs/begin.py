@@ -25,6 +25,7 @@ from judgeloop.providers.pricing import Metered
 from judgeloop.runs.known import LOOKED_UP, answered_before, checked_of, controls_of, silent_of
 from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.settings.run_settings import ANY_MODEL
+from judgeloop.systems.catalogue import files_of
 
 P = TypeVar("P", bound=Prepared[Any])
 
@@ -205,4 +206,5 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
             "" if place in prepared.inputs.systems else digest(texts)[:LENGTH]
             for place, texts in enumerate(prepared.pool.outputs)
         ),
+        files=tuple(map(str, files_of(prepared.config.output_files))),
     )

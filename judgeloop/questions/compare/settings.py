@@ -37,6 +37,10 @@ ASKED = "min_gap", "not_worse"  # the settings that ask about a gap
 SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
 USUAL_LIMIT = 200  # judgments
 ANY_SHARE = 1.0  # of verdicts may change with the order
+# The settings that recorded scores are compared by, among those that change an outcome.
+WITH_RECORDED = {
+    "first", "second", "judge", "rule", "map", "names", "epoch", "allow_partial", "tie_margin", "risk", "by_group",
+}  # fmt: skip
 SHARE_OR_NONE: Form = {
     "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "none"}],
     "description": "a share from 0 to 1, or none",
@@ -242,3 +246,10 @@ def _with_limit(values: dict[str, object]) -> dict[str, object]:
 def has_recorded(judges: object) -> bool:
     """Whether recorded scores are among `judges`, which may be unchecked."""
     return any(map(is_recorded, judges if isinstance(judges, Sequence) else ()))
+
+
+def idle_with_recorded() -> list[str]:
+    """The names of the settings that count with a judge, and would do nothing for recorded scores."""
+    roles = {Role.RUN, Role.KEY, Role.CONTENT}
+    count = [name for name, one in declared(CompareSettings).items() if one.setting.role in roles]
+    return [name for name in count if name not in WITH_RECORDED]
