@@ -415,19 +415,14 @@ class Summary:
         """
         shared, lines = self._shared[0], self._trouble_first
         failed = [one for one in lines if one.outcome is Outcome.FAILED]
+        known = [one for one in lines if one.as_before and (one.doubtful or one.stopped)]
         causes = [
             *self._by(lambda one: one.why if one.why != shared else ""),
             *self._by(lambda one: "" if one.as_before else one.stopped),
             *self._by(lambda one: one.warnings[0] if one.doubtful and one.warnings and not one.as_before else ""),
-            *self._by(
-                lambda one: (
-                    AS_BEFORE.format(WORDS.get(one.state, one.state))
-                    if one.as_before and (one.doubtful or one.stopped)
-                    else ""
-                )
-            ),
+            *self._by(lambda one: AS_BEFORE.format(WORDS.get(one.state, one.state)) if one in known else ""),
         ]
-        return failed, causes, [one for one in lines if one not in failed and not one.why]
+        return failed, causes, [one for one in lines if one not in [*failed, *known] and not one.why]
 
     def _table(self, lines: Sequence[Line], note: str = "") -> PageTable:
         """The rows of some pairs on a terminal."""
