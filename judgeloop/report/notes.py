@@ -178,7 +178,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "
     "`min_gap`.",
     NoteCode.EQUAL_PASSES: "`max_judgments={limit}` passes an equal system in 4 of 5 runs.",
-    NoteCode.EQUAL_PASSES_ITEMS: "If it were equal, {limit:item} would pass it in 4 of 5 runs.",
+    NoteCode.EQUAL_PASSES_ITEMS: "With {limit:item} an equal system passes in 4 of 5 runs.",
     NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
     "be a little worse.",
     NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",

@@ -499,9 +499,7 @@ class Summary:
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
         turned = [PairText(name, text, text) for name, text in since]
         first = self._trouble_first
-        said = [
-            one.said(f"{one.headline} First item lost: {one.lost[0]}" if one.lost else one.headline) for one in first
-        ]
+        said = [one.said(f"{one.headline} Lost: {one.lost[0]}" if one.lost else one.headline) for one in first]
         note, new = GAP if any(one.gap for one in self.lines) else "", self._by_new
         note += f" {EQUAL_BOUND}" * any(one.at_bound for one in self.lines)
         columns: tuple[str, ...] = COLUMNS

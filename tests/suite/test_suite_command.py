@@ -262,6 +262,29 @@ def test_an_error_of_many_pairs_is_said_once_and_without_a_cost():
     assert "none" not in done.stderr
 
 
+def test_a_judge_without_a_key_is_no_wrong_input_tonight_and_in_the_next_night(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/gpt-4.1-mini"))
+    shown, first = shown_and_found("--night", "2026-01-02")
+    assert [(one["state"], one["exit_code"]) for one in first["pairs"]] == [("no key", 2)] * 3
+    assert "3 pairs, 3 no key." in shown
+    second = found("--night", "2026-01-03", "--judge", "replay:verdicts.csv")["pairs"]
+    assert [one["before"] for one in second] == ["", "", ""], "no night had a run before"
+    third = found("--night", "2026-01-04")["pairs"]
+    assert [(one["state"], one["before"]) for one in third] == [("no key", one["state"]) for one in second]
+    fourth = found("--night", "2026-01-05", "--judge", "replay:verdicts.csv")["pairs"]
+    assert [one["state"] for one in fourth] == [one["state"] for one in second]
+
+
+def test_what_a_pair_may_set_is_proposed_as_a_key_of_its_table():
+    lines = Path("new/worse.jsonl").read_text().splitlines(keepends=True)
+    Path("new/worse.jsonl").write_text("".join(lines[:20]))
+    night = found("--night", "2026-01-02")
+    (short,) = [one for one in night["pairs"] if one["exit_code"] == 2]
+    assert short["name"] == "all worse"
+    assert short["headline"].endswith("with allow-partial = true")
+
+
 def test_a_judge_that_is_down_is_what_every_pair_says(chat_server):
     respond_with(chat_server, Response(401, b'{"error": {"message": "no such key"}}'))
     Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine"))

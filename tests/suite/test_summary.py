@@ -152,7 +152,7 @@ def test_trouble_stands_first_then_what_moved_most():
     judge = table.columns.index("judge")
     assert [row[judge] for row in table.rows] == [*[""] * 4, "new", "", ""], "first of those that passed"
     assert [row[1] for row in table.rows[:4]] == ["✗ failed", "! broken", "? doubtful pass", "? open"]
-    assert "failed. First item lost: i1 “Why?”: it invents a rule" in render(found.page)
+    assert "failed. Lost: i1 “Why?”: it invents a rule" in render(found.page)
     assert "lost  i1" in found.to_junit()
     assert found.to_junit().count("broken.") == 1, "the message has it"
 
