@@ -327,12 +327,9 @@ def _places_of(question: Row, places: Sequence[tuple[bool, list[Path | str]]]) -
         return
     if len(places) != len(names) or any(len(one) > 1 for _, one in places[:-1]):
         found = " and ".join(str(len(one)) for _, one in places) or "none"
-        takes = (
-            f"takes {len(names)}, of which only the last may be a pattern that matches several files"
-            if len(names) > 1
-            else "takes one, or one pattern for several; give each of others a table of its own"
-        )
-        raise InputError(f"systems: {question.name} {takes}; found {found}")
+        takes = f"{len(names)}, of which only the last may be a pattern that matches several files"
+        takes = takes if len(names) > 1 else "one path or pattern; give each system a pair of its own"
+        raise InputError(f"systems: {question.name} takes {takes}; found {found}")
     *first, (pattern, last) = places
     fixed = {name: one[0] for name, (_, one) in zip(names, first, strict=False)}
     others = [one for one in last if one not in fixed.values()]

@@ -58,10 +58,13 @@ GAP = "Gaps are in points: of 100 items, how many more the second system of a pa
 MOVED, ON_ALL, ON_BOTH = "moved", ", on all", ", {:,} in both"
 OTHER_JUDGE = "judge changed"
 ABOUT_MOVED = (
-    " Moved: by how much the gap or the score changed since {}, with an approximate 90 % interval: on the items that both "
-    "nights judged, or on all where these are fewer than ten; of fewer than ten in all there is no interval. It is not given "
-    "where the judge, its code or its prompt changed. Then the state of that night, whether outputs are new, and the gaps of "
-    "the last nights."
+    " Moved: by how much the gap or the score changed since {}, with an approximate 90 % interval: on the items that both nights "
+    "judged, or on all where these are fewer than ten. Then the state of that night, whether outputs are new, and the "
+    "gaps of the last nights."
+)
+FEW_MOVED = " Of fewer than ten in all the change has no interval."
+BY_OTHER = (
+    " “judge changed”: the judge, its code or its prompt is another, and nothing can be said of the outputs alone."
 )
 BY_NEW = " Judge: new where another model answered than before."
 KNOWN = "nothing was asked: the night {} asked the same question about the same outputs"
@@ -517,6 +520,8 @@ class Summary:
                 for one in first
             ]
             note += ABOUT_MOVED.format(self.last_night)
+            note += FEW_MOVED * any(one.since.moved is not None and None in one.since.moved for one in self.lines)
+            note += BY_OTHER * any(one.other_judge for one in self.lines)
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again
         note += BY_NEW * bool(new)

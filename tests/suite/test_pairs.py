@@ -86,7 +86,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ('ledger = "other.sqlite"', "only the caller"),
         ("concurrency = 3", "for all pairs together"),
         ('judge = "python:evil:judge"', "[pairs.x] judge: "),
-        ('question = "estimate"\nsystems = ["old.jsonl", "new/a.jsonl"]', "takes one, or one pattern"),
+        ('question = "estimate"\nsystems = ["old.jsonl", "new/a.jsonl"]', "takes one path or pattern"),
         ('judge-base-url = "http://elsewhere"', "only the caller"),
         ("allow-plugins = true", "only the caller"),
         ("budget = 50", "not raise"),

@@ -9,7 +9,7 @@ from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
-from judgeloop.suite.summary import AS_BEFORE, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line, Summary
+from judgeloop.suite.summary import AS_BEFORE, BY_OTHER, FEW_MOVED, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line, Summary
 
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
@@ -167,6 +167,11 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
     assert few.moved == f"-13 (-30 to +4){ON_ALL}", "that the items are others stands where the figure does"
     assert replace(few, since=Since((), 10, (0.1, -0.06, 0.26))).moved == f"+10 (-6 to +26){ON_BOTH.format(10)}"
     assert replace(few, since=Since((), 4, (0.72, None, None), on_all=True)).moved == f"+72{ON_ALL}"
+    alone, also = (
+        Summary(night="n", budget_p=0, lines=(one,), last_night="2026-01-01").page.tables[0].note
+        for one in (fell, replace(fell, other_judge=True, since=Since((), 4, (0.72, None, None))))
+    )
+    assert [FEW_MOVED in alone, BY_OTHER in alone, FEW_MOVED in also, BY_OTHER in also] == [False, False, True, True]
     edited = replace(fell, other_judge=True)
     assert (edited.moved, edited.to_json()["moved"], edited.rank[1]) == (OTHER_JUDGE, None, 0.0)
 
