@@ -114,7 +114,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
 
 
 def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool) -> str:
-    """A night as it is printed: all of it, or its first lines and where the rest is, in as many pairs as fit."""
+    """A night as it is printed: all of it, or its first lines and where the rest is, in as many rows as fit."""
     from judgeloop.suite.summary import LONGEST_WHY
 
     if quiet or details:
@@ -122,10 +122,9 @@ def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
     command = f"judgeloop runs --night {found.night}".replace(" ", TOGETHER)
     more = wrapped(f"{report}All of it: --details. Each pair: {command}", columns())
-    trouble, every = found.trouble, 2 * len(found.lines)
     # Rows of other pairs give way to whole sentences on trouble, and these to one line each.
-    room = [(most, LONGEST_WHY) for most in range(every, trouble - 1, -1)]
-    for most, longest in (*room, *((most, columns()) for most in range(every, -1, -1))):
+    whole = [(most, LONGEST_WHY) for most in range(MOST_LINES, found.trouble - 1, -1)]
+    for most, longest in (*whole, *((most, columns()) for most in range(MOST_LINES, -1, -1))):
         pages = found.brief(most, longest)
         text = "\n\n".join([*(render(one, width=columns(), paint=paint) for one in pages), more])
         if sum(map(bool, text.split("\n"))) <= MOST_LINES:

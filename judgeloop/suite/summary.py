@@ -397,7 +397,7 @@ class Summary:
         rest = [one for one in self.lines if one.name not in known and (not one.why or one.why != shared)]
         more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
-        above = [decided(self.headline), *told(*self._above, *_said([self.missed]))]
+        above = [decided(self.headline), *told(*self._above)]
         below = [*told(*_said([*texts, "" if others else more])), costs(self._cost)]
         table = (self._table(others, more),) if others else ()
         if not failed:
@@ -444,11 +444,12 @@ class Summary:
 
     @property
     def _above(self) -> tuple[Fact, ...]:
-        """What stands above all pairs: that the judge changed, and why many have no result."""
+        """What stands above all pairs: that the judge changed, why many have no result, and which are gone."""
         changed = f"! {self.changed}" if self.changed else ""
         return (
             Fact("changed", Section.DECISION, "", changed, first=True),
             Fact("cause", Section.DECISION, "", self.cause, first=True),
+            Fact("absent", Section.DECISION, "", self.missed, first=True),
         )
 
     @property
@@ -525,7 +526,6 @@ class Summary:
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again
         note += BY_NEW * bool(new)
-        absent = [("absent", self.missed)] if self.absent else []
         return Page(
             (
                 decided(self.headline),
@@ -534,7 +534,7 @@ class Summary:
                 *named(Section.DECISION, grouped(said, len(self.lines))),
                 *named(Section.EVIDENCE, grouped(turned, len(self.lines))),
                 *named(Section.NEXT, (*self._unpaid, *grouped(wanted, len(self.lines)))),
-                *named(Section.WARNING, (*absent, *self.warned())),
+                *named(Section.WARNING, self.warned()),
                 *named(Section.GATE, grouped(gates, len(self.lines))),
                 *named(Section.JUDGE, (*grouped(by, len(self.lines)), *self.wrong, *self.order)),
                 *named(Section.DATA, grouped(same, len(self.lines))),
