@@ -19,8 +19,8 @@ from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.lost import LOST
 from judgeloop.report.page import Fact, Page, PageTable, Section, costs, decided, named
 from judgeloop.report.terminal import MOST_LINES, TOGETHER, WARNING, render, wrapped
-from judgeloop.report.words import per_cent, visible
-from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT
+from judgeloop.report.words import NAMED, PLAIN, per_cent, visible
+from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT, Role, caller
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from judgeloop.suite.summary import Line, Summary
 
 LONGEST = 80  # characters of the name of a file
+ASKED = {Role.RUN, Role.KEY, Role.CONTENT, Role.REPORT}  # the parts of a run that a pair's own table says most of
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
 FORECAST = ("pair", "items", "most calls", "expected cost", "worst cost")
 MORE = " Expected {}, above the {}: "
@@ -85,8 +86,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         quiet_log = quiet or (json and not logs_json())
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
         lines = tuple(replace(_line(one), lost=_lost(results.get(one.pair.name))) for one in ends)
-        unread = [f"{one.pair.name} {dict(one.pair.values)}" for one in ends if one.ready is None]
-        last = compared(config.ledger, night, lines, unread)
+        last = compared(config.ledger, night, lines)
         found = Summary(
             night=night,
             budget_p=config.budget_p or 0,
@@ -101,7 +101,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         if quiet_log and found.changed:
             say(f"{WARNING} {found.changed}", "judge_changed")
         if quiet_log and found.absent:
-            say(f"{WARNING} {found.missed}", "warning", absent=found.absent)
+            say(f"{WARNING} {found.missed}", "warning", absent=[*found.absent])
         if quiet_log and found.exit_code:
             say(found.headline, "night", exit_code=found.exit_code)
         values = json_text(found.to_json(), read.files)
@@ -114,17 +114,19 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
 
 
 def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool) -> str:
-    """A night as it is printed: all of it, or its first lines and where the rest is, in as many pairs as fit."""
-    from judgeloop.suite.summary import MOST_CAUSES
+    """A night as it is printed: all of it, or its first lines and where the rest is, in as many rows as fit."""
+    from judgeloop.suite.summary import LONGEST_WHY
 
     if quiet or details:
         return render(found.page, width=columns(), paint=paint, short=quiet)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
     command = f"judgeloop runs --night {found.night}".replace(" ", TOGETHER)
     more = wrapped(f"{report}All of it: --details. Each pair: {command}", columns())
-    fewer = [(pairs, MOST_CAUSES) for pairs in range(len(found.lines), -1, -1)]
-    for pairs, causes in (*fewer, *((0, causes) for causes in range(MOST_CAUSES - 1, 0, -1))):
-        text = f"{render(found.brief(pairs, causes), width=columns(), paint=paint)}\n\n{more}"
+    # Rows of other pairs give way to whole sentences on trouble, and these to one line each.
+    whole = [(most, LONGEST_WHY) for most in range(MOST_LINES, found.trouble - 1, -1)]
+    for most, longest in (*whole, *((most, columns()) for most in range(MOST_LINES, -1, -1))):
+        pages = found.brief(most, longest)
+        text = "\n\n".join([*(render(one, width=columns(), paint=paint) for one in pages), more])
         if sum(map(bool, text.split("\n"))) <= MOST_LINES:
             break
     return text
@@ -177,7 +179,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         with each_file_once():
             made = {pair.name: _offline(pair, config, read) for pair in pairs}
         wrong = {
-            name: str(one).removesuffix(WITHOUT_LIMIT)  # a suite has a budget
+            name: _as_keys(str(one).removesuffix(WITHOUT_LIMIT))  # a suite has a budget
             for name, one in made.items()
             if isinstance(one, JudgeloopError)
         }
@@ -189,9 +191,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
                 own = replace(ready.config, budget=min(share, ready.config.budget or share))
                 found[pair.name] = Asking(pair.question).foreseen(replace(ready, config=own), read)
     if as_json:
-        values = {
-            name: found[name].to_dict(as_flags) if name in found else {"error": as_flags(wrong[name])} for name in made
-        }
+        values = {name: found[name].to_dict(as_flags) if name in found else {"error": wrong[name]} for name in made}
         worst = sum(one.cost_p.worst for one in found.values())
         known = bool(found) and all(one.priced for one in found.values())
         about = {"job": "suite", "dry_run": True, "budget_usd": float(to_usd(budget_p))}
@@ -333,9 +333,27 @@ def _lost(result: RunResult | None) -> tuple[str, ...]:
 
 def _line(end: Ended) -> Line:
     line = end.line
-    warnings = tuple(map(as_flags, line.warnings))
-    headline, why, advice = map(as_flags, (line.headline, line.why, line.advice))
-    return replace(line, headline=headline, why=why, advice=advice, warnings=warnings)
+    headline, why, advice, stopped = map(_as_keys, (line.headline, line.why, line.advice, line.stopped))
+    warnings = tuple(map(_as_keys, line.warnings))
+    return replace(line, headline=headline, why=why, advice=advice, stopped=stopped, warnings=warnings)
+
+
+def _as_keys(text: str) -> str:
+    """`text` with settings as keys, where they are proposed and the pair's own table may have them; others as flags.
+
+    A message that begins with a setting is about what was given.
+    """
+    every = click.get_current_context().meta[EVERY].by_name
+
+    def keyed(found: re.Match[str]) -> str:
+        field, value = every.get(found["name"]), found["value"]
+        if field is None or not found.start() or field.setting.may_set is caller or field.setting.role not in ASKED:
+            return found[0]
+        if value is None:
+            return f"{field.key} = true" if field.type is bool else field.key
+        return f"{field.key} = {value}" if PLAIN.fullmatch(value) else f'{field.key} = "{value}"'
+
+    return as_flags(NAMED.sub(keyed, text))
 
 
 def _write(found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]) -> None:

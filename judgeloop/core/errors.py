@@ -5,6 +5,7 @@ JudgeloopError
 ├── InputError              user input is wrong (file, field or value); exit code 2, nothing spent
 │   ├── DataError           an error in a data file; the message names file, line and field
 │   ├── NoFileError         there is nothing at a path
+│   ├── NoKeyError          a judge or a system has no key
 │   └── UnpricedError       a budget is set, but the model has no known price
 ├── LedgerError             the ledger cannot be opened, read or written
 │   ├── DamagedLedgerError  a row of the ledger is not as it was written; it is not used
@@ -65,6 +66,10 @@ class NoFileError(InputError):
     def __init__(self, path: object, near: str = "") -> None:
         super().__init__(f"{path}: there is no such file{near}")
         self.path = str(path)
+
+
+class NoKeyError(InputError):
+    """A judge or a system at a provider's own address has no key."""
 
 
 class UnpricedError(InputError):

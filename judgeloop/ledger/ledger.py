@@ -618,7 +618,7 @@ def run_row(db: Connection, run: str) -> Mapping[str, Any]:
 def note_of(row: Mapping[str, Any]) -> RunNote:
     """What is noted of a run."""
     values = json.loads(row["note"])
-    lists = {name: tuple(values.get(name, ())) for name in ("systems", "judges", "asked", "outputs")}
+    lists = {name: tuple(values.get(name, ())) for name in ("systems", "judges", "asked", "outputs", "files")}
     return RunNote(**values | lists)
 
 

@@ -96,7 +96,8 @@ class RunNote:
     for one that answers live. `met` says which outputs meet on which items by which judges, whatever is asked of them
     and whatever their names are, and `asking` what is asked: draws, limit, rule, risk, null, population. `changed`
     counts how often the run ended because its judge did: it begins anew then, which is another asking.
-    `refused` says why a pair of a night could not be asked; it has no systems and no judges then.
+    `refused` says why a pair of a night could not be asked, and `how` in a word; it has no systems and no judges then.
+    `files` are those of the outputs.
     """
 
     systems: tuple[str, ...] = ()
@@ -118,6 +119,8 @@ class RunNote:
     asking: str = ""
     changed: int = 0
     refused: str = ""
+    how: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def test(self) -> tuple[str, int] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, NoKeyError
 
 if TYPE_CHECKING:
     from judgeloop.providers.key_command import PrintedKey
@@ -318,7 +318,7 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Na
         )
     of_judge = names.who == OF_JUDGE.who
     if not key and official:
-        raise InputError(
+        raise NoKeyError(
             f"the {'judge' if of_judge else names.who} needs a key: set "
             f"{provider.key_variable} in the environment, or write {provider.key_variable}=… to the file "
             f".env in this folder{'; `judge=metric:rouge2` needs none, but references' if of_judge else ''}"

@@ -6,6 +6,7 @@ as the name of a candidate often has a date in it.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from judgeloop.methods.stats.intervals import change_between, mean_change
@@ -40,13 +41,15 @@ class Since(NamedTuple):
     They are named by `unit`: a search for the best judges an item once for each system, so that its are judgments.
 
     `moved` is by how much the gap for the second system, or the score, changed on these, with an interval, if known;
-    `on_all` if these are too few, and it is the change on all that each judged.
+    `on_all` if these are too few, and it is the change on all that each judged, without an interval where that is too
+    few as well. `same` if both judged the same ones.
     """
 
     turned: tuple[Turned, ...]
     both: int
-    moved: tuple[float, float, float] | None = None
+    moved: tuple[float, float | None, float | None] | None = None
     on_all: bool = False
+    same: bool = False
     unit: str = "item"
 
     @property
@@ -92,14 +95,16 @@ def turned_since(x: RunResult, y: RunResult) -> Since:
     if x.job == "select":  # many pairs have no gap together
         return found._replace(unit="judgment")
     values = [(_value(before[place]), _value(after[place])) for place in both]
+    found = found._replace(same=before.keys() == after.keys())
     moved = mean_change([new - old for old, new in values if old is not None and new is not None])
     if moved is not None:
         return found._replace(moved=moved)
     # Too few items are in both.
-    moved = change_between(
-        *([one for row in rows.values() if (one := _value(row)) is not None] for rows in (before, after))
-    )
-    return found._replace(moved=moved, on_all=moved is not None)
+    every = [[one for row in rows.values() if (one := _value(row)) is not None] for rows in (before, after)]
+    if not all(every):
+        return found
+    old_mean, new_mean = map(fmean, every)
+    return found._replace(moved=change_between(*every) or (new_mean - old_mean, None, None), on_all=True)
 
 
 def _by_place(result: RunResult, names: Sequence[str]) -> dict[Place, LabelRow]:

@@ -138,6 +138,17 @@ def shortened(name: str, most: int) -> str:
     return shown if len(shown) <= most else f"{shown[: max(0, most - 1)]}…"
 
 
+def clipped(text: str, most: int) -> str:
+    """A text with unseen characters escaped, cut after a word to `most` characters; within the first if that is longer.
+
+    >>> clipped("line 44: the file is cut off", 20), clipped("a/long/path", 6)
+    ('line 44: the file …', 'a/lon…')
+    """
+    shown = visible(text)
+    whole = shown[: most - 1].rpartition(" ")[0]
+    return shown if len(shown) <= most else f"{whole} …" if whole else shortened(text, most)
+
+
 def hours(seconds: float) -> str:
     """A time in hours and minutes.
 

@@ -24,6 +24,7 @@ from judgeloop.providers.pricing import Metered
 from judgeloop.runs.known import LOOKED_UP, answered_before, checked_of, controls_of, silent_of
 from judgeloop.runs.prepared import Prepared
 from judgeloop.settings.run_settings import ANY_MODEL
+from judgeloop.systems.catalogue import files_of
 
 P = TypeVar("P", bound=Prepared[Any])
 
@@ -201,4 +202,5 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
         asking=prepared.asking,
         seed=prepared.config.seed,
         outputs=prepared.digests,
+        files=tuple(map(str, files_of(prepared.config.output_files))),
     )

@@ -144,6 +144,12 @@ def _by_system(note: RunNote) -> Iterator[Sequence[str]]:
     yield from (note.asked[begin : begin + each] for begin in range(0, systems * each, each or 1))
 
 
+def judged_alike(asked: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether some questions are about the same items by the same judge, or it cannot be told."""
+    items = [{one[:DIGITS] for one in each} for each in (asked, others)]
+    return not all(items) or not items[0].isdisjoint(items[1])
+
+
 def _same(asked: Sequence[str], others: Sequence[str]) -> bool:
     """Whether questions on the same items are about the same outputs, as far as some can tell."""
     known = {one[:DIGITS]: one for one in others}

@@ -233,17 +233,23 @@ def parsed(path: Path) -> dict[str, Any]:
 
 
 def of_tables(
-    commands: Commands, command: tuple[str, ...], path: Path, tables: Mapping[str, Any], found: FoundFile | None
+    commands: Commands,
+    command: tuple[str, ...],
+    path: Path,
+    tables: Mapping[str, Any],
+    found: FoundFile | None,
+    *,
+    title: str = "",
 ) -> Iterator[tuple[Declared, Any]]:
     """Give the values of [shared] and of the command's table, which wins; then refuse what sets nothing.
 
-    `found` is None for a file that the caller names. The pairs of a suite are left alone. The files of the result are
-    given first: they have to say so if something else is wrong.
+    `found` is None for a file that the caller names, and `title` what the command's table is called there. The pairs
+    of a suite are left alone. The files of the result are given first: they have to say so if something else is wrong.
 
     Raises:
         DataError: there is no such table or setting, or a found file may not set it.
     """
-    fields, title = commands[command], f"[{'.'.join(command)}]"
+    fields, title = commands[command], title or f"[{'.'.join(command)}]"
     shared = {
         key: value for key, value in _table(tables, (SHARED,)).items() if key in fields and shareable(fields[key])
     }

@@ -3,20 +3,22 @@
 Reads a ledger, returns lines and names. `report/turned.py` compares two runs item by item.
 """
 
-import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from judgeloop.core.errors import some
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
+from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.records import RunNote
 from judgeloop.questions.kept import figure_kept, result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
-from judgeloop.suite.summary import DATE, ERRORS, Line, is_doubtful, models_of, state_of
+from judgeloop.runs.earlier import judged_alike
+from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of, state_of
 
 NIGHTS = 6  # before this one, of which a line is drawn
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
@@ -25,13 +27,13 @@ OTHERS = "In this night other outputs of {} were judged before, in run {}, which
 class Compared(NamedTuple):
     """A night beside the last one of its suite: the date of that; the pairs' lines with what was known of each.
 
-    `absent` are systems of the last night that are in no pair now. `known_models` are those that had answered for a
-    judge by then.
+    `absent` are pairs of the last night that this one has not, each with a file of it that is not there, or "".
+    `known_models` are those that had answered for a judge by then.
     """
 
     last_night: str
     lines: tuple[Line, ...]
-    absent: list[str]
+    absent: dict[str, str]
     known_models: frozenset[tuple[str, str]]
 
 
@@ -50,12 +52,12 @@ def _word(last: LastRun) -> str:
     return state_of(result.outcome, code, doubtful=is_doubtful(result))
 
 
-def compared(ledger: Address, night: str, lines: Sequence[Line], unread: Sequence[str]) -> Compared:
+def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
     """What the night of this suite before `night` says of these `lines`.
 
-    A night's name is its date and that of the suite. Absent are systems of the last night that are in no pair now.
-    Those of a pair that could not be read are not: `unread` has its name and files. None is where no pair of the
-    last night has come again: names may have dates of their own.
+    A night's name is its date and that of the suite. Absent are pairs of the last night that are not in this one, but
+    for those of a table that could not be read. None is where no pair of the last night has come again: names may
+    have dates of their own.
     """
     noted = past_runs(ledger)
     every = [one for one in noted if one.recorded.note.judges]
@@ -68,22 +70,27 @@ def compared(ledger: Address, night: str, lines: Sequence[Line], unread: Sequenc
     last = max((one.recorded.note.night for one in ours), default="")
     before = [one for one in ours if one.recorded.note.night == last]
     refused = {
-        one.recorded.note.pair: ERRORS.get(one.recorded.note.exit_code or 0, one.state.value)
+        one.recorded.note.pair: one.recorded.note
         for one in noted
         if one.recorded.note.refused and one.recorded.note.night == last
     }
-    here = {system for line in lines for system in line.systems}
-    again = any(set(one.recorded.note.systems) <= here for one in before)
-    gone = {system for one in before for system in one.recorded.note.systems} - here
-    absent = [one for one in gone if again and not any(_named(one, said) for said in unread)]
     runs, names, found = {one.id: one for one in every}, {line.name for line in lines}, []
+    again = set[str]()  # pairs of the last night
     for line in lines:
         then = _then(line, runs, before, names)
-        one = replace(line, before=refused.get(line.name, ""))
+        again |= {then.recorded.note.pair} if then else names & refused.keys() & {line.name}
+        one = replace(line, before=refused[line.name].how if line.name in refused else "")
         one = one if then is None else _beside(ledger, one, runs, _ended(ledger, then))
         one = replace(one, nights=(*_gaps(ledger, line, runs, then, ours), *line.nights))
         found.append(_warned(_unchanged(one, runs, asked), runs))
-    return Compared(last[:DATE], tuple(found), sorted(absent), _known_models(ledger, found, before))
+    tables = tuple(f"{line.name} " for line in lines if not line.run)  # of pairs of a pattern that could not be read
+    gone = refused | {one.recorded.note.pair: one.recorded.note for one in before}
+    absent = {
+        pair: next((one for one in note.files if not Path(one).exists()), "")
+        for pair, note in sorted(gone.items())
+        if again and pair not in again | names and not pair.startswith(tables)
+    }
+    return Compared(last[:DATE], tuple(found), absent, _known_models(ledger, found, before))
 
 
 def _then(line: Line, runs: Mapping[str, PastRun], before: Sequence[PastRun], names: Container[str]) -> PastRun | None:
@@ -129,13 +136,8 @@ def _known_models(ledger: Address, lines: Sequence[Line], before: Sequence[PastR
         return frozenset(then | {known for known, at in reader.first_answers().items() if at < ended})
 
 
-def _named(system: str, said: str) -> bool:
-    """Whether a text names a system by itself, not within another word, as "worse" is in "not_worse"."""
-    return re.search(rf"(?<![\w-]){re.escape(system)}(?![\w-])", said) is not None
-
-
 def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: LastRun) -> Line:
-    """A line with how its systems ended before, by what is required now, what turned, and if outputs are new."""
+    """A line with how its systems ended before, by what is required now, what turned, and what is new about it."""
     answered = models_of(then.result) if then.result is not None else ()
     line = replace(line, before=_word(then), answered_before=answered)
     if line.run not in runs:
@@ -149,6 +151,10 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
         and old.judges == new.judges
     ):
         line = replace(line, since=turned_since(then.result, now.result))
+    # Of recorded verdicts and scores it is no news that they are others.
+    recorded = any(is_table(one) or is_recorded(one) for one in new.judges)
+    edited = line.since.both > 0 and not recorded and not judged_alike(old.asked, new.asked)
+    line = replace(line, other_judge=edited or old.judges != new.judges)
     if not (_known(old) and _known(new)):
         return line
     return replace(line, outputs="new" if other_outputs(old, new) else "same")

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
-from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
+from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError, NoKeyError
 from judgeloop.core.keys import digest
 from judgeloop.core.money import to_pico, to_usd
 from judgeloop.core.outcomes import Control, Outcome, StopKind
@@ -23,6 +23,7 @@ from judgeloop.ledger.records import RunNote
 from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
+from judgeloop.report.words import count
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.suite.settings import Pair, SuiteSettings
@@ -142,6 +143,7 @@ class Ended:
             question=self.pair.question.name,
             exit_code=EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR,
             headline=f"{known}{error}".removesuffix(WITHOUT_LIMIT),  # a suite has a budget
+            no_key=isinstance(error, NoKeyError),
             why="" if error is None else f"{known}{error}".removesuffix(WITHOUT_LIMIT),
             systems=self.ready.pool.systems if self.ready else (),
             charged_p=self.charged_p,
@@ -175,15 +177,28 @@ class Ended:
             used_up=result.halt.kind is StopKind.BUDGET,
             wants_p=sum(to_pico(str(one.values["usd"])) for one in result.advice if one.code is NoteCode.RAISE_NIGHT),
             next_p=result.spend.next_p,
-            stopped=ended(result) if result.outcome in OPEN else "",
+            stopped=_stopped(result) if result.outcome in OPEN else "",
             doubtful=is_doubtful(result),
+            asked=result.spend.attempts,
         )
 
 
 def _shown(result: RunResult) -> str:
-    """The gap of a comparison and its bounds, in points; a score."""
+    """The gap of a comparison and its bounds, in points; a score, which says so, and its interval."""
     gap, bounds = result.page.value("gap", "gap"), result.page.value("gap", "bounds")
-    return gap + f" ({bounds})" * bool(bounds) if gap else result.page.value("score", "score")
+    score, *ends = (
+        result.page.value(*one) for one in (("score", "score"), ("interval", "at least"), ("interval", "at most"))
+    )
+    if gap:
+        return gap + f" ({bounds})" * bool(bounds)
+    return f"score {score}" + f" ({' to '.join(ends)})" * all(ends) if score else ""
+
+
+def _stopped(result: RunResult) -> str:
+    """Why a pair was asked no further; of one whose items are all judged, that this is no lack of files."""
+    if result.halt.kind is StopKind.POOL_EXHAUSTED:
+        return f"all {count(result.items, 'item')} are judged, and do not decide"
+    return ended(result)
 
 
 def _goes_on(result: RunResult) -> bool:
@@ -349,7 +364,9 @@ class _Suite:
         except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
             self.ends[pair.name] = end = Ended(pair, error=error)
             self.tell(end)
-            refused = RunNote(night=self.night, pair=pair.name, exit_code=end.line.exit_code, refused=end.line.why)
+            refused = RunNote(
+                night=self.night, pair=pair.name, exit_code=end.line.exit_code, refused=end.line.why, how=end.line.state
+            )
             await self.ledger.note(digest([self.night, pair.name])[:LENGTH], refused)
             return
         limit_p = None if pair.values.get("budget") is None else ready.config.budget_p

@@ -8,7 +8,7 @@ alone.
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.core.records import USUAL_FLIPS
 from judgeloop.formats.own_files import outside
+from judgeloop.judges.catalogue import is_recorded
 from judgeloop.questions.catalogue import QUESTIONS, QuestionRow
 from judgeloop.settings import fields
 from judgeloop.settings.run_settings import MoneySettings
@@ -156,6 +157,8 @@ def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer
         own = replace(suite.common, values=_own_values(suite, name, table, question))
         layers = [base, suite.common, own, flags]
         values, gate = _merged(layers, question)
+        if any(map(is_recorded, _listed(values.get("judge")))):
+            values = _with_recorded(values, own.values)
         values["budget"] = own.values.get("budget")  # not that of all pairs
         options = [one for layer in layers for one in _listed(layer.values.get(SYSTEM))]
         places = [_places(suite, one, options) for one in _listed(table.get("systems"))]
@@ -183,7 +186,7 @@ def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question:
             )
         nearest = did_you_mean(wrong, known)
         raise DataError(suite.path, f"[{PAIRS}.{pair}] has no key {wrong!r}{nearest}")
-    said = of_tables(suite.commands, place, suite.path, {question.name: rest}, suite.found)
+    said = of_tables(suite.commands, place, suite.path, {question.name: rest}, suite.found, title=f"[{PAIRS}.{pair}]")
     values = {one.name: value for one, value in said}
     for name in values:
         if name in WHOLE or name not in _fields(question):
@@ -211,6 +214,18 @@ def _merged(layers: Sequence[Layer], question: Row) -> tuple[dict[str, Any], tup
         gate = []
     shown = {name: str(one).lower() if isinstance(one, bool) else one for name, one in values.items()}
     return values, tuple((f"{key(name)} = {shown[name]}", origins[name]) for name in gate)
+
+
+def _with_recorded(values: Mapping[str, Any], own: Container[str]) -> dict[str, Any]:
+    """The settings of a pair that compares recorded scores: what all pairs share for their judges is not its own.
+
+    A condition stays, and is refused if it would do nothing.
+    """
+    from judgeloop.questions.compare.settings import CompareSettings, idle_with_recorded
+
+    conditions = {name for name, one in declared(CompareSettings).items() if _is_condition(one)}
+    idle = {*idle_with_recorded()} - conditions
+    return {name: value for name, value in values.items() if name in own or name not in idle}
 
 
 def in_order(layers: Iterable[Layer]) -> list[Layer]:
@@ -312,10 +327,9 @@ def _places_of(question: Row, places: Sequence[tuple[bool, list[Path | str]]]) -
         return
     if len(places) != len(names) or any(len(one) > 1 for _, one in places[:-1]):
         found = " and ".join(str(len(one)) for _, one in places) or "none"
-        raise InputError(
-            f"systems: {question.name} takes {len(names)}, of which only the last may be a pattern that "
-            f"matches several files; found {found}"
-        )
+        takes = f"{len(names)}, of which only the last may be a pattern that matches several files"
+        takes = takes if len(names) > 1 else "one path or pattern; give each system a pair of its own"
+        raise InputError(f"systems: {question.name} takes {takes}; found {found}")
     *first, (pattern, last) = places
     fixed = {name: one[0] for name, (_, one) in zip(names, first, strict=False)}
     others = [one for one in last if one not in fixed.values()]

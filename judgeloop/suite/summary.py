@@ -7,13 +7,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import budget_over, show_usd, to_usd
 from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.core.records import PAIR
+from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
 from judgeloop.report.labels import csv_line
@@ -21,16 +22,17 @@ from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, costs, decided, named, told
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
-from judgeloop.report.words import count, drawn, per_cent, shortened, visible
+from judgeloop.report.words import clipped, count, drawn, per_cent, visible
 from judgeloop.suite.in_common import EACH, FIRST, PairText, Rows, grouped
 
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a
 # browser colours a state as a win, a tie or a loss.
 ERRORS = {EXIT_USAGE: "wrong input", EXIT_ERROR: "error"}
+NO_KEY = "no key"
 DOUBTFUL = {Outcome.PASSED: "doubtful pass", Outcome.DECIDED: "doubtful decision"}
 # The worst first: the exit code of the first is that of the suite.
 EXITS = (EXIT_INTERRUPTED, EXIT_USAGE, EXIT_ERROR, *(one.exit_code for one in Outcome))
-STATES = ("interrupted", *ERRORS.values(), *(one.said for one in Outcome if one is not Outcome.INTERRUPTED))
+STATES = ("interrupted", *ERRORS.values(), NO_KEY, *(one.said for one in Outcome if one is not Outcome.INTERRUPTED))
 KINDS = (*STATES, *DOUBTFUL.values())
 TIES = {one.said for one in (Outcome.NOT_SHOWN, Outcome.UNDECIDED, Outcome.DECIDED)} | {*DOUBTFUL.values()}
 # How a state is shown: its sign and its word; what has no outcome is broken.
@@ -49,23 +51,30 @@ DOUBTED = {
     NoteCode.THIN_LEAD,
 }  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
 Models = tuple[tuple[str, tuple[AnsweredBy, ...]], ...]  # that answered, by judge
+BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition and with one
 DATE = 10  # characters of a night's name that are its date
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
-# A column: by how much the gap moved on the items that both nights judged; where these are few, on all, with this mark.
-MOVED, ON_ALL = "moved, same items", ", on all"
+# A column: by how much the gap moved, and on which items where these are not all of both nights.
+MOVED, ON_ALL, ON_BOTH = "moved", ", on all", ", {:,} in both"
+OTHER_JUDGE = "judge changed"
 ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {}, with an approximate 90 % interval: on the items that both nights "
     "judged, or on all where these are fewer than ten. Then the state of that night, whether outputs are new, and the "
     "gaps of the last nights."
 )
-BY_NEW = " Judge: new where another model answered than before; these stand first."
+FEW_MOVED = " Of fewer than ten in all the change has no interval."
+BY_OTHER = (
+    " “judge changed”: the judge, its code or its prompt is another, and nothing can be said of the outputs alone."
+)
+BY_NEW = " Judge: new where another model answered than before."
 KNOWN = "nothing was asked: the night {} asked the same question about the same outputs"
 FURTHER = "it goes on from the night {}, which asked the same question about the same outputs"
+AS_BEFORE = "{} as last night"  # of a pair in doubt, or open, of which nothing new is known
 COLUMNS = ("pair", "state", "judge", "winner", "gap", "judged", COST)
 # What comes first where a pair has it: another model, a failed gate, no result, doubt, no answer.
 TROUBLE = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_SHOWN, Outcome.UNDECIDED)
-MOST_CAUSES = 3  # on a terminal, beside the one that most pairs share
-LONGEST_WHY = 200  # characters of a cause that pairs share
+LONGEST_WHY = 240  # characters of a cause
+FIRST_FAILED = 3  # pairs that failed, on a terminal before any cause
 # Of a spreadsheet.
 FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
 
@@ -80,7 +89,7 @@ class Line:
     - `winner`: the system that is named; None without one
     - `gap`: of a comparison, bounds of the share of items that the second system wins less the share that it loses
     - `shown`: the gap and its bounds in points, or a score; `nights`: the gap in the last nights, this one last
-    - `why`: why there is no result, without names; empty with one
+    - `why`: why there is no result, without names; empty with one. `no_key`: as a judge or a system has no key
     - `lost`: of a failed gate, the first items that the candidate lost
     - `judged`: number of items with a verdict. `charged_p`: what its run was charged, in picodollars;
       `unconfirmed_p`: the part of it for attempts that failed and may have been billed
@@ -101,10 +110,10 @@ class Line:
       `next_p`: the most that its next judgment may cost; 0 if that is not known
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
-    - `since`: the items that turned since the last night
+    - `since`: the items that turned since the last night. `other_judge`: the judge, its code or its prompt is another
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
     - `same_as`: the latest night before that asked this question about these outputs; empty without any
-    - `further`: whether more was asked about them now
+    - `further`: whether more was asked about them now. `asked`: in how many calls
     """
 
     name: str
@@ -118,6 +127,7 @@ class Line:
     shown: str = ""
     nights: tuple[float, ...] = ()
     why: str = ""
+    no_key: bool = False
     lost: tuple[str, ...] = ()
     judged: int = 0
     charged_p: int = 0
@@ -142,14 +152,16 @@ class Line:
     stopped: str = ""
     before: str = ""
     since: Since = NONE_TURNED
+    other_judge: bool = False
     outputs: str = ""
     same_as: str = ""
     further: bool = False
+    asked: int = 0
 
     @property
     def state(self) -> str:
         """How it ended, in a word."""
-        return state_of(self.outcome, self.exit_code, doubtful=self.doubtful)
+        return NO_KEY if self.no_key else state_of(self.outcome, self.exit_code, doubtful=self.doubtful)
 
     def cells(self, by_new: Collection[str]) -> tuple[str, ...]:
         """The line in a table, of which a new model judged the pairs with the names `by_new`."""
@@ -159,10 +171,24 @@ class Line:
     @property
     def moved(self) -> str:
         """By how much the gap changed since the last night, with its interval, in points; empty if it is not known."""
+        if self.other_judge:
+            return OTHER_JUDGE
         if self.since.moved is None:
             return ""
-        mean, low, high = (f"{round(100 * one) + 0:+.0f}" for one in self.since.moved)
-        return (mean if low == high else f"{mean} ({low} to {high})") + ON_ALL * self.since.on_all
+        mean, *ends = (f"{round(100 * one) + 0:+.0f}" for one in self.since.moved if one is not None)
+        where = "" if self.since.same else ON_ALL if self.since.on_all else ON_BOTH.format(self.since.both)
+        return (f"{mean} ({' to '.join(ends)})" if len({*ends}) > 1 else mean) + where
+
+    @property
+    def at_bound(self) -> bool:
+        """Whether a bound of the gap is the gap, as figures are shown."""
+        gap, _, bounds = self.shown.partition(" (")
+        return gap in bounds.strip(")").split()
+
+    @property
+    def as_before(self) -> bool:
+        """Whether it ended as in the last night, and nothing was asked since."""
+        return self.before == self.state and self.outputs == "same" and bool(self.same_as) and not self.further
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -171,13 +197,21 @@ class Line:
         severity: float = 1 if self.outcome in {None, Outcome.INTERRUPTED} else kinds[0] if kinds else len(TROUBLE)
         if self.doubtful and severity > 1:
             severity = 1.5
-        return severity, -abs(self.since.moved[0] if self.since.moved else 0.0)
+        return severity, 0.0 if self.other_judge or not self.since.moved else -abs(self.since.moved[0])
 
     @property
     def whose(self) -> str:
         """Whether its outputs are new since the last night, or again those of a night before it."""
         again = self.outputs == "new" and self.same_as
         return f"as in {self.same_as}" if again else self.outputs
+
+    @property
+    def known_from(self) -> str:
+        """Which night asked the same of the same outputs, and how much was asked now; empty if none did."""
+        if not self.same_as:
+            return ""
+        now = f", with {count(self.asked, 'call')} now" if self.asked else ""
+        return (FURTHER + now if self.further else KNOWN).format(self.same_as)
 
     @property
     def conditions(self) -> str:
@@ -200,9 +234,10 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """The line as JSON values."""
         values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
-        del values["since"], values["answered_before"], values["shown"]
+        for name in ("since", "answered_before", "shown", "no_key"):
+            del values[name]
         values |= {
-            "moved": self.since.moved,
+            "moved": None if self.other_judge else self.since.moved,
             "moved_on_all": self.since.on_all,
             "turned": [one._asdict() for one in self.since.turned],
             "judged_in_both": self.since.both,
@@ -216,9 +251,9 @@ class Line:
 class Summary:
     """What a night brought; `budget_p` is its sum in picodollars.
 
-    `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are systems of
-    the `last_night` of this suite that are in no pair now, and `known_models` the models that had answered for a judge
-    by then.
+    `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are pairs of
+    the `last_night` of this suite that this one has not, each with a file of it that is not there, or "";
+    `known_models` are the models that had answered for a judge by then.
     """
 
     night: str
@@ -226,14 +261,14 @@ class Summary:
     lines: tuple[Line, ...]
     before_p: int = 0
     last_night: str = ""
-    absent: Sequence[str] = ()
+    absent: Mapping[str, str] = field(default_factory=dict)
     known_models: Collection[tuple[str, str]] = ()
 
     @property
     def missed(self) -> str:
-        """A sentence on the systems that are absent; empty without any."""
-        who = f"Missing since the night {self.last_night}: {some(self.absent)}."
-        return f"{who} Was every file written?" if self.absent else ""
+        """A sentence on the pairs that are absent; empty without any."""
+        who = [f"{pair} (no file {file})" if file else pair for pair, file in self.absent.items()]
+        return f"Missing since {self.last_night}: {some(who)}." if who else ""
 
     @property
     def changed(self) -> str:
@@ -288,9 +323,9 @@ class Summary:
 
     @property
     def _trouble_first(self) -> list[Line]:
-        """The pairs as they are shown: those that a new model judged, then by their rank."""
+        """The pairs as they are shown: by their rank, of equal trouble first those that a new model judged."""
         new = self._by_new
-        return sorted(self.lines, key=lambda one: (one.name not in new, *one.rank))
+        return sorted(self.lines, key=lambda one: (one.rank[0], one.name not in new, one.rank[1]))
 
     @property
     def exit_code(self) -> int:
@@ -311,7 +346,7 @@ class Summary:
     def cause(self) -> str:
         """Why most of the pairs without a result have none, and how many share that; empty where none do."""
         why, pairs = self._shared
-        return f"{pairs:,} pairs: {shortened(why, LONGEST_WHY)}" if pairs else ""
+        return f"{pairs:,} pairs: {clipped(why, LONGEST_WHY)}" if pairs else ""
 
     @property
     def _shared(self) -> tuple[str, int]:
@@ -340,66 +375,81 @@ class Summary:
     def warned(self, *, passed: bool = True) -> Rows:
         """The warnings of the pairs; without those of pairs that `passed` and are not doubtful."""
         said = [
-            one.said(text if passed or one.exit_code else f"it passed, but: {text}")
+            one.said(text if passed or one.exit_code else f"{BUT[one.outcome is Outcome.PASSED]}, but: {text}")
             for one in self.lines
             if passed or one.exit_code or one.doubtful
             for text in one.warnings
         ]
         return grouped(said, len(self.lines))
 
-    def brief(self, pairs: int, causes: int = MOST_CAUSES) -> Page:
-        """What is seen first on a terminal: each pair once, and of those with a result so many, trouble first.
+    def brief(self, most: int, longest: int = LONGEST_WHY) -> list[Page]:
+        """What is seen first on a terminal, of all that there is to say so `most`: a row or a cause each.
 
-        Above stands why pairs have none, beside a cause that most share so many, why others are open, and why some are
-        in doubt; below, how the others ended.
+        The rows of pairs that failed come first, then why others have no answer or are in doubt, then the others' rows.
+        A cause is cut to `longest` characters, and gives way to `FIRST_FAILED` rows of pairs that failed.
         """
+        failed, causes, others = self._in_order
+        failed = failed[: max(min(most, FIRST_FAILED), most - len(causes))]
+        causes = causes[: max(0, most - len(failed))]
+        others = others[: max(0, most - len(failed) - len(causes))]
         shared = self._shared[0]
-        by_cause = self._by(lambda one: one.why if one.why != shared else "")
-        told_of = dict([*by_cause.items()][:causes])
-        first = [one for one in self._trouble_first if not one.why][:pairs]
-        new = self._by_new
-        rows = [(*one.cells(new)[:3], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in first]
-        table = _filled(PageTable("", (*COLUMNS[:3], "gap, points", MOVED, self.last_night), tuple(rows)))
-        others = [
-            one for one in self.lines if one not in first and (not one.why or one.why in by_cause.keys() - told_of)
-        ]
-        more = f"{count(len(others), 'more pair')}: {_kinds(others)}" if others else ""
-        open_ = self._by(lambda one: one.stopped)
-        doubts = self._by(lambda one: one.warnings[0] if one.doubtful and one.warnings else "")
-        said = [
-            self.missed,
-            *(
-                f"{some([one.name for one in of])}: {shortened(why, LONGEST_WHY)}"
-                for found in (told_of, open_, doubts)
-                for why, of in [*found.items()][:causes]
-            ),
-            "" if rows else more,
-        ]
-        return Page(
-            (
-                decided(self.headline),
-                *told(*self._above, *(Fact("said", Section.DECISION, "", text, first=True) for text in said)),
-                costs(self._cost),
-            ),
-            (replace(table, note=more, section=Section.DECISION),) if rows else (),
-            outcome=self.outcome,
-        )
+        known = {one.name for of in (failed, others, *(of for _, of in causes)) for one in of}
+        rest = [one for one in self.lines if one.name not in known and (not one.why or one.why != shared)]
+        more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
+        texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
+        above = [decided(self.headline), *told(*self._above)]
+        below = [*told(*_said([*texts, "" if others else more])), costs(self._cost)]
+        table = (self._table(others, more),) if others else ()
+        if not failed:
+            return [Page((*above, *below), table, outcome=self.outcome)]
+        return [Page(tuple(above), (self._table(failed),), outcome=self.outcome), Page(tuple(below), table)]
 
-    def _by(self, why: Callable[[Line], str]) -> dict[str, list[Line]]:
-        """The pairs by what `why` says of each, what most share first; without those of which it says nothing."""
+    @property
+    def trouble(self) -> int:
+        """How many rows and causes there are before those of pairs that are as they should be."""
+        failed, causes, _ = self._in_order
+        return len(failed) + len(causes)
+
+    @property
+    def _in_order(self) -> tuple[list[Line], list[tuple[str, list[Line]]], list[Line]]:
+        """What a terminal shows, the most important first: failed pairs, causes with their pairs, other pairs.
+
+        Causes of this night come before what is as it was.
+        """
+        shared, lines = self._shared[0], self._trouble_first
+        failed = [one for one in lines if one.outcome is Outcome.FAILED]
+        known = [one for one in lines if one.as_before and (one.doubtful or one.stopped)]
+        causes = [
+            *self._by(lambda one: one.why if one.why != shared else ""),
+            *self._by(lambda one: "" if one.as_before else one.stopped),
+            *self._by(lambda one: one.warnings[0] if one.doubtful and one.warnings and not one.as_before else ""),
+            *self._by(lambda one: AS_BEFORE.format(WORDS.get(one.state, one.state)) if one in known else ""),
+        ]
+        return failed, causes, [one for one in lines if one not in [*failed, *known] and not one.why]
+
+    def _table(self, lines: Sequence[Line], note: str = "") -> PageTable:
+        """The rows of some pairs on a terminal."""
+        new = self._by_new
+        rows = [(*one.cells(new)[:3], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in lines]
+        columns = (*COLUMNS[:3], "gap, points", MOVED, self.last_night)
+        return _filled(PageTable("", columns, tuple(rows), note, Section.DECISION))
+
+    def _by(self, why: Callable[[Line], str]) -> list[tuple[str, list[Line]]]:
+        """What `why` says, with its pairs, what most share first; without pairs of which it says nothing."""
         found: dict[str, list[Line]] = {}
         for one in self.lines:
             if said := why(one):
                 found.setdefault(said, []).append(one)
-        return dict(sorted(found.items(), key=lambda one: -len(one[1])))
+        return sorted(found.items(), key=lambda one: -len(one[1]))
 
     @property
     def _above(self) -> tuple[Fact, ...]:
-        """What stands above all pairs: that the judge changed, and why many have no result."""
+        """What stands above all pairs: that the judge changed, why many have no result, and which are gone."""
         changed = f"! {self.changed}" if self.changed else ""
         return (
             Fact("changed", Section.DECISION, "", changed, first=True),
             Fact("cause", Section.DECISION, "", self.cause, first=True),
+            Fact("absent", Section.DECISION, "", self.missed, first=True),
         )
 
     @property
@@ -447,18 +497,15 @@ class Summary:
     def page(self) -> Page:
         """The summary as text, whatever the form."""
         gates = [PairText(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
-        same = [
-            PairText(one.name, text, text)
-            for one in self.lines
-            if one.same_as and (text := (FURTHER if one.further else KNOWN).format(one.same_as))
-        ]
+        same = [PairText(one.name, text, text) for one in self.lines if (text := one.known_from)]
         by = [PairText(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
         turned = [PairText(name, text, text) for name, text in since]
         first = self._trouble_first
-        said = [one.said(f"{one.headline} Lost, for one: {one.lost[0]}" if one.lost else one.headline) for one in first]
+        said = [one.said(f"{one.headline} Lost: {one.lost[0]}" if one.lost else one.headline) for one in first]
         note, new = GAP if any(one.gap for one in self.lines) else "", self._by_new
+        note += f" {EQUAL_BOUND}" * any(one.at_bound for one in self.lines)
         columns: tuple[str, ...] = COLUMNS
         rows = [one.cells(new) for one in first]
         if any(one.before for one in self.lines):
@@ -474,10 +521,11 @@ class Summary:
                 for one in first
             ]
             note += ABOUT_MOVED.format(self.last_night)
+            note += FEW_MOVED * any(one.since.moved is not None and None in one.since.moved for one in self.lines)
+            note += BY_OTHER * any(one.other_judge for one in self.lines)
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again
         note += BY_NEW * bool(new)
-        absent = [("absent", self.missed)] if self.absent else []
         return Page(
             (
                 decided(self.headline),
@@ -486,7 +534,7 @@ class Summary:
                 *named(Section.DECISION, grouped(said, len(self.lines))),
                 *named(Section.EVIDENCE, grouped(turned, len(self.lines))),
                 *named(Section.NEXT, (*self._unpaid, *grouped(wanted, len(self.lines)))),
-                *named(Section.WARNING, (*absent, *self.warned())),
+                *named(Section.WARNING, self.warned()),
                 *named(Section.GATE, grouped(gates, len(self.lines))),
                 *named(Section.JUDGE, (*grouped(by, len(self.lines)), *self.wrong, *self.order)),
                 *named(Section.DATA, grouped(same, len(self.lines))),
@@ -533,6 +581,10 @@ def _kinds(lines: Iterable[Line]) -> str:
     states = Counter(WORDS.get(one.state, one.state) for one in lines)
     words = dict.fromkeys(WORDS.get(state, state) for state in KINDS)
     return ", ".join(f"{states[word]} {word}" for word in words if states[word])
+
+
+def _said(texts: Iterable[str]) -> list[Fact]:
+    return [Fact("said", Section.DECISION, "", text, first=True) for text in texts]
 
 
 def _filled(table: PageTable) -> PageTable:

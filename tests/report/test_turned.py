@@ -66,6 +66,16 @@ def test_the_same_pair_in_swapped_places_is_matched_by_name():
     before = judged(1.0, 0.3, None)
     after = judged(0.0, 0.7, None, outputs=("b", "a"), systems=("large", "small"))
     assert before.setup.systems == ("small", "large")
-    assert turned_since(before, after)[:3] == ((), 3, None)
+    assert turned_since(before, after)[:3] == ((), 3, (0.0, None, None))
     (turned, *_) = turned_since(before, judged(1.0, systems=("large", "small"))).turned
     assert (turned.before, turned.after) == ("small", "large")
+
+
+def test_the_change_of_few_items_has_no_interval_and_says_on_which_they_are():
+    few = turned_since(judged(1.0, 0.0, 1.0), judged(0.0, 0.0, 1.0))
+    assert (few.moved, few.same) == ((2 / 3, None, None), True)
+    more = turned_since(judged(1.0, 0.0), judged(0.0, 0.0, 0.0))
+    assert (more.moved, more.on_all, more.same, more.both) == ((1.0, None, None), True, False, 2)
+    ten = turned_since(judged(*[1.0] * 10), judged(*[0.0] * 12))
+    assert (ten.moved, ten.on_all, ten.same, ten.both) == ((2.0, 2.0, 2.0), False, False, 10)
+    assert turned_since(judged(None), judged(1.0)).moved is None

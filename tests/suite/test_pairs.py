@@ -85,7 +85,8 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ("quiet = true", "for all pairs together"),
         ('ledger = "other.sqlite"', "only the caller"),
         ("concurrency = 3", "for all pairs together"),
-        ('judge = "python:evil:judge"', "runs code"),
+        ('judge = "python:evil:judge"', "[pairs.x] judge: "),
+        ('question = "estimate"\nsystems = ["old.jsonl", "new/a.jsonl"]', "takes one path or pattern"),
         ('judge-base-url = "http://elsewhere"', "only the caller"),
         ("allow-plugins = true", "only the caller"),
         ("budget = 50", "not raise"),
@@ -93,7 +94,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
     ],
 )
 def test_what_is_wrong_in_a_table_is_the_problem_of_that_pair_alone(line, says):
-    systems = "" if line.startswith("systems") else 'systems = ["old.jsonl", "new/a.jsonl"]\n'
+    systems = "" if "systems =" in line else 'systems = ["old.jsonl", "new/a.jsonl"]\n'
     wrong, right = pairs(f'[pairs.x]\n{systems}{line}\n[pairs.y]\nsystems = ["old.jsonl", "new/b.jsonl"]')
     assert any(part in wrong.problem for part in says.split("|"))
     assert not right.problem

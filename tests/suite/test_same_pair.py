@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,12 +49,13 @@ def known(pair):
 def test_pairs_of_the_same_systems_by_different_judges_are_told_apart():
     first = night(1)
     assert [first[name]["winner"] for name in PAIRS] == ["rag", "production"]
-    assert first["exact"]["judged"] >= 10 > first["words"]["judged"], "from ten on the change of the gap is known"
+    assert first["exact"]["judged"] >= 10 > first["words"]["judged"], "from ten on the change has an interval"
     second = night(2)
     for name, one in second.items():
         assert known(one) == ("decided", "same", "2026-01-01", False)
         assert (one["turned"], one["gap"], one["judged_in_both"]) == ([], first[name]["gap"], first[name]["judged"])
-        assert one["moved"] == ([0, 0, 0] if name == "exact" else None)
+        assert one["moved"] == ([0, 0, 0] if name == "exact" else [0, None, None])
+        assert not one["other_judge"]
         assert one["nights"] == first[name]["nights"] * 2, "its own gap, twice"
 
 
@@ -127,3 +129,30 @@ def test_a_pair_that_could_not_be_read_last_night_is_told_of_in_the_next():
         "well": mended["well"]["state"],
     }
     assert night(3, {"exact": METRIC}, more)["exact"]["before"] == mended["exact"]["state"]
+
+
+def test_a_judge_whose_code_was_edited_is_told_of_in_the_place_of_a_change():
+    first = night(1)["words"]
+    Path("words.py").write_text("def shorter(first, second):\n    return float(len(first) + 1 < len(second))\n")
+    sys.modules.pop("words")
+    edited = night(2)
+    assert [edited[name]["other_judge"] for name in PAIRS] == [False, True]
+    assert (edited["words"]["moved"], edited["words"]["outputs"]) == (None, "same")
+    assert edited["words"]["before"] == first["state"]
+
+
+def test_recorded_scores_are_compared_in_a_suite_whose_other_pairs_have_a_judge(monkeypatch):
+    for name, score in (("production", 0.2), ("rag", 0.8)):
+        rows = [json.loads(line) for line in Path(f"{name}.jsonl").read_text().splitlines()]
+        Path(f"{name}-scored.jsonl").write_text("".join(f"{json.dumps(row | {'score': score})}\n" for row in rows))
+    Path("items.jsonl").write_text("".join(f"{json.dumps({'id': n, 'prompt': f'p{n}'})}\n" for n in range(ITEMS)))
+    monkeypatch.setenv("JUDGELOOP_JUDGE_BASE_URL", "http://127.0.0.1:9/v1")
+    shared = '[suite]\nbudget = 1\njudge = "metric:exact"\nitems = "items.jsonl"\nmax-judgments = 40\nseed = 3\n'
+    scored = '[pairs.scored]\nsystems = ["production-scored.jsonl", "rag-scored.jsonl"]\njudge = "recorded:score"\n'
+    Path("night.toml").write_text(shared + scored)
+    (pair,) = json.loads(judgeloop("suite", "night.toml", "--json").stdout)["pairs"]
+    assert (pair["exit_code"], pair["winner"], pair["judged"]) == (0, "rag-scored", ITEMS)
+    for more in ("max-judgments = 40\n", "not-worse = 0.1\n"):
+        Path("night.toml").write_text(shared + scored + more)
+        (pair,) = json.loads(judgeloop("suite", "night.toml", "--json").stdout)["pairs"]
+        assert pair["exit_code"] == 2, "what stands in its own table is refused, and so is a condition"

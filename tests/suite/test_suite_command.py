@@ -242,12 +242,14 @@ def test_a_night_is_at_most_twelve_lines_and_has_each_pair_once(played, monkeypa
     lines = [line for line in done.stdout.splitlines() if line]
     assert len(lines) == 12, done.stdout
     assert lines[0].startswith("! BROKEN: ")
-    assert lines[1].startswith("gone: gone.jsonl: there is no such file")
+    assert lines[1].startswith("  pair "), "what failed comes first"
+    assert any(line.startswith("gone: gone.jsonl: there is no such file") for line in lines[3:])
     rows = re.findall(r"^  (all \w+) +(\S) ", done.stdout, re.MULTILINE)
-    assert {sign for _, sign in rows} == {"✗"}, "what failed comes first"
+    assert {sign for _, sign in rows} == {"✗"}
     assert len({name for name, _ in rows}) == len(rows)
-    (more,) = re.findall(r"^  (\d+) more pairs: \d+ failed, 1 open, 1 passed$", done.stdout, re.MULTILINE)
-    assert len(rows) + int(more) + 1 == 12, "no pair is left out"
+    (others,) = re.findall(r"^(\d+) others: \d+ failed, 1 passed$", done.stdout, re.MULTILINE)
+    assert "all even: " in done.stdout, "why it is open"
+    assert len(rows) + int(others) + 2 == 12, "no pair is left out"
     assert "What must hold" in suite("--not-worse", "0.2", "--night", "2026-01-03", "--details").stdout
 
 
@@ -259,6 +261,29 @@ def test_an_error_of_many_pairs_is_said_once_and_without_a_cost():
     assert "all worse: as all better\n" in done.stderr
     assert "($0.00)" not in done.stderr
     assert "none" not in done.stderr
+
+
+def test_a_judge_without_a_key_is_no_wrong_input_tonight_and_in_the_next_night(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/gpt-4.1-mini"))
+    shown, first = shown_and_found("--night", "2026-01-02")
+    assert [(one["state"], one["exit_code"]) for one in first["pairs"]] == [("no key", 2)] * 3
+    assert "3 pairs, 3 no key." in shown
+    second = found("--night", "2026-01-03", "--judge", "replay:verdicts.csv")["pairs"]
+    assert [one["before"] for one in second] == ["", "", ""], "no night had a run before"
+    third = found("--night", "2026-01-04")["pairs"]
+    assert [(one["state"], one["before"]) for one in third] == [("no key", one["state"]) for one in second]
+    fourth = found("--night", "2026-01-05", "--judge", "replay:verdicts.csv")["pairs"]
+    assert [one["state"] for one in fourth] == [one["state"] for one in second]
+
+
+def test_what_a_pair_may_set_is_proposed_as_a_key_of_its_table():
+    lines = Path("new/worse.jsonl").read_text().splitlines(keepends=True)
+    Path("new/worse.jsonl").write_text("".join(lines[:20]))
+    night = found("--night", "2026-01-02")
+    (short,) = [one for one in night["pairs"] if one["exit_code"] == 2]
+    assert short["name"] == "all worse"
+    assert short["headline"].endswith("with allow-partial = true")
 
 
 def test_a_judge_that_is_down_is_what_every_pair_says(chat_server):
@@ -519,7 +544,7 @@ def test_a_pair_that_runs_again_is_running_whatever_it_decided_before(played, mo
         note = replace(run.recorded.note, exit_code=code)
         known = [replace(run, state=state, recorded=replace(run.recorded, note=note))]
         monkeypatch.setattr("judgeloop.suite.changes.past_runs", lambda _, known=known: known)
-        assert compared(ledger, "2026-01-03-night", [line], [])[1][0].before == word
+        assert compared(ledger, "2026-01-03-night", [line])[1][0].before == word
 
 
 def test_a_night_has_the_states_of_the_one_before():
@@ -546,27 +571,42 @@ def test_a_night_has_the_states_of_the_one_before():
     )
 
 
-def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere(played):
+def test_pairs_of_the_last_night_that_are_gone_are_named_everywhere_with_their_files(played):
     assert played("2026-01-02")["absent"] == []
     assert found("--night", "2026-01-03")["absent"] == []
     Path("new/better.jsonl").unlink()
     Path("new/worse.jsonl").write_text("no JSON")
     done = suite("--quiet", "--night", "2026-01-05", "-o", "n.xml", "-o", "n.json", "-o", "n.html")
-    said = "Missing since the night 2026-01-03: better. Was every file written?"
+    said = "Missing since 2026-01-03: all better (no file new/better.jsonl)."
     assert f"judgeloop: Warning: {said}\n" in done.stderr
     assert said in unwrapped(suite("--night", "2026-01-05").stdout)
-    assert said in Path("n.html").read_text()
+    assert said in re.sub("</?span>", "", Path("n.html").read_text())
     values = json.loads(Path("n.json").read_text())
-    assert (values["last_night"], values["absent"]) == ("2026-01-03", ["better"])
+    assert (values["last_night"], values["absent"]) == ("2026-01-03", ["all better"])
     tests = ET.fromstring(Path("n.xml").read_text("utf-8"))
     assert (tests.get("tests"), tests.get("skipped"), tests.get("errors")) == ("3", "1", "1")
     (skipped,) = tests.iter("skipped")
     assert skipped.get("message") == said
     assert found("--night", "2026-01-02")["absent"] == [], "no night came before"
-    line = Line(name="one", question="compare", exit_code=0, headline="", systems=("old", "better"))
     ledger = Path(".judgeloop/ledger.sqlite")
-    for unread, gone in (([], ["even", "worse"]), (["two {'second': 'new/worse.jsonl'}"], ["even"])):
-        assert compared(ledger, "2026-01-05-night", [line], unread)[2] == gone
+    here = Line(name="all even", question="compare", exit_code=0, headline="", run="a")
+    gone = {"all better": "new/better.jsonl", "all worse": ""}
+    assert compared(ledger, "2026-01-05-night", [here]).absent == gone
+    assert compared(ledger, "2026-01-05-night", [replace(here, name="another")]).absent == {}
+    refused = Line(name="all", question="compare", exit_code=2, headline="no such key")
+    assert compared(ledger, "2026-01-05-night", [here, refused]).absent == {}, "why they are gone is said"
+
+
+def test_a_pair_whose_file_is_gone_is_missed_though_another_that_cannot_be_read_names_it(played):
+    best = '[pairs.best]\nquestion = "select"\nsystems = ["old.jsonl", "new/better.jsonl", "new/worse.jsonl"]\n'
+    Path("night.toml").write_text(SUITE + best)
+    assert found("--night", "2026-01-02")["absent"] == []
+    Path("new/better.jsonl").unlink()
+    shown, night = shown_and_found("--night", "2026-01-03")
+    assert (night["absent"], night["exit_code"]) == (["all better"], 2)
+    assert [one["name"] for one in night["pairs"] if one["state"] == "wrong input"] == ["best"]
+    assert "all better (no file new/better.jsonl)" in unwrapped(shown)
+    assert found("--night", "2026-01-04")["absent"] == [], "it was told once"
 
 
 def test_a_folder_for_each_night_is_named_by_its_date():

@@ -6,9 +6,10 @@ import re
 from dataclasses import replace
 
 from judgeloop.core.outcomes import AnsweredBy, Outcome
+from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
-from judgeloop.suite.summary import MOVED, ON_ALL, Line, Summary
+from judgeloop.suite.summary import AS_BEFORE, BY_OTHER, FEW_MOVED, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line, Summary
 
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
@@ -21,6 +22,10 @@ def line(name, exit_code, headline, gate=GATE, **values):
     outcome = {0: passed, 3: Outcome.UNDECIDED, 4: Outcome.BROKEN, 5: Outcome.FAILED}.get(exit_code)
     return Line(name=f"all {name}", question="compare", exit_code=exit_code, headline=headline, outcome=outcome,
                 systems=systems, gate=gate, **values)  # fmt: skip
+
+
+def brief(most, *lines, longest=240):
+    return "\n".join(render(one) for one in night(*lines).brief(most, longest))
 
 
 def text(*lines):
@@ -103,6 +108,17 @@ def test_a_copy_that_passes_is_warned_of_where_others_that_pass_are_not():
         line("a", 0, "passed", warnings=("few",)), line("b", 0, "passed", warnings=("a copy?",), doubtful=True)
     )
     assert ends.warned(passed=False) == (("all b", "it passed, but: a copy?"),)
+    best = line("c", 0, "decided", (), warnings=("a thin lead",), doubtful=True)
+    assert night(best).warned(passed=False) == (("all c", "it is decided, but: a thin lead"),)
+
+
+def test_a_bound_that_is_the_gap_says_why():
+    at, beside = (
+        line(shown, 0, "passed.", shown=shown, gap="+9") for shown in ("+9 (above -10 to +9)", "+9 (-10 to +19)")
+    )
+    assert (at.at_bound, beside.at_bound) == (True, False)
+    notes = [night(one).page.tables[0].note for one in (at, beside)]
+    assert [EQUAL_BOUND in one for one in notes] == [True, False]
 
 
 def test_a_cost_that_is_a_maximum_is_named_with_the_command_that_settles_it():
@@ -131,23 +147,33 @@ def test_trouble_stands_first_then_what_moved_most():
     )
     (table,) = found.page.tables
     assert [row[0] for row in table.rows] == [
-        f"all {name}" for name in ["other", "lost", "broken", "odd", "open", "fell", "still"]
+        f"all {name}" for name in ["lost", "broken", "odd", "open", "other", "fell", "still"]
     ]
     judge = table.columns.index("judge")
-    assert [row[judge] for row in table.rows] == ["new", *[""] * 6], "why a good row stands first"
-    assert [row[1] for row in table.rows[1:5]] == ["✗ failed", "! broken", "? doubtful pass", "? open"]
-    assert "failed. Lost, for one: i1 “Why?”: it invents a rule" in render(found.page)
+    assert [row[judge] for row in table.rows] == [*[""] * 4, "new", "", ""], "first of those that passed"
+    assert [row[1] for row in table.rows[:4]] == ["✗ failed", "! broken", "? doubtful pass", "? open"]
+    assert "failed. Lost: i1 “Why?”: it invents a rule" in render(found.page)
     assert "lost  i1" in found.to_junit()
     assert found.to_junit().count("broken.") == 1, "the message has it"
 
 
 def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
-    fell = line("fell", 0, "passed.", before="passed", since=Since((), 40, (-0.13, -0.3, 0.04)), nights=(0.18, 0.05))
+    same = Since((), 40, (-0.13, -0.3, 0.04), same=True)
+    fell = line("fell", 0, "passed.", before="passed", since=same, nights=(0.18, 0.05))
     (table,) = Summary(night="n", budget_p=0, lines=(fell,), last_night="2026-01-01").page.tables
     shown = dict(zip(table.columns, table.rows[0], strict=True))
     assert (shown[MOVED], shown["nights"], shown["2026-01-01"]) == ("-13 (-30 to +4)", "█▅", "✓ passed")
     few = replace(fell, since=Since((), 4, (-0.13, -0.3, 0.04), on_all=True))
     assert few.moved == f"-13 (-30 to +4){ON_ALL}", "that the items are others stands where the figure does"
+    assert replace(few, since=Since((), 10, (0.1, -0.06, 0.26))).moved == f"+10 (-6 to +26){ON_BOTH.format(10)}"
+    assert replace(few, since=Since((), 4, (0.72, None, None), on_all=True)).moved == f"+72{ON_ALL}"
+    alone, also = (
+        Summary(night="n", budget_p=0, lines=(one,), last_night="2026-01-01").page.tables[0].note
+        for one in (fell, replace(fell, other_judge=True, since=Since((), 4, (0.72, None, None))))
+    )
+    assert [FEW_MOVED in alone, BY_OTHER in alone, FEW_MOVED in also, BY_OTHER in also] == [False, False, True, True]
+    edited = replace(fell, other_judge=True)
+    assert (edited.moved, edited.to_json()["moved"], edited.rank[1]) == (OTHER_JUDGE, None, 0.0)
 
 
 def test_a_cause_that_pairs_share_is_said_once_above_all_else():
@@ -164,7 +190,7 @@ def test_each_cause_is_said_once_with_its_pairs_on_a_terminal():
     lines = [line(f"n{n}", 4, "BROKEN", why=why) for n, why in enumerate(whys)]
     lines += [line(f"o{n}", 3, "open.", stopped="the limit is reached") for n in range(2)]
     lines.append(line("d", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.", "another")))
-    said = render(night(*lines).brief(9)).splitlines()
+    said = brief(9, *lines).splitlines()
     assert said[1:6] == [
         f"3 pairs: {refused}",
         f"all n3, all n4: {torn}",
@@ -173,9 +199,39 @@ def test_each_cause_is_said_once_with_its_pairs_on_a_terminal():
         "all d: 36 of 60 verdicts changed.",
     ]
     assert said[-1].startswith("  all o1"), "a pair stands there once"
-    fewer = render(night(*lines).brief(0, 1))
+    fewer = brief(1, *lines)
     assert (fewer.count(torn), fewer.count(full)) == (1, 0)
-    assert "4 more pairs: " in fewer
+    assert "4 others: 1 broken, 2 open, 1 doubtful pass" in fewer
+
+
+def test_a_pair_that_failed_has_its_row_before_causes_and_before_what_passed():
+    lines = [
+        line("p", 0, "passed.", since=Since((), 40, (0.5, 0.3, 0.7))),
+        line("torn", 2, "torn", why="torn.jsonl, line 4: this is no JSON"),
+        line("f", 5, "failed.", shown="-100 (-100 to -12)"),
+    ]
+    for most, others in ((1, "2 others: 1 wrong input, 1 passed"), (9, "  all p ")):
+        said = brief(most, *lines).splitlines()
+        assert [row.split()[:4] for row in said[2:4]] == [
+            ["pair", "state", "gap,", "points"],
+            ["all", "f", "✗", "failed"],
+        ]
+        assert any(row.startswith(others) for row in said[4:])
+
+
+def test_what_is_in_doubt_as_last_night_is_a_few_words_behind_what_is_new():
+    known = {"before": "doubtful pass", "outputs": "same", "same_as": "2026-01-01"}
+    old = line("old", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.",), **known)
+    new = line("new", 3, "open.", stopped="the limit is reached")
+    said = brief(9, old, new).splitlines()
+    assert said[1:3] == ["all new: the limit is reached", f"all old: {AS_BEFORE.format('doubtful pass')}"]
+    assert not replace(old, further=True).as_before
+    assert not replace(old, outputs="new").as_before
+
+
+def test_a_cause_is_cut_after_a_word():
+    torn = line("torn", 2, "torn", why="torn.jsonl, line 44: the file seems to be cut off: write it again")
+    assert "all torn: torn.jsonl, line 44: the file …" in brief(9, torn, longest=44).splitlines()
 
 
 def test_systems_that_several_pairs_have_are_counted():

@@ -52,7 +52,7 @@ from judgeloop.questions.compare.outlook import (
 )
 from judgeloop.questions.compare.proxy import corrected_gap
 from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
-from judgeloop.questions.compare.settings import QUESTION, CompareSettings
+from judgeloop.questions.compare.settings import QUESTION, CompareSettings, idle_with_recorded
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
 from judgeloop.report.words import per_cent
@@ -65,12 +65,8 @@ from judgeloop.runs.known import known_verdicts
 from judgeloop.runs.measured import measured_by
 from judgeloop.runs.prepared import Parts, Prepared, check_about, check_flips, check_idle_settings, families_drawn
 from judgeloop.runs.proxies import SUPPOSED, known_r2, proxy_judge
-from judgeloop.settings.setting import Role, alternatives, declared
+from judgeloop.settings.setting import alternatives, declared
 
-# The settings that recorded scores are compared by, among those that change an outcome.
-USED = {
-    "first", "second", "judge", "rule", "map", "names", "epoch", "allow_partial", "tie_margin", "risk", "by_group",
-}  # fmt: skip
 # What does not go with a question about a gap, and why.
 OTHER_QUESTIONS = {
     "min_gap": {"not_worse": "they are two questions", "near_tie": "both say which gap does not matter"},
@@ -79,7 +75,6 @@ OTHER_QUESTIONS = {
         "require_winner": "`not_worse` alone fails if the second system is worse",
     },
 }
-OF_THE_OUTCOME = {Role.RUN, Role.KEY, Role.CONTENT}
 BEHIND = 3  # beside the seed of a run: the order of the items behind the blocks
 MOST_RISK = 0.4  # the stakes about a gap are made for risks under this
 
@@ -525,11 +520,10 @@ def _scores_in(config: CompareSettings) -> str:
 
 
 def _check_without_effect(config: CompareSettings) -> None:
-    """Refuse settings that count with a judge, and would do nothing for recorded scores."""
-    plain = CompareSettings.of(first=config.first, second=config.second, judge=config.judge)
-    for name, field in declared(CompareSettings).items():
-        counts = field.setting is not None and field.setting.role in OF_THE_OUTCOME
-        if counts and name not in USED and getattr(config, name) != getattr(plain, name):
+    """Refuse settings that would do nothing for recorded scores; a night adds to the seed, which draws nothing."""
+    plain = CompareSettings.of(first=config.first, second=config.second, judge=config.judge, night=config.night)
+    for name in idle_with_recorded():
+        if getattr(config, name) != getattr(plain, name):
             raise InputError(
                 f"`{name}` has no effect with `judge={config.judge[0]}`, which compares the recorded "
                 "scores of all items; leave it out"

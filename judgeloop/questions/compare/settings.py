@@ -35,6 +35,10 @@ QUESTION = "compare"
 ASKED = "min_gap", "not_worse"  # the settings that ask about a gap
 SELECTORS, RULES = selector_names(QUESTION), rule_names(QUESTION)
 USUAL_LIMIT = 200  # judgments
+# The settings that recorded scores are compared by, among those that change an outcome.
+WITH_RECORDED = {
+    "first", "second", "judge", "rule", "map", "names", "epoch", "allow_partial", "tie_margin", "risk", "by_group",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,3 +223,10 @@ def _with_limit(values: dict[str, object]) -> dict[str, object]:
 def has_recorded(judges: object) -> bool:
     """Whether recorded scores are among `judges`, which may be unchecked."""
     return any(map(is_recorded, judges if isinstance(judges, Sequence) else ()))
+
+
+def idle_with_recorded() -> list[str]:
+    """The names of the settings that count with a judge, and would do nothing for recorded scores."""
+    roles = {Role.RUN, Role.KEY, Role.CONTENT}
+    count = [name for name, one in declared(CompareSettings).items() if one.setting.role in roles]
+    return [name for name in count if name not in WITH_RECORDED]

@@ -229,15 +229,15 @@ def test_a_run_has_the_same_bets_to_the_last_bit_resumed_and_at_any_concurrency(
     resumed, after = run("cut.sqlite", 64)
     assert 0 < cut.judged < one.judged, cut.stop_sentence
     assert cut.setup.run == resumed.setup.run
-    for other, bets in ((many, ahead), (resumed, after)):
+    for other, staked in ((many, ahead), (resumed, after)):
         assert (other.winner, other.claim, other.judged, other.course) == (
             one.winner,
             one.claim,
             one.judged,
             one.course,
         )
-        assert bets[one.judged] == alone[one.judged]
-        assert all(bets[drawn] == alone[drawn] for drawn in bets.keys() & alone.keys())
+        assert staked[one.judged] == alone[one.judged]
+        assert all(staked[drawn] == alone[drawn] for drawn in staked.keys() & alone.keys())
     assert all(before[drawn] == alone[drawn] for drawn in before.keys() & alone.keys())
 
 
