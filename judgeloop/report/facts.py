@@ -19,7 +19,7 @@ from judgeloop.report.words import about, count, dollars, per_cent, seconds, sen
 
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
-LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
+LONGEST_CAUSE = 600  # characters of why a run ended, in its headline
 BESIDE_THE_ANSWER = "{}, not accepted"  # what begins a headline where the answer is fine, and a condition is not
 GROUP = "group "  # how the names of conditions on single groups begin
 RANDOM = "random"
@@ -34,6 +34,7 @@ DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give
 NO_RISK = "none is stated: how often such a name is wrong is not known"
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
+ALIKE = "All outputs that were drawn are identical: nothing was compared."
 NOT_ASKED = "not asked; `controls=on` asks them first"
 TIED = "; each counts as a tie"
 
@@ -211,6 +212,8 @@ def ended(result: RunResult) -> str:
 
 def _why_ended(result: RunResult) -> str:
     """Why the run ended. With every item judged, the risk that ended it is no longer the stated one."""
+    if result.alike:
+        return ALIKE
     met = result.whole and result.stop_reason is StopKind.RISK_MET
     said = ALL_JUDGED if met else sentence(visible(result.stop_sentence))
     if result.halt.kind is not result.stop_reason:
@@ -221,14 +224,16 @@ def _why_ended(result: RunResult) -> str:
 def headline(result: RunResult, decision: str) -> str:
     """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
     required, word = visible(result.setup.required_winner or ""), BADGES[result.outcome].word
-    if result.answer is Outcome.BROKEN:
-        decision = f"no result: {stopped(ended(result))}"
+    if result.answer.broke_off:
+        interrupted = result.answer is Outcome.INTERRUPTED  # the word says it
+        why = result.stop_sentence.removeprefix("interrupted; ") if interrupted else ended(result)
+        return f"{word}, no result: {stopped(why)}"
     elif required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     if result.outcome is result.answer:
         return (
             decision
-            if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED, Outcome.INTERRUPTED}
+            if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED}
             else f"{word}: {decision}"
         )
     if result.outcome is Outcome.PASSED:
@@ -349,7 +354,6 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
     blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == FLIPS for one in result.conditions)
     return [
         *found,
-        Fact("again", Section.JUDGE, "asked again", _again(result), first=True),
         Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
         Fact("measured", Section.JUDGE, "beside people", result.measured),
         Fact(
@@ -387,13 +391,6 @@ def _in_short(result: RunResult) -> str:
     counts, setup = result.counts, result.setup
     one_order = setup.order in ONE_WAY and bool(counts.judged)
     return said_of(counts.leanings, setup.systems, counts.flips_in_all, counts.both_in_all, one_order=one_order)
-
-
-def _again(result: RunResult) -> str:
-    """How many verdicts were paid twice, as another model had given them; empty for none."""
-    again, usd = result.spend.again, result.spend.again_usd
-    cost = f" ({dollars(usd)})" if usd else ""
-    return f"{count(again, 'verdict')} of another model{cost}, as the judge changed" if again else ""
 
 
 def _agreement(result: RunResult) -> str:

@@ -43,6 +43,7 @@ class NoteCode(enum.StrEnum):
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
     JUDGE_CHANGED = "judge_changed"
+    JUDGE_REPLACED = "judge_replaced"
     CONTROLS_NOT_PASSED = "controls_not_passed"
     CHECKS_FAILED = "checks_failed"
     NAME_MOVES = "name_moves"
@@ -132,6 +133,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
+    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now, not as {before}: {verdicts:verdict} of {before} do not count, "
+    "and were asked again{usd:about}.",
     NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
     "{right} of {asked} controls right. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",

@@ -311,6 +311,11 @@ class RunResult(Part):
         return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
 
     @property
+    def alike(self) -> bool:
+        """Whether all outputs that were drawn are identical, so that nothing was compared."""
+        return 0 < self.judged == self.identical
+
+    @property
     def answer(self) -> Outcome:
         """How the answer itself stands to what was asked, whatever else must hold."""
         return self.conditions[0].outcome
@@ -434,7 +439,7 @@ class RunResult(Part):
         often = self.risk_in_all is not None and self.risk_in_all >= TOO_OFTEN
         times = len(self.asked_before.risks)
         asked = [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all, times=times)] if often else []
-        found = [*self.doubts(), *asked, *few, *(one for part in parts for one in part.warnings)]
+        found = [*self._replaced(), *self.doubts(), *asked, *few, *(one for part in parts for one in part.warnings)]
         found += [
             note(NoteCode.JUDGE_CHANGED, judge=judge, models=len(models), said=changes(models))
             for judge, models in zip(self.setup.judges, self.counts.answered_by, strict=False)
@@ -461,6 +466,16 @@ class RunResult(Part):
             replies = self.spend.replies_without_usage
             found.append(note(NoteCode.USAGE_NOT_BELIEVED, replies=replies))
         return tuple(found)
+
+    def _replaced(self) -> Iterable[Note]:
+        """Yield of each judge that another model answers now, and how many verdicts that made void."""
+        usd = self.spend.again_usd
+        for judge, models, before in zip(
+            self.setup.judges, self.counts.answered_by, self.counts.superseded, strict=False
+        ):
+            for name, verdicts in before.items() if models else ():
+                values = {"model": models[-1].model, "before": name, "verdicts": verdicts}
+                yield note(NoteCode.JUDGE_REPLACED, judge=judge, usd=usd, **values)
 
     def doubts(self) -> tuple[Note, ...]:
         """The warnings that only this question has."""

@@ -78,6 +78,9 @@ def facts(result: Comparison) -> list[Fact]:
     alike = f", {result.identical:,} with identical outputs" if result.identical else ""
     some_of = f"{judged:,} of {said.of_items(result)}{result.also_judged}"
     of = f"all {said.of_items(result)}" if judged == result.drawable else some_of
+    by = f", by {said.judged_by(result)}"
+    if result.alike:
+        alike, by = ", with identical outputs", f": {said.judged_by(result)} was asked about none"
     recorded = result.recorded
     own = [
         Fact(
@@ -92,7 +95,7 @@ def facts(result: Comparison) -> list[Fact]:
             "judged",
             Section.EVIDENCE,
             "judged",
-            f"{of}{alike}, by {said.judged_by(result)}",
+            f"{of}{alike}{by}",
             True,
             {"judged": f"{judged:,}"},
         ),
@@ -165,6 +168,12 @@ def decision(result: Comparison) -> str:
 def _answer(result: Comparison) -> str:
     first, second = map(visible, result.setup.systems)
     where = said.on_items(result.about, result.items, families=result.data.families)
+    if result.alike and (result.options.not_worse is None or result.answer is Outcome.PASSED):
+        claim = {
+            StopKind.NOT_WORSE: f"{second} is not worse than {first}",
+            StopKind.NO_DIFFERENCE: f"{first} and {second} are level",
+        }.get(result.stop_reason, f"No winner between {first} and {second}")
+        return f"{claim}, as all outputs that were drawn are identical: nothing was compared."
     if result.options.not_worse is not None:
         return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
@@ -420,6 +429,8 @@ def _other_way(result: Comparison) -> str:
 
 def risk(result: Comparison) -> str:
     """How likely the answer is wrong: the figure, then what it means, for what was asked for; "" if unknown."""
+    if result.alike:
+        return ""
     if result.risk is None:
         return NO_RISK if result.answer.answered else ""
     chosen, often = result.setup.risk_threshold, one_in(result.setup.risk_threshold)
@@ -576,8 +587,8 @@ def _verdicts(result: Comparison) -> tuple[Bar, ...]:
     said += f", {silent:,} without a verdict" if silent else ""
     parts = (
         (visible(own), won, "won"),
-        ("ties", result.ties - result.identical, "tie"),
-        *((("identical, not asked", result.identical, "none"),) if result.identical else ()),
+        ("other ties" if result.identical else "ties", result.ties - result.identical, "tie"),
+        *((("ties of identical outputs", result.identical, "none"),) if result.identical else ()),
         (visible(other), lost, "lost"),
         *((("no verdict", silent, "none"),) if silent else ()),
     )

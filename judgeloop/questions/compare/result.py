@@ -464,14 +464,11 @@ class Comparison(RunResult):
             found.append(note(NoteCode.DRIFT, system=self.setup.systems[0], **halves))
         if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
-        if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
+        if self.recorded or self.ties < self.judged:
             return tuple(found)
-        rows = self.verdicts
-        if any(row.winner for row in rows):  # of a group
-            rows = [row for row in rows if row.in_decision]
-        alike = all(row.reason == IDENTICAL for row in rows)
-        same = NoteCode.ALL_IDENTICAL if alike else NoteCode.ALL_TIES
-        return (*found, note(same, judged=len(rows)))
+        if self.alike:
+            return (note(NoteCode.ALL_IDENTICAL, judged=self.judged), *found)
+        return (*found, *([note(NoteCode.ALL_TIES, judged=self.judged)] if self.judged >= FEWEST_TIES else ()))
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""
