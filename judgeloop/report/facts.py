@@ -228,14 +228,10 @@ def headline(result: RunResult, decision: str) -> str:
         interrupted = result.answer is Outcome.INTERRUPTED  # the word says it
         why = result.stop_sentence.removeprefix("interrupted; ") if interrupted else ended(result)
         return f"{word}, no result: {stopped(why)}"
-    elif required and result.answer is Outcome.FAILED:
+    if required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     if result.outcome is result.answer:
-        return (
-            decision
-            if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED}
-            else f"{word}: {decision}"
-        )
+        return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{word}: {decision}"
     if result.outcome is Outcome.PASSED:
         return f"{word}: {decision}"
     failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
@@ -282,7 +278,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         yield Condition(FLIPS, Outcome.PASSED, found, requires="any share of verdicts may change with the order")
     requires = f"at most {per_cent(result.setup.max_abstentions)} of items may be without a verdict"
     silent = result.counts.abstentions + result.counts.abstentions_beside
-    without = f"{_silent(result)} without a verdict" if silent else f"every {_thing(result)} has a verdict"
+    without = f"{_silent(result)} without a verdict" if silent else f"every {thing_of(result)} has a verdict"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
@@ -333,7 +329,7 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition(FLIPS, Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed"
+    said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed{_with_groups(result)}"
     said += f", which is more than {100 * most:.3g} %" if shown else ""
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
@@ -390,7 +386,13 @@ def _in_short(result: RunResult) -> str:
     """Whether the judge can be trusted, in a sentence."""
     counts, setup = result.counts, result.setup
     one_order = setup.order in ONE_WAY and bool(counts.judged)
-    return said_of(counts.leanings, setup.systems, counts.flips_in_all, counts.both_in_all, one_order=one_order)
+    said = said_of(counts.leanings, setup.systems, counts.flips_in_all, counts.both_in_all, one_order=one_order)
+    return f"{said}{_with_groups(result)}" if said else ""
+
+
+def _with_groups(result: RunResult) -> str:
+    """That figures of the judge count what was judged beside the decision, as the end of a sentence."""
+    return ", those for groups among them" if result.counts.further else ""
 
 
 def _agreement(result: RunResult) -> str:
@@ -412,10 +414,10 @@ def _silent(result: RunResult) -> str:
     """How many got no verdict, of those asked for decision and groups."""
     silent = result.counts.abstentions + result.counts.abstentions_beside
     asked = result.counts.judged + result.counts.further + silent
-    return f"{silent:,} of {count(asked, _thing(result))}"
+    return f"{silent:,} of {count(asked, thing_of(result))}"
 
 
-def _thing(result: RunResult) -> str:
+def thing_of(result: RunResult) -> str:
     """What has a verdict: of many systems, an item has several."""
     return "judgment" if len(result.setup.systems) > PAIR else "item"
 

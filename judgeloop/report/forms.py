@@ -164,8 +164,9 @@ def render_junit(result: Tested) -> str:
     """A test suite: a test named by what is asked of the systems, and one for each condition.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required
-    one, no winner, and a condition that does not hold are failures. An answer that is not to be relied on is an error, too. The text of the result is the output of the first
-    test, and its warnings are the errors that it wrote; unseen characters are escaped, as XML does not allow them.
+    one, no winner, and a condition that does not hold are failures. An answer that is not to be relied on is an error,
+    too. The text of the result is the output of the first test, and its warnings are the errors that it wrote; unseen
+    characters are escaped, as XML does not allow them.
     Where only a condition fails, a line before that text says so.
     """
     answer, *conditions = result.conditions

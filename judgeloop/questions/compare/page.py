@@ -91,14 +91,7 @@ def facts(result: Comparison) -> list[Fact]:
             True,
             {"system": visible(second), "against": visible(first)},
         ),
-        Fact(
-            "judged",
-            Section.EVIDENCE,
-            "judged",
-            f"{of}{alike}{by}",
-            True,
-            {"judged": f"{judged:,}"},
-        ),
+        Fact("judged", Section.EVIDENCE, "judged", f"{of}{alike}{by}", True, {"judged": f"{judged:,}"}),
         Fact(
             "votes",
             Section.EVIDENCE,
@@ -116,7 +109,7 @@ def facts(result: Comparison) -> list[Fact]:
             value={"gap": "" if gap is None else signed(gap), "bounds": result.bounds_of(second)},
         ),
         *_corrected(result),
-        Fact("risk", Section.RISK, "risk", risk(result), first=True),
+        Fact("risk", Section.RISK, "risk", "" if result.alike else risk(result), first=True),
         Fact("earlier", Section.RISK, "before", _earlier(result), first=True),
         Fact("gap.means", Section.EVIDENCE, "gap", _gap_means(result)),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
@@ -156,7 +149,8 @@ def _corrected(result: Comparison) -> list[Fact]:
 
 def decision(result: Comparison) -> str:
     """The decision in a sentence that needs no statistics, with the groups in which it is otherwise."""
-    line = said.headline(result, _answer(result))
+    open_gate = result.options.not_worse is not None and result.answer is not Outcome.PASSED
+    line = said.headline(result, _alike(result) if result.alike and not open_gate else _answer(result))
     claim = "better" if result.winner == result.setup.systems[0] else "worse"
     groups = [group.name for group in result.groups if group.claim == claim]
     if not groups or result.outcome not in {result.answer, Outcome.PASSED}:  # it is the condition that fails
@@ -165,15 +159,19 @@ def decision(result: Comparison) -> str:
     return f"{line} {visible(result.setup.systems[1])} is {claim} in {where}."
 
 
+def _alike(result: Comparison) -> str:
+    """What follows where all outputs that were drawn are identical; a gate that is open says what it lacks."""
+    first, second = map(visible, result.setup.systems)
+    claim = {
+        StopKind.NOT_WORSE: f"{second} is not worse than {first}",
+        StopKind.NO_DIFFERENCE: f"{first} and {second} are level",
+    }.get(result.stop_reason, f"No winner between {first} and {second}")
+    return f"{claim}, as all outputs that were drawn are identical: nothing was compared."
+
+
 def _answer(result: Comparison) -> str:
     first, second = map(visible, result.setup.systems)
     where = said.on_items(result.about, result.items, families=result.data.families)
-    if result.alike and (result.options.not_worse is None or result.answer is Outcome.PASSED):
-        claim = {
-            StopKind.NOT_WORSE: f"{second} is not worse than {first}",
-            StopKind.NO_DIFFERENCE: f"{first} and {second} are level",
-        }.get(result.stop_reason, f"No winner between {first} and {second}")
-        return f"{claim}, as all outputs that were drawn are identical: nothing was compared."
     if result.options.not_worse is not None:
         return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
@@ -429,8 +427,6 @@ def _other_way(result: Comparison) -> str:
 
 def risk(result: Comparison) -> str:
     """How likely the answer is wrong: the figure, then what it means, for what was asked for; "" if unknown."""
-    if result.alike:
-        return ""
     if result.risk is None:
         return NO_RISK if result.answer.answered else ""
     chosen, often = result.setup.risk_threshold, one_in(result.setup.risk_threshold)

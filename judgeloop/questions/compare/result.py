@@ -28,7 +28,7 @@ from judgeloop.core.outcomes import (
     WithProxy,
     outcome_of,
 )
-from judgeloop.core.records import IDENTICAL, MODELS_ABSTAIN, Groups, Item, Pool, Verdict
+from judgeloop.core.records import MODELS_ABSTAIN, Groups, Item, Pool, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
