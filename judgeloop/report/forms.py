@@ -102,7 +102,7 @@ def render_latex(page: Page) -> str:
     standing = [one for one in page.tables if one.section is Section.EVIDENCE]
     first, *others = [*(standing or [row]), *(one for one in page.tables if one not in standing)]
     title = f"{first.heading}." if first.heading else ""
-    tables = [(first, page.parted[1], " ".join(filter(None, [*_notes(page), title, first.note])))]
+    tables = [(first, page.caption or page.parted[1], " ".join(filter(None, [*_notes(page), title, first.note])))]
     tables += [(one, f"{one.heading}.", one.note) for one in others]
     said = [f"{WARNING} {one.text}" for one in page.facts if one.section is Section.WARNING]
     said += [

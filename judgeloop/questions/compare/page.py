@@ -36,6 +36,7 @@ from judgeloop.report.words import (
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
 SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chosen
+ONCE = "once"  # the rule of what is there already
 SEARCHED = ", unless an earlier search of these items chose the two"
 EARLIER_MEANS = (
     "They were about these items, by one of these judges. Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
@@ -60,6 +61,7 @@ def page(result: Comparison) -> Page:
         pictures(result),
         "May the second system replace the first?" if gates else "Which of two systems is better?",
         outcome=result.outcome,
+        caption=_caption(result),
     )
 
 
@@ -115,6 +117,7 @@ def facts(result: Comparison) -> list[Fact]:
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
         Fact("earlier.means", Section.RISK, "before", EARLIER_MEANS if _earlier(result) else ""),
+        Fact("paper", Section.DATA, "for a paper", _for_a_paper(result)),
         Fact("criteria", Section.GROUPS, "criteria", _criteria_mean(result)),
         *([Fact("groups", Section.GROUPS, "groups", _groups_mean(result))] if result.options.by_group else []),
     ]
@@ -200,6 +203,49 @@ def _no_winner(result: Comparison, where: str) -> str:
     level = result.leader is None and result.stop_reason is StopKind.POOL_EXHAUSTED
     why = f"{'they are level, and ' if level else ''}{said.ended(result)}"
     return stopped(f"No winner yet between {first} and {second} {where}: {why}")
+
+
+def _caption(result: Comparison) -> str:
+    """What a table of a question that is open shows, without why it is open; empty for one that is answered."""
+    if result.answer is not Outcome.UNDECIDED:
+        return ""
+    (first, second), margin = map(visible, result.setup.systems), result.options.not_worse
+    where = said.on_items(result.about, result.items, families=result.data.families)
+    if margin is None:
+        return f"No winner between {first} and {second} {where}."
+    return f"It is not shown whether {second} is worse than {first} by {points(margin)} or more {where}."
+
+
+def _for_a_paper(result: Comparison) -> str:
+    """Who judged what how, the votes, the gap and what is promised of it, in a sentence; empty without a gap."""
+    own, other = result.seen
+    gap, bounds, _ = result.of(own)
+    if gap is None or result.outcome.broke_off:
+        return ""
+    setup, won = result.setup, result.wins
+    of = "all" if result.judged == result.drawable else f"{result.judged:,} (drawn at random) of"
+    order = {"both": ", each pair in both orders", "random": ", each pair in one random order"}.get(
+        setup.order or "", ""
+    )
+    said_of = (
+        f"Judged by {visible(setup.judge)} on {of} {said.of_items(result)}{order}, {visible(own)} won {won[own]:,}, lost "
+        f"{won[other]:,} and tied {result.ties:,} against {visible(other)}: a gap of {signed_points(gap)}"
+    )
+    if bounds is None or result.whole or setup.rule not in {BETS, ONCE}:
+        return f"{said_of}."
+    looks = "one look" if setup.rule == ONCE else "every look"
+    said_of += f" ({result.bounds_of(own)}, each bound at {per_cent(1 - setup.risk_threshold)}, at {looks})"
+    if setup.rule == ONCE:
+        return f"{said_of}; p = {show_risk(result.risk or 0.0)} (two-sided exact sign test)."
+    claims = {
+        "better": "better",
+        "worse": "worse",
+        "not_worse": f"not worse by {points(result.options.not_worse or 0)}",
+    }
+    if result.alike or result.claim not in claims:
+        return f"{said_of}."
+    of_whom = setup.systems[1] if result.options.not_worse is not None else result.winner or ""
+    return f"{said_of}. At a risk of {setup.risk_threshold:g}, {visible(of_whom)} is {claims[result.claim]}."
 
 
 def _ahead(result: Comparison) -> str:
@@ -332,7 +378,8 @@ def _gap_means(result: Comparison) -> str:
     """What the gap is, how often its bounds are wrong, and what a gap that was asked for is among decisive items."""
     if result.gap is None or result.gap_weighted or result.gap_biased:
         return ""
-    bounds = f" Each bound is wrong with a chance of at most {result.setup.risk_threshold:g}."
+    each = result.setup.risk_threshold
+    bounds = f" Each bound is wrong with a chance of at most {each:g}, so both hold in at least {per_cent(1 - 2 * each)} of runs."
     if result.gap in (result.bounds or ()):
         bounds += f" {EQUAL_BOUND}"
     exact = result.whole or result.bounds is None
