@@ -204,6 +204,7 @@ class Asking(Generic[R]):
         from judgeloop.questions.kept import keep
         from judgeloop.report.facts import of_items
         from judgeloop.report.page import BADGES, COST, costs
+        from judgeloop.report.terminal import TOGETHER
 
         if result.answer.broke_off:
             page = result.page
@@ -211,7 +212,7 @@ class Asking(Generic[R]):
             say(f"judged: {result.judged:,} of {of_items(result)}{result.also_judged}; {costs(page.text(COST))}")
             for note in result.advice:
                 say(as_flags(note.message))
-            say(where)
+            say(where.replace(TOGETHER, " "))
         try:
             if text:
                 show(text)

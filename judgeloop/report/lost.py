@@ -15,7 +15,7 @@ from judgeloop.report.words import shortened
 LOST, LOWEST, DIFFERS = "lost", "lowest", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
 MOST = 3  # items
-LONGEST, LONGEST_REASON = 74, 60  # characters of an item, so that it is one line, and of the judge's words
+LONGEST, LONGEST_REASON = 80, 60  # characters of an item, so that it is one line, and of the judge's words
 SHORTEST_PROMPT, LONGEST_PROMPT, LONGEST_NAME = 12, 40, 20
 _LETTER = re.compile(r"\b[AB]\b")  # by which a judge knew an output
 _SECOND = re.compile(r"\bB\b")  # which is no word: where it stands, "A" is a name, too
@@ -67,7 +67,7 @@ def _lines(label: LabelRow, result: RunResult) -> list[str]:
     return [line.strip() for line in result.texts.of_item(label)[0][1].splitlines() if line.strip()]
 
 
-def _said(label: LabelRow, result: RunResult, skipped: int, before: str) -> str:
+def _said(label: LabelRow, result: RunResult, skipped: int, before: str = "") -> str:
     """An item in a line, behind `before`: its name, what was said of it and why, its prompt where there is room."""
     name = result.texts.name(label) if result.texts else label.item_id
     score = "" if label.against is not None or label.score is None else f" {label.score:.2f}"

@@ -79,7 +79,7 @@ def render(
 
 def _named(first: Sequence[Fact], gone: Collection[str]) -> list[Fact]:
     """The facts that have a label, but for some; votes that are gone end the line of who judged, if there is one."""
-    votes = next((one.text for one in first if one.key == VOTES and VOTES in gone), "")
+    votes = next((one.text.partition("; ")[0] for one in first if one.key == VOTES and VOTES in gone), "")
     judged = any(one.key == JUDGED for one in first)
     return [
         replace(one, text=f"{one.text}: {votes}") if one.key == JUDGED and votes else one

@@ -141,7 +141,7 @@ def test_who_leaves_the_gate_out_is_told_that_the_judge_did_not_pass(judge):
     right = f"{tally['right']} of {sum(tally[name] for name in ('right', 'tied', 'wrong'))} right"
     (said,) = [one["message"] for one in kept["warnings"] if one["code"] == "controls_before"]
     assert said.startswith("openai/judge did not pass its controls")
-    assert said.endswith(f": {right}.")
+    assert said.endswith(f": {right}, {tally['tied']} tied.")
     assert "asked by an earlier command of this run" in unwrapped(done.stdout)
     assert "asked by an earlier command of this run" in Path("open.html").read_text()
     compare(server, "--dry-run")

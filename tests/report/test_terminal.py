@@ -66,17 +66,25 @@ def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(
     text = render(page, short=True, more="All of it: judgeloop runs show 0123abcd --details, as a page -o report.html")
     assert len(text.split("\n")) <= MOST_LINES
     assert "FAILED" in text.split("\n")[0]
-    for said in ("\n  gap ", "\nWarning: The ledger holds more", "\nWarning: ", " more", "\nAll of it: "):
+    for said in (
+        "\n  gap ",
+        "\nWarning: The ledger holds more",
+        "\nWarning: ",
+        " more",
+        "\nAll of it: ",
+        "20 for old",
+        "5 ties",
+    ):
         assert said in text
     assert max(map(len, text.split("\n"))) <= WIDTH
 
 
-def test_items_that_do_not_fit_are_counted_on_the_last_that_does():
+def test_items_that_do_not_fit_give_way():
     lost = [Fact(f"lost.{n}", Section.EVIDENCE, "lost", f"i{n}", first=True) for n in (1, 2, 3)]
     page = Page((decided("a."), *FIGURES, replace(FIGURES[0], key="f9"), *lost), outcome=Outcome.FAILED)
     shown = render(page, short=True, more="x").split("\n")
     assert len(shown) <= MOST_LINES
-    assert [line.split(maxsplit=1)[1] for line in shown if " lost" in line] == ["i1", "i2 (1 more)"]
+    assert [line.split(maxsplit=1)[1] for line in shown if " lost" in line] == ["i1", "i2"]
     assert render(page, short=True).count(" lost") == 3
 
 
@@ -96,6 +104,9 @@ def test_a_failed_gate_names_the_first_items_that_the_candidate_lost(shown, name
     result = judgeloop.compare(ROWS, worse, judge=shorter, not_worse=0.1, report_texts=shown)
     assert result.outcome is Outcome.FAILED
     lost = [one.text for one in result.page.facts if one.label == "lost"]
+    of, first = lost[0].split(" items, the first: ")
+    assert int(of) == result.wins[result.setup.systems[0]] > 3
+    lost[0] = first
     rows = [int(text.split()[1]) for text in lost]
     assert len(set(rows)) == 3
     for row, text in zip(rows, lost, strict=True):
@@ -110,6 +121,7 @@ def test_the_figures_of_a_lost_item_say_whose_they_are_and_stand_on_a_line():
     result = judgeloop.compare(rows, worse, names=("old", "new"), judge="metric:exact", not_worse=0.1)
     lost = [one.text for one in result.page.facts if one.label == "lost"]
     assert len(lost) == 3
+    assert lost[0].startswith(f"{result.wins['old']} items, the first: ")
     for text in lost:
         assert ": exact 1.0000 for old, 0.0000 for new “" in text
         assert len(f"  judged  {text}") <= WIDTH

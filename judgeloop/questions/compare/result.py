@@ -468,7 +468,10 @@ class Comparison(RunResult):
             return tuple(found)
         if self.alike:
             return (note(NoteCode.ALL_IDENTICAL, judged=self.judged), *found)
-        return (*found, *([note(NoteCode.ALL_TIES, judged=self.judged)] if self.judged >= FEWEST_TIES else ()))
+        rows = self.verdicts
+        if any(row.winner for row in rows):  # of a group
+            rows = [row for row in rows if row.in_decision]
+        return (*found, *([note(NoteCode.ALL_TIES, judged=len(rows))] if self.judged >= FEWEST_TIES else ()))
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""

@@ -148,7 +148,7 @@ def _for_a_paper(result: Estimation) -> str:
     setup, judged = result.setup, f"{result.judged:,} (drawn at random) of {said.of_items(result)}"
     if result.interval is None or result.whole or result.outcome.broke_off:
         return ""
-    level = f"{'at least' if setup.guarantee else 'about'} {100 * (1 - setup.risk_threshold):g} %"
+    level = f"{'' if setup.guarantee else 'about '}{100 * (1 - setup.risk_threshold):g} %"
     looks = LOOKS[result.options.interval_kind]
     return f"Judged by {visible(setup.judge)} on {judged}, {_score_known(result)}: an interval at {level}, {looks}."
 
