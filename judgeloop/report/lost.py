@@ -14,6 +14,7 @@ from judgeloop.report.words import shortened
 
 LOST, LOWEST, DIFFERS = "lost", "lowest", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
+FIRST_OF = " items, the first: "  # behind how many there are
 MOST = 3  # items
 LONGEST, LONGEST_REASON = 80, 60  # characters of an item, so that it is one line, and of the judge's words
 SHORTEST_PROMPT, LONGEST_PROMPT, LONGEST_NAME = 12, 40, 20
@@ -30,7 +31,7 @@ def lost_first(result: RunResult) -> list[Fact]:
     name = DIFFERS if result.job == AGREE else LOWEST if rated else LOST
     shown = found[:MOST]
     alike = _alike(shown, result)
-    of = "" if len(found) <= 1 or name is LOWEST else f"{len(found):,} items, the first: "
+    of = "" if len(found) <= 1 or name is LOWEST else f"{len(found):,}{FIRST_OF}"
     return told(
         *(
             Fact(f"lost.{at}", Section.EVIDENCE, name, _said(label, result, alike, of * (at == 1)), first=True)
