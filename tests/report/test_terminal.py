@@ -79,6 +79,32 @@ def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(
     assert max(map(len, text.split("\n"))) <= WIDTH
 
 
+def test_who_judged_and_the_votes_share_a_line_before_either_gives_way():
+    told = {
+        "judged": "9 of 10 items, by j",
+        "votes": "8 for a, 1 for b; 3 more",
+        "cost": "$1",
+        "risk": "0.1",
+        "holds": "x",
+    }
+    page = Page(
+        (
+            decided("a."),
+            *(Fact(key, Section.EVIDENCE, key, text, first=True) for key, text in told.items()),
+            *FIGURES,
+            *(Fact(f"w{n}", Section.WARNING, "", "Few items. Take more.", first=True) for n in range(3)),
+        ),
+        outcome=Outcome.FAILED,
+    )
+    shown = render(page, short=True, more="x").split("\n")
+    assert len(shown) == MOST_LINES
+    assert [line.strip() for line in shown if "judged" in line or "votes" in line] == [
+        "judged  9 of 10 items, by j: 8 for a, 1 for b"
+    ]
+    assert shown[-3:] == ["Warning: Few items.", "Warning: 2 more", "x"], "of a warning the first sentence stays"
+    assert "Take more." in render(page)
+
+
 def test_items_that_do_not_fit_give_way():
     lost = [Fact(f"lost.{n}", Section.EVIDENCE, "lost", f"i{n}", first=True) for n in (1, 2, 3)]
     page = Page((decided("a."), *FIGURES, replace(FIGURES[0], key="f9"), *lost), outcome=Outcome.FAILED)
@@ -113,6 +139,12 @@ def test_a_failed_gate_names_the_first_items_that_the_candidate_lost(shown, name
         assert text == (f"row {row} “What is {row - 1}?”" if named else f"row {row}")
     for form in (str(result), result.to_markdown(), result.to_html()):
         assert f"row {rows[0]}" in form
+
+
+def test_the_lowest_scores_of_an_estimate_are_not_called_lost():
+    low = judgeloop.estimate(ROWS, judge=lambda output: 0.25, require_score=0.9)
+    assert low.outcome is Outcome.FAILED
+    assert [one.label for one in low.page.facts if one.key.startswith("lost.")] == ["lowest"] * 3
 
 
 def test_the_figures_of_a_lost_item_say_whose_they_are_and_stand_on_a_line():
