@@ -235,7 +235,7 @@ class Forecast:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
         thing, free = thing_of(result), self.unasked - result.asked
         if result.asked:
-            yield f"Of {count(result.queries_in_all, thing)} {result.asked:,} are judged; the table has what is to come."
+            yield f"Of {count(result.queries_in_all, thing)} {result.asked:,} have a verdict; the table has what is to come."
         if free > 0:
             need = f"need{'s' * (free == 1)} no call ({FREE})"
             yield f"{count(free, f'further {thing}' if result.asked else thing)} {need}."

@@ -79,7 +79,7 @@ def test_a_weak_gate_is_warned_of_as_long_as_it_has_no_result(tmp_path):
         done = judgeloop("compare", *files, *weak, PYTHONPATH=".")
         assert done.exit_code == 4
         assert "an equal system passes in only" in unwrapped(done.stderr)
-        run = json.loads(judgeloop("runs", "--json").stdout)[0]["id"]
+        run = json.loads(judgeloop("runs", "--json").stdout)[0]["run"]
         assert f"judgeloop runs show {run[:8]}" in done.stderr, "a run that broke is named"
 
 

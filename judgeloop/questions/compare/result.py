@@ -466,7 +466,7 @@ class Comparison(RunResult):
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
         if self.recorded or self.ties < self.judged:
             return tuple(found)
-        if self.alike:
+        if self.alike and (self.judged >= FEWEST_TIES or self.stop_reason is not StopKind.DRY_RUN):
             return (note(NoteCode.ALL_IDENTICAL, judged=self.judged), *found)
         rows = self.verdicts
         if any(row.winner for row in rows):  # of a group
