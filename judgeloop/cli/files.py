@@ -17,6 +17,7 @@ import click
 
 from judgeloop.cli.output import as_flags, keyless
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError
+from judgeloop.core.outcomes import Outcome
 from judgeloop.core.work import lasting
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.forms import MARK, NOT_FINISHED, render_junit, render_latex, render_markdown, render_unfinished
@@ -57,7 +58,7 @@ OF_NIGHTS = tuple(form for form in FORMS if form != FIGURE)
 
 
 def _no_result(question: str, message: str) -> Page:
-    return Page((decided(visible(f"{question} has no result: {message}")),))
+    return Page((decided(visible(f"{question} has no result: {message}")),), outcome=Outcome.BROKEN)
 
 
 def _index(question: str, message: str, code: int) -> str:

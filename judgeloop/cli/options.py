@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, replace
 from inspect import cleandoc
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -252,6 +253,7 @@ class SettingsCommand(click.Command):
                     raise
 
     def _parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
+        typed = [*args]  # which are taken from
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -266,6 +268,11 @@ class SettingsCommand(click.Command):
                 ctx.fail(f"No such option: {option}. Another command has it; {own} lists those of this one.")
             raise
         if ctx.args:
+            taking = {name: one.type for one in self.params for name in one.opts if not getattr(one, "is_flag", True)}
+            for option, value in pairwise(typed):
+                if option in taking and value.startswith("-"):  # it took the next flag for its value
+                    choices = getattr(taking[option], "choices", ())
+                    ctx.fail(f"{option} needs {' or '.join(map(str, choices)) or 'a value'}, found {value!r}.")
             many = " The best of several: judgeloop select" if self.path == ("compare",) else ""
             ctx.fail(f"Got an argument too many: {ctx.args[0]!r}.{many}")
         self._settle(ctx)

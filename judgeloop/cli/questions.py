@@ -147,12 +147,13 @@ class Asking(Generic[R]):
                 result = self.as_reported(begun, found, read)
                 if begun.booked and not (json or quiet) and (anew := asyncio.run(said_anew(begun))):
                     say(visible(anew))
-                text = (
-                    render_json(result, read.files)
-                    if json
-                    else _text(begun, result, output, quiet=quiet, details=details)
-                )
-                self._show(begun, result, "" if result.answer.broke_off and not json else text, output)
+                where = _where(begun, output)
+                if json:
+                    text = render_json(result, read.files)
+                else:
+                    broke = result.answer.broke_off
+                    text = "" if broke else _text(result, where, output, quiet=quiet, details=details)
+                self._show(begun, result, text, output, where)
             raise click.exceptions.Exit(result.exit_code)
 
     def watching(self, ready: Prepared[Any], pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
@@ -199,21 +200,21 @@ class Asking(Generic[R]):
         else:
             print(as_flags(found.text(columns())))
 
-    def _show(self, ready: Prepared[Any], result: R, text: str, output: Sequence[Path]) -> None:
-        """Print the text of a result and write its files; of a run that broke off, why, and how to go on."""
+    def _show(self, ready: Prepared[Any], result: R, text: str, output: Sequence[Path], where: str) -> None:
+        """Print the text of a result and write its files; of a run that broke off, why, how to go on, and `where`."""
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.kept import keep
         from judgeloop.report.facts import of_items
         from judgeloop.report.page import BADGES, COST, costs
+        from judgeloop.report.terminal import TOGETHER
 
         if result.answer.broke_off:
             page = result.page
-            word, sign, _ = BADGES[result.answer]
-            why = result.stop_sentence.removeprefix("interrupted; ")  # the word says it
-            say(visible(as_flags(f"{sign} {word}, no result: {why}")), tone=result.answer)
+            say(f"{BADGES[result.outcome].sign} {page.head}", tone=result.outcome)
             say(f"judged: {result.judged_in_words} of {of_items(result)}{result.also_judged}; {costs(page.text(COST))}")
             for note in result.advice:
                 say(as_flags(note.message))
+            say(where.replace(TOGETHER, " "))
         try:
             if text:
                 show(text)
@@ -223,22 +224,27 @@ class Asking(Generic[R]):
             write_outputs(output, result)
 
 
-def _text(ready: Prepared[Any], result: RunResult, files: Sequence[Path], *, quiet: bool, details: bool) -> str:
-    """A result as it is printed: what is seen first and where the rest is, or all; `files` are those of `-o`."""
+def _where(ready: Prepared[Any], files: Sequence[Path]) -> str:
+    """Where all of a result is: in `files` of `-o`, and by which command."""
     from judgeloop.report.facts import ID
-    from judgeloop.report.terminal import TOGETHER, render
+    from judgeloop.report.terminal import TOGETHER
 
     named = ", ".join(map(str, files))
-    if details:
-        return f"{render(result.page, named or None, columns(), paint)}\n"
     where = f"Report: {named}. " if named else ""
-    if ready.booked:
-        page = "" if named else ", as a page -o report.html"
-        command = f"judgeloop runs show {ready.run_id[:ID]}{of_ledger()} --details"
-        more = f"{where}All of it: {command.replace(' ', TOGETHER)}{page}"
-    else:
-        more = f"{where}All of it: --details"
-    return f"{render(result.page, None, columns(), paint, short=True, more='' if quiet else visible(more))}\n"
+    if not ready.booked:
+        return visible(f"{where}All of it: --details")
+    page = "" if named else ", as a page -o report.html"
+    command = f"judgeloop runs show {ready.run_id[:ID]}{of_ledger()} --details"
+    return visible(f"{where}All of it: {command.replace(' ', TOGETHER)}{page}")
+
+
+def _text(result: RunResult, where: str, files: Sequence[Path], *, quiet: bool, details: bool) -> str:
+    """A result as it is printed: what is seen first and `where` the rest is, or all; `files` are those of `-o`."""
+    from judgeloop.report.terminal import render
+
+    if details:
+        return f"{render(result.page, ', '.join(map(str, files)) or None, columns(), paint)}\n"
+    return f"{render(result.page, None, columns(), paint, short=True, more='' if quiet else where)}\n"
 
 
 def _advised(reason: str) -> str:

@@ -460,12 +460,13 @@ class GivenByPeople:
 class Finished(Generic[T_co]):
     """How a run ended, its cost, and the results of its controls.
 
-    `models` holds for each judge the model names that its server reported, in the order seen.
-    `generated` says what systems gave that answer live, and `pool` holds their outputs; both are
-    empty without any. `answered_by` says for each judge which models gave the verdicts that were used, and `counting`
-    whose alone count, empty where all do. `decided_at` says when an earlier command had this result, if this one
-    asked for nothing (ISO 8601, UTC); else it is empty. `read_again` is what people said of some items a second time,
-    and `people` what they gave to the run, over all its commands; `checked` is what came of their checks.
+    `models` holds for each judge the model names that its server reported, in the order seen. `generated` says what
+    systems gave that answer live, and `pool` holds their outputs; both are empty without any. `answered_by` says for
+    each judge which models gave the verdicts that were used, and `counting` whose alone count, empty where all do.
+    `superseded` says how many verdicts of which other models were asked again. `decided_at` says when an earlier
+    command had this result, if this one asked for nothing (ISO 8601, UTC); else it is empty. `read_again` is what
+    people said of some items a second time, and `people` what they gave to the run, over all its commands; `checked` is
+    what came of their checks.
     """
 
     ending: Ending[T_co]
@@ -474,6 +475,7 @@ class Finished(Generic[T_co]):
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
     answered_by: tuple[tuple[AnsweredBy, ...], ...] = ()
+    superseded: tuple[dict[str, int], ...] = ()
     counting: tuple[str, ...] = ()
     pool: Pool | None = None
     decided_at: str = ""

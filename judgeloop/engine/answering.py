@@ -7,6 +7,7 @@ remembered verdict of another is left where it is, and asked again under a key o
 answers then, the next asking has a further key. Pure.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, final
@@ -46,6 +47,7 @@ class AnsweringModel:
         self._settled = self._pinned  # by a reply of this command, or by the caller
         self.supposed = ""  # whose controls said which try is next, while the model was not known
         self.used: dict[str, Used] = {}  # by key
+        self.before: dict[str, str] = {}  # whose verdict was there already, by the key under which it is asked again
 
     def name_of(self, model: str) -> str:
         """The name of a model; the one asked for where a reply has none."""
@@ -81,6 +83,11 @@ class AnsweringModel:
     def again(self) -> list[str]:
         """The keys of the verdicts, but for controls, that were asked again, as another model had given them."""
         return [key for key, one in self.used.items() if one.again and not one.control]
+
+    @property
+    def superseded(self) -> dict[str, int]:
+        """How many verdicts of which models were asked again, but for controls."""
+        return dict(Counter(self.before[key] for key in self.again if key in self.before))
 
     def replies(self, model: str) -> StopReason | None:
         """Take the name in a reply; return why the run cannot go on with it, None if it can."""
@@ -132,6 +139,7 @@ def of_one_model(planned: Planned, known: Mapping[str, object], answering: Seque
             ingredients = replace(ask.ingredients, again_of=f"{before}, again" if before else judge.model)
             own = replace(own, key=ingredients.key, ingredients=ingredients)
             again[ask.key] = own.key
+            judge.before[own.key] = judge.name_of(verdict.model)
         asks.append(own)
     return replace(planned, asks=tuple(asks)) if again else planned
 

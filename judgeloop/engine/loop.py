@@ -115,6 +115,7 @@ async def drive(
         controls,
         sources.figures(pool, ending.labels),
         tuple(one.figures() for one in oracle.answering[: oracle.panel]),
+        tuple(one.superseded for one in oracle.answering[: oracle.panel]),
         tuple(one.model for one in oracle.answering[: oracle.panel]),
         sources.filled(pool) if pool.live else None,
         read_again=again,

@@ -190,11 +190,11 @@ def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
     by_one = {name: [Verdict(one.criteria[name]) for one in verdicts] for name in common}
     return Verdict(
         by_vote(verdicts),
-        reason=" / ".join(verdict.reason for verdict in verdicts),
+        reason=" / ".join(verdict.reason for verdict in verdicts if verdict.reason),
         flipped=any(verdict.flipped for verdict in verdicts),
         both=any(verdict.both for verdict in verdicts),
         swapped=orders.pop() if len(orders) == 1 else None,
-        other_reason=" / ".join(verdict.other_reason for verdict in verdicts if verdict.flipped),
+        other_reason=" / ".join(one.other_reason for one in verdicts if one.flipped and one.other_reason),
         criteria={name: by_vote(own) for name, own in by_one.items()},
         votes=tuple(answer.score if isinstance(answer, Verdict) else None for answer in answers),
     )

@@ -320,8 +320,9 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Na
     if not key and official:
         raise NoKeyError(
             f"the {'judge' if of_judge else names.who} needs a key: set "
-            f"{provider.key_variable} in the environment, or write {provider.key_variable}=… to the file "
-            f".env in this folder{'; `judge=metric:rouge2` needs none, but references' if of_judge else ''}"
+            f"{provider.key_variable} in the environment (in CI from a secret), or on a machine of your own write "
+            f"{provider.key_variable}=… to the file .env in this folder"
+            f"{'; `judge=metric:rouge2` needs no key, only references' if of_judge else ''}"
         )
     if key:
         _check_encrypted(url, names, name)

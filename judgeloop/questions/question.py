@@ -29,6 +29,7 @@ from judgeloop.runs.proxies import likely_each_s
 from judgeloop.runs.telling import told
 from judgeloop.settings.run_settings import RunSettings, within_ceiling
 
+PROMISES = {"risk", "means", "interval"}  # the facts that promise something: nothing does that broke off
 S = TypeVar("S", bound=RunSettings)
 R = TypeVar("R", bound=RunResult)
 
@@ -183,4 +184,7 @@ class Question(ABC, Generic[S, T, R]):
     async def _concluded(self, ran: Ran[S, T]) -> R:
         result, pool = await self.with_others(ran, self.result_of(ran)), ran.finished.pool
         result = replace(result, by_people=by_people(ran.finished, rates=ran.run.config.rates))
-        return replace(result, page=self.page(result), texts=None if pool is None else Texts(pool))
+        page = self.page(result)
+        if result.outcome.broke_off:
+            page = replace(page, facts=tuple(one for one in page.facts if one.key not in PROMISES))
+        return replace(result, page=page, texts=None if pool is None else Texts(pool))

@@ -30,7 +30,7 @@ from judgeloop.report.words import (
 
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
-LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
+LONGEST_CAUSE = 600  # characters of why a run ended, in its headline
 BESIDE_THE_ANSWER = "{}, not accepted"  # what begins a headline where the answer is fine, and a condition is not
 ID = 8  # digits of a run's id that name it in a sentence
 GROUP = "group "  # how the names of conditions on single groups begin
@@ -47,6 +47,7 @@ DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give
 NO_RISK = "none is stated: how often such a name is wrong is not known"
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
+ALIKE = "All outputs that were drawn are identical: nothing was compared."
 NOT_ASKED = "not asked; `controls=on` asks them first"
 TIED = "; each counts as a tie"
 
@@ -235,6 +236,8 @@ def ended(result: RunResult) -> str:
 
 def _why_ended(result: RunResult) -> str:
     """Why the run ended. With every item judged, the risk that ended it is no longer the stated one."""
+    if result.alike:
+        return ALIKE
     met = result.whole and result.stop_reason is StopKind.RISK_MET
     said = ALL_JUDGED if met else sentence(visible(result.stop_sentence))
     if result.halt.kind is not result.stop_reason:
@@ -245,16 +248,14 @@ def _why_ended(result: RunResult) -> str:
 def headline(result: RunResult, decision: str) -> str:
     """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
     required, word = visible(result.setup.required_winner or ""), BADGES[result.outcome].word
-    if result.answer is Outcome.BROKEN:
-        decision = f"no result: {stopped(ended(result))}"
-    elif required and result.answer is Outcome.FAILED:
+    if result.answer.broke_off:
+        interrupted = result.answer is Outcome.INTERRUPTED  # the word says it
+        why = result.stop_sentence.removeprefix("interrupted; ") if interrupted else ended(result)
+        return f"{word}, no result: {stopped(why)}"
+    if required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     if result.outcome is result.answer:
-        return (
-            decision
-            if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED, Outcome.INTERRUPTED}
-            else f"{word}: {decision}"
-        )
+        return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{word}: {decision}"
     if result.outcome is Outcome.PASSED:
         return f"{word}: {decision}"
     failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
@@ -299,9 +300,9 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed
         yield Condition(FLIPS, Outcome.PASSED, found, requires="any share of verdicts may change with the order")
-    requires = f"at most {per_cent(result.setup.max_abstentions)} of {_thing(result)}s may be without a verdict"
+    requires = f"at most {per_cent(result.setup.max_abstentions)} of {thing_of(result)}s may be without a verdict"
     silent = result.counts.abstentions + result.counts.abstentions_beside
-    without = f"{_silent(result)} without a verdict" if silent else f"every {_thing(result)} has a verdict"
+    without = f"{_silent(result)} without a verdict" if silent else f"every {thing_of(result)} has a verdict"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
@@ -352,7 +353,7 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition(FLIPS, Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed"
+    said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed{_with_groups(result)}"
     said += f", which is more than {100 * most:.3g} %" if shown else ""
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
@@ -373,7 +374,6 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
     blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == FLIPS for one in result.conditions)
     return [
         *found,
-        Fact("again", Section.JUDGE, "asked again", _again(result), first=True),
         Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
         Fact("measured", Section.JUDGE, "beside people", result.measured),
         Fact(
@@ -410,14 +410,13 @@ def _in_short(result: RunResult) -> str:
     """Whether the judge can be trusted, in a sentence."""
     counts, setup = result.counts, result.setup
     one_order = setup.order in ONE_WAY and bool(counts.judged)
-    return said_of(counts.leanings, setup.systems, counts.flips_in_all, counts.both_in_all, one_order=one_order)
+    said = said_of(counts.leanings, setup.systems, counts.flips_in_all, counts.both_in_all, one_order=one_order)
+    return f"{said}{_with_groups(result)}" if said else ""
 
 
-def _again(result: RunResult) -> str:
-    """How many verdicts were paid twice, as another model had given them; empty for none."""
-    again, usd = result.spend.again, result.spend.again_usd
-    cost = f" ({dollars(usd)})" if usd else ""
-    return f"{count(again, 'verdict')} of another model{cost}, as the judge changed" if again else ""
+def _with_groups(result: RunResult) -> str:
+    """That figures of the judge count what was judged beside the decision, as the end of a sentence."""
+    return ", those for groups among them" if result.counts.further else ""
 
 
 def _agreement(result: RunResult) -> str:
@@ -439,10 +438,10 @@ def _silent(result: RunResult) -> str:
     """How many got no verdict, of those asked for decision and groups."""
     silent = result.counts.abstentions + result.counts.abstentions_beside
     asked = result.counts.judged + result.counts.further + silent
-    return f"{silent:,} of {count(asked, _thing(result))}"
+    return f"{silent:,} of {count(asked, thing_of(result))}"
 
 
-def _thing(result: RunResult) -> str:
+def thing_of(result: RunResult) -> str:
     """What has a verdict: of many systems, an item has several."""
     return "judgment" if len(result.setup.systems) > PAIR else "item"
 

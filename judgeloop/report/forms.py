@@ -104,7 +104,7 @@ def render_latex(page: Page) -> str:
     standing = [one for one in page.tables if one.section is Section.EVIDENCE]
     first, *others = [*(standing or [row]), *(one for one in page.tables if one not in standing)]
     title = f"{first.heading}." if first.heading else ""
-    tables = [(first, page.parted[1], " ".join(filter(None, [*_notes(page), title, first.note])))]
+    tables = [(first, page.caption or page.parted[1], " ".join(filter(None, [*_notes(page), title, first.note])))]
     tables += [(one, f"{one.heading}.", one.note) for one in others]
     said = [f"{WARNING} {one.text}" for one in page.facts if one.section is Section.WARNING]
     said += [
@@ -166,16 +166,18 @@ def render_junit(result: Tested) -> str:
     """A test suite: a test named by what is asked of the systems, and one for each condition.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required
-    one, no winner, and a condition that does not hold are failures. The text of the result is the output of the first
-    test, and its warnings are the errors that it wrote; unseen characters are escaped, as XML does not allow them.
+    one, no winner, and a condition that does not hold are failures. An answer that is not to be relied on is an error,
+    too. The text of the result is the output of the first test, and its warnings are the errors that it wrote; unseen
+    characters are escaped, as XML does not allow them.
     Where only a condition fails, a line before that text says so.
     """
     answer, *conditions = result.conditions
     if answer.outcome.exit_code:  # a budget that left it open is no second failure
         conditions = [one for one in conditions if one.name != COST or not one.outcome.exit_code]
-    beside = "" if answer.outcome.exit_code or not result.exit_code else BESIDE
+    code = answer.outcome.exit_code or (result.exit_code if result.exit_code in BROKEN else 0)
+    beside = "" if code or not result.exit_code else BESIDE
     said = (one.message for one in result.warnings)
-    own = (answer.name, answer.outcome.exit_code, result.page.head, f"{beside}{render(result.page)}", said)
+    own = (answer.name, code, result.page.head, f"{beside}{render(result.page)}", said)
     return _suite(result.job, _ended(*own), *(_ended(one.name, one.outcome.exit_code, one.said) for one in conditions))
 
 

@@ -12,10 +12,11 @@ from judgeloop.report.page import Fact, Section, told
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import shortened
 
-LOST, DIFFERS = "lost", "differs"  # the label of each
+LOST, LOWEST, DIFFERS = "lost", "lowest", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
+FIRST_OF = " items, the first: "  # behind how many there are
 MOST = 3  # items
-LONGEST, LONGEST_REASON = 74, 60  # characters of an item, so that it is one line, and of the judge's words
+LONGEST, LONGEST_REASON = 80, 60  # characters of an item, so that it is one line, and of the judge's words
 SHORTEST_PROMPT, LONGEST_PROMPT, LONGEST_NAME = 12, 40, 20
 _LETTER = re.compile(r"\b[AB]\b")  # by which a judge knew an output
 _SECOND = re.compile(r"\bB\b")  # which is no word: where it stands, "A" is a name, too
@@ -25,11 +26,16 @@ def lost_first(result: RunResult) -> list[Fact]:
     """A fact for each of the first items that a failed gate lost: its name, its prompt's first line, and why."""
     if result.answer is not Outcome.FAILED and not result.failed_groups:
         return []
-    name, found = DIFFERS if result.job == AGREE else LOST, _lost(result)[:MOST]
+    found = _lost(result)
+    rated = bool(found) and found[0].against is None
+    name = DIFFERS if result.job == AGREE else LOWEST if rated else LOST
+    shown = found[:MOST]
+    alike = _alike(shown, result)
+    of = "" if len(found) <= 1 or name is LOWEST else f"{len(found):,}{FIRST_OF}"
     return told(
         *(
-            Fact(f"lost.{number}", Section.EVIDENCE, name, _said(label, result, _alike(found, result)), first=True)
-            for number, label in enumerate(found, start=1)
+            Fact(f"lost.{at}", Section.EVIDENCE, name, _said(label, result, alike, of * (at == 1)), first=True)
+            for at, label in enumerate(shown, start=1)
         )
     )
 
@@ -62,11 +68,11 @@ def _lines(label: LabelRow, result: RunResult) -> list[str]:
     return [line.strip() for line in result.texts.of_item(label)[0][1].splitlines() if line.strip()]
 
 
-def _said(label: LabelRow, result: RunResult, skipped: int) -> str:
-    """An item in a line: its name, what was said of it and why, then its prompt where there is room for it."""
+def _said(label: LabelRow, result: RunResult, skipped: int, before: str = "") -> str:
+    """An item in a line, behind `before`: its name, what was said of it and why, its prompt where there is room."""
     name = result.texts.name(label) if result.texts else label.item_id
     score = "" if label.against is not None or label.score is None else f" {label.score:.2f}"
-    said = f"{name}{_both(label) if result.job == AGREE else score}"
+    said = f"{before}{name}{_both(label) if result.job == AGREE else score}"
     if result.texts is None or not result.shows(label):
         return said
     reason = _reason(label, in_order=result.setup.order is not None)

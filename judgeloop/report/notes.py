@@ -43,6 +43,7 @@ class NoteCode(enum.StrEnum):
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
     JUDGE_CHANGED = "judge_changed"
+    JUDGE_REPLACED = "judge_replaced"
     CONTROLS_NOT_PASSED = "controls_not_passed"
     CHECKS_FAILED = "checks_failed"
     NAME_MOVES = "name_moves"
@@ -133,10 +134,12 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.THIN_LEAD: "{best} did better than {rival} on {won:item}, and worse on {lost:,}. That decides about these items. On other "
     "items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
-    "{asked} right.",
+    "{asked} right, {tied} tied.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
+    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now, not as {before}: {verdicts:verdict} of {before} do not count, "
+    "and were asked again{usd:about}.",
     NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
-    "{right} of {asked} controls right. If your criteria ignore the question (valid JSON, tone), set "
+    "{right} of {asked} controls right, {tied} tied. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
     NoteCode.CHECKS_FAILED: "{person} preferred an answer to another question in {wrong} of {asked} checks, and was asked "
     "no more. What {person} answered before counts.",
@@ -153,7 +156,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NO_VERDICTS: "Use a judge or a prompt that brings verdicts.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
-    "command tries this judge again, with other controls and twice the evidence.",
+    "command tries this judge again, with other controls; a second try must be twice as convincing.",
     NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
     "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
     NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order; or raise `max_flips`, and "

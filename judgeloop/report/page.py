@@ -122,6 +122,7 @@ class Page:
     - `pictures`: the evidence, the most important first; those that stand together are one tuple
     - `asks`: the question in words; `written`: when the result was decided
     - `outcome`: how it stands to what was asked; None of a page that answers nothing
+    - `caption`: what a table of it shows, where that is not the headline
     """
 
     facts: tuple[Fact, ...]
@@ -130,6 +131,7 @@ class Page:
     asks: str = ""
     written: str = ""
     outcome: Outcome | None = None
+    caption: str = ""
 
     @property
     def headline(self) -> str:

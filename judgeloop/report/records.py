@@ -283,6 +283,7 @@ class Counts(Part):
     - `leanings`: what the judge leans to, by its verdicts on two outputs: a place, its own word, length
     - `answered_by`: of each judge the models whose verdicts were used, one a call, with their dates; empty for one
       whose replies name no model
+    - `superseded`: of each judge how many verdicts of which other models do not count, and were asked again
     - `decided_at`: when an earlier command had this result (UTC), if nothing was asked now; else empty
     """
 
@@ -304,6 +305,7 @@ class Counts(Part):
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
     answered_by: tuple[tuple[AnsweredBy, ...], ...] = ()
+    superseded: tuple[dict[str, int], ...] = ()
     leanings: Leanings = field(default_factory=Leanings)
     decided_at: str = ""
 
@@ -371,6 +373,7 @@ def counts_of(
         controls=finished.controls,
         generated=finished.generated,
         answered_by=finished.answered_by,
+        superseded=finished.superseded,
         leanings=leanings_of([*ending.labels, *ending.further], finished.pool or pool, one_order=one_order),
         decided_at=finished.decided_at,
     )

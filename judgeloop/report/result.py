@@ -335,6 +335,11 @@ class RunResult(Part):
         return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
 
     @property
+    def alike(self) -> bool:
+        """Whether all outputs that were drawn are identical, so that nothing was compared."""
+        return 0 < self.judged == self.identical
+
+    @property
     def answer(self) -> Outcome:
         """How the answer itself stands to what was asked, whatever else must hold."""
         return self.conditions[0].outcome
@@ -473,7 +478,7 @@ class RunResult(Part):
         often = self.risk_in_all is not None and self.risk_in_all >= TOO_OFTEN
         times = len(self.asked_before.risks)
         asked = [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all, times=times)] if often else []
-        found = [*self.doubts(), *asked, *few, *(one for part in parts for one in part.warnings)]
+        found = [*self._replaced(), *self.doubts(), *asked, *few, *(one for part in parts for one in part.warnings)]
         found += [
             note(NoteCode.JUDGE_CHANGED, judge=judge, models=len(models), said=changes(models))
             for judge, models in zip(self.setup.judges, self.counts.answered_by, strict=False)
@@ -487,7 +492,7 @@ class RunResult(Part):
         if not self.setup.controlled:
             code = NoteCode.CONTROLS_NOT_PASSED if self.setup.advised else NoteCode.CONTROLS_BEFORE
             found += [
-                note(code, judge=judge, right=one.right, asked=one.asked)
+                note(code, judge=judge, right=one.right, tied=one.tied, asked=one.asked)
                 for judge, one in zip(self.setup.judges, self.counts.controls, strict=False)
                 if one and one.end in {Control.FAILED, Control.NOT_SHOWN}
             ]
@@ -510,6 +515,16 @@ class RunResult(Part):
             rows = [row for row in rows if row.in_decision]
         alike = all(row.reason == IDENTICAL for row in rows)
         return (note(NoteCode.ALL_IDENTICAL if alike else NoteCode.ALL_TIES, judged=len(rows)),)
+
+    def _replaced(self) -> Iterable[Note]:
+        """Yield of each judge that another model answers now, and how many verdicts that made void."""
+        usd = self.spend.again_usd
+        for judge, models, before in zip(
+            self.setup.judges, self.counts.answered_by, self.counts.superseded, strict=False
+        ):
+            for name, verdicts in before.items() if models else ():
+                values = {"model": models[-1].model, "before": name, "verdicts": verdicts}
+                yield note(NoteCode.JUDGE_REPLACED, judge=judge, usd=usd, **values)
 
     def doubts(self) -> tuple[Note, ...]:
         """The warnings that only this question has."""

@@ -12,23 +12,23 @@ INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
 NARROW = 3  # a column of names takes at most this part of the width
 MOST_LINES = 12  # of what is shown first, with the empty ones
-# What gives way to keep to them, in this order: `more` says where it stands. The figures behind the gap do not.
-ITEMS = "lost."  # how the keys of items begin
+# What gives way to keep to them, in this order: `more` says where it stands. Who judged, the votes and the gap do not.
+JUDGED, VOTES = "judged", "votes"
 GIVE_WAY = (
     "lost.3",
     "lost.2",
     "holds",
+    "asked",
+    VOTES,  # moves into the line of who judged
     "near_best",
     "trust",
-    "votes",
-    "judged",
-    "risk",
     "kappa",
     "widened",
     "groups.found",
     "cost",
-    "asked",
+    "risk",
 )
+_SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these
 
@@ -59,6 +59,9 @@ def render(
     rows = list(columns(_named(first, ()), width))
     warnings = [wrapped(f"{WARNING} {one.text}", width) for one in first if one.section is Section.WARNING]
     last = [wrapped(more, width)] if more else []
+    if more and _lines(head, rows, [*warnings, *last]) > MOST_LINES:
+        texts = (one.text for one in first if one.section is Section.WARNING)
+        warnings = [wrapped(f"{WARNING} {_SENTENCES.split(text)[0]}", width) for text in texts]
     for number in range(1, len(GIVE_WAY) + 1) if more else ():
         if _lines(head, rows, [*warnings, *last]) <= MOST_LINES:
             break
@@ -75,13 +78,14 @@ def render(
 
 
 def _named(first: Sequence[Fact], gone: Collection[str]) -> list[Fact]:
-    """The facts that have a label, but for some; the last item that was lost says how many more there are."""
-    kept = [one for one in first if one.label and one.key not in gone]
-    lost = [sum(one.key.startswith(ITEMS) for one in facts) for facts in (first, kept)]
-    at = max((n for n, one in enumerate(kept) if one.key.startswith(ITEMS)), default=None)
-    if at is not None and lost[0] > lost[1]:
-        kept[at] = replace(kept[at], text=f"{kept[at].text} ({lost[0] - lost[1]} more)")
-    return kept
+    """The facts that have a label, but for some; votes that are gone end the line of who judged, if there is one."""
+    votes = next((one.text.partition("; ")[0] for one in first if one.key == VOTES and VOTES in gone), "")
+    judged = any(one.key == JUDGED for one in first)
+    return [
+        replace(one, text=f"{one.text}: {votes}") if one.key == JUDGED and votes else one
+        for one in first
+        if one.label and (one.key not in gone or (one.key == VOTES and not judged))
+    ]
 
 
 def _lines(*blocks: list[str]) -> int:

@@ -27,16 +27,18 @@ from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.catalogue import is_decision
 from judgeloop.methods.stats.controls import MOST, USUAL
+from judgeloop.report.facts import thing_of
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
-from judgeloop.report.words import WIDTH, about, as_python, count, dollars, per_cent, sentence, shortened, visible
+from judgeloop.report.words import WIDTH, about, as_python, count, dollars, per_cent, shortened, visible
 from judgeloop.runs.known import silent_of
 from judgeloop.runs.peoples_time import PeoplesTime, peoples_time, read_twice
 from judgeloop.runs.prepared import Prepared
 
 EVEN = 0.5
+FREE = "known verdicts, identical or oversized outputs"
 LOOKED_UP = 10_000  # queries of which the ledger is asked; of the others none is taken as known
 FORESEEN = {NoteCode.ALL_IDENTICAL, NoteCode.SEARCHED}  # doubts that need no further verdict
 OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
@@ -236,11 +238,12 @@ class Forecast:
         usd, result = self.usd_of_all, self.result
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
-        if self.unasked:
-            alike = f"{self.unasked:,} of {count(self.questions, 'question')} need no call"
-            yield f"{alike} (known verdicts, identical or oversized outputs)."
-        elif result.asked:
-            yield sentence(f"{count(result.asked, 'verdict')} already known")
+        thing, free = thing_of(result), self.unasked - result.asked
+        if result.asked:
+            yield f"Of {count(result.queries_in_all, thing)} {result.asked:,} have a verdict; the table has what is to come."
+        if free > 0:
+            need = f"need{'s' * (free == 1)} no call ({FREE})"
+            yield f"{count(free, f'further {thing}' if result.asked else thing)} {need}."
         if result.setup.order == "both":
             fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
             yield f"The figures count two calls an item.{fewer}"
@@ -340,7 +343,8 @@ class Forecast:
             chances = map(per_cent, (one.passes, one.fails, one.none))
             rows.append((per_cent(one.ties), f"{one.judgments:,.0f}", *chances, f"{one.limit_for_80:,}"))
         lines = (f"  {a:>5}{b:>11}{c:>9}{d:>8}{e:>11}{f:>16}" for a, b, c, d, e, f in rows)
-        table = "\n".join(["How often an equal system would pass:", *lines])
+        began = ", from the first judgment on" if self.result.asked else ""
+        table = "\n".join([f"How often an equal system would pass{began}:", *lines])
         if not common.margin_for_80:  # all items are judged
             return [table]
         said = (

@@ -194,7 +194,7 @@ def test_a_servers_own_message_is_shown_on_one_line_without_the_key_and_shortene
     assert result.exit_code == 4
     (why,) = [line for line in result.stderr.splitlines() if "no result" in line]
     assert 'the server says: "model \\x1b[31m[masked key] ::error::not for you yyy' in why
-    assert why.endswith('y…"')
+    assert why.endswith('y…".')
     assert "secret" not in result.stderr
     assert len(why) < 600
 
@@ -210,7 +210,10 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert forecast["judgments"]["worst"] + forecast["answered_from_ledger"] == 40
     assert forecast["calls"]["worst"] == 2 * 10
     text = unwrapped(judgeloop(*arguments).stdout)
-    assert "30 of 40 questions need no call" in text
+    judged, free = (
+        int(n) for n in re.search(r"Of 40 items (\d+) have a verdict.* (\d+) further items need no call", text).groups()
+    )
+    assert (judged, judged + free) == (forecast["answered_from_ledger"], 30)
     assert "Columns: prompt from 'Question', output from 'answer' (" in text
     assert "--map sets them." in text
     assert chat_server.requests == []
@@ -390,7 +393,7 @@ def test_a_run_shows_bounds_and_may_end_with_no_practical_difference(judged):
     assert result.stdout.startswith(
         "✓ DECIDED: there is no practical difference between good-model and poor-model on these 30 items."
     )
-    bound = "Each bound is wrong with a chance of at most 0.2."
+    bound = "Each bound is wrong with a chance of at most 0.2, so both hold in at least 60 % of runs."
     assert bound in unwrapped(result.stdout)
     required = judgeloop(*arguments, "--require-winner", "good-model", "--json")
     assert required.exit_code == 3

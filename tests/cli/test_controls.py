@@ -141,7 +141,7 @@ def test_who_leaves_the_gate_out_is_told_that_the_judge_did_not_pass(judge):
     right = f"{tally['right']} of {sum(tally[name] for name in ('right', 'tied', 'wrong'))} right"
     (said,) = [one["message"] for one in kept["warnings"] if one["code"] == "controls_before"]
     assert said.startswith("openai/judge did not pass its controls")
-    assert said.endswith(f": {right}.")
+    assert said.endswith(f": {right}, {tally['tied']} tied.")
     assert "asked by an earlier command of this run" in unwrapped(done.stdout)
     assert "asked by an earlier command of this run" in Path("open.html").read_text()
     compare(server, "--dry-run")
@@ -286,6 +286,20 @@ def test_without_a_gate_verdicts_of_two_models_are_used_and_warned_of(judge):
     found = json.loads(compare(server, "--max-judgments", "30", "--json").stdout)
     (warning,) = [one["message"] for one in found["warnings"] if one["code"] == "judge_changed"]
     assert re.search(r"by 2 models: 20 by judge-1 \(.*\), 10 by judge-2", warning)
+
+
+def test_a_gate_warns_of_a_judge_that_was_replaced_with_both_names_and_what_does_not_count(judge):
+    server = judge(reads)
+    server.respond = named("judge-1")
+    compare(server, *TIES, "--max-judgments", "10")
+    server.respond = named("judge-2")
+    found = json.loads(compare(server, *TIES, "--json").stdout)
+    warning = found["warnings"][0]
+    assert warning["code"] == "judge_replaced"
+    assert (warning["before"], warning["model"]) == ("judge-1", "judge-2")
+    assert found["superseded"] == [{"judge-1": warning["verdicts"]}]
+    assert warning["verdicts"] == found["again"] > 0
+    assert compare(server, *TIES, "JUDGELOOP_FAIL_ON_WARNING=true").exit_code == 5
 
 
 def test_the_model_that_has_to_answer_is_pinned_or_any_is(judge):

@@ -74,14 +74,17 @@ def test_a_judge_that_fails_exits_4_and_what_was_paid_for_is_kept(command, serve
     done = judgeloop(*command, "--concurrency", 1)
     assert done.exit_code == 4
     assert not done.stdout, "what failed does not look like a result"
-    why, judged, how = done.stderr.splitlines()[-3:]
+    why, judged, how, where = done.stderr.splitlines()[-4:]
     assert why.startswith("judgeloop: ! BROKEN, no result: the judge failed: HTTP 401")
     assert "no key was sent; check JUDGELOOP_JUDGE_API_KEY" in why
     assert re.fullmatch(r"judgeloop: judged: \d+( judgments on \d+)? of .*; cost: [^()]*", judged), judged
     assert how == ("judgeloop: Fix the problem and rerun the command. It resumes, and pays for no verdict twice.")
+    run = re.match(r"judgeloop: All of it: judgeloop runs show (\w{8}).* --details, as a page", where)
+    assert run, where
     failed = judgeloop(*command, "--json")
     outcome = json.loads(failed.stdout)
     assert (outcome["exit_code"], outcome["stop_reason"]) == (4, "judge_failed")
+    assert outcome["run"].startswith(run[1])
     assert "no result: the judge failed: HTTP 401" in failed.stderr
     server.respond = honest
     assert result_of(*command)["remembered"] >= 4

@@ -121,7 +121,8 @@ def test_a_refused_command_is_an_error_in_each_file_whether_there_was_one_or_not
         assert all("better" not in one for one in said.values())
         assert invoked(*COMMAND, "metric:rouge1", *OTHERS).exit_code == 0
     assert "compare has no result: No such option" in said["html"]
-    assert "### compare has no result: No such option" in said["md"]
+    assert "BROKEN: compare has no result: No such option" in said["md"]
+    assert said["md"].split("### ")[1].startswith("\N{LARGE PURPLE CIRCLE} "), "a comment has a sign, as of any outcome"
     assert json.loads(said["json"])["error"].startswith("No such option")
 
 

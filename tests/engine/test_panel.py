@@ -168,3 +168,8 @@ def test_only_a_judge_that_goes_by_names_is_asked_about_equal_outputs():
     assert [(ask.judge, ask.call.systems) for ask in asks] == [(0, ("a", "b")), (1, ("a", "b"))]
     rated = asks_for(Query(item, ("a",), ("same",)), by_name, terms)
     assert len({ask.key for ask in (*asks, *rated)}) == 4
+
+
+def test_judges_without_a_reason_leave_none_in_the_panels():
+    told = [Verdict(1.0, reason) for reason in ("", "longer", "", "newer")]
+    assert decide(told, Vote.MAJORITY).reason == "longer / newer"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from support.results import make_result
+from support.results import make_result, undecided
 
-from judgeloop.core.outcomes import Tally
+from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.report.forms import render_latex
 from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 
@@ -61,4 +61,29 @@ def test_negative_figures_have_the_sign_of_mathematics_and_bounds_their_risk():
     assert "$-70$ & $-97$ to $-3$" in table
     text = render_latex(make_result(winner=None, guarantee="proved", rule="bets").page)
     notes = text.split(r"\end{tabular}")[1]
-    assert "Each bound is wrong with a chance of at most 0.1." in notes, "also where nothing is decided"
+    assert "Each bound is wrong with a chance of at most 0.1, so both hold in at least 80 \\% of runs." in notes, (
+        "also where nothing is decided"
+    )
+
+
+def test_a_table_of_an_open_question_has_a_caption_without_the_reason_of_the_end():
+    open_ = undecided(StopKind.JUDGMENT_LIMIT, "the maximum number of judgments is reached")
+    caption = next(line for line in render_latex(open_.page).split("\n") if line.startswith(r"\caption"))
+    assert caption == r"\caption{No winner between small and large on these 100 items.}"
+    gate = undecided(StopKind.JUDGMENT_LIMIT, "the maximum number of judgments is reached", not_worse=0.1)
+    assert "maximum" not in gate.page.caption
+    assert make_result().page.caption == "", "a decision is its own caption"
+
+
+def test_a_sentence_for_a_paper_has_judge_items_order_votes_gap_bounds_and_risk():
+    gate = make_result(guarantee="proved", rule="bets", order="both")
+    said = gate.page.text("paper")
+    for part in (
+        "openai/gpt-4.1",
+        "10 (drawn at random) of 100 items",
+        "both orders",
+        "large won 8, lost 1 and tied 1",
+    ):
+        assert part in said
+    assert "+70 points (+3 to +97, each bound at 90 %, at every look). At a risk of 0.1, large is better." in said
+    assert f"% for a paper: {said}" in render_latex(gate.page)

@@ -66,17 +66,51 @@ def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(
     text = render(page, short=True, more="All of it: judgeloop runs show 0123abcd --details, as a page -o report.html")
     assert len(text.split("\n")) <= MOST_LINES
     assert "FAILED" in text.split("\n")[0]
-    for said in ("\n  gap ", "\nWarning: The ledger holds more", "\nWarning: ", " more", "\nAll of it: "):
+    for said in (
+        "\n  gap ",
+        "\nWarning: The ledger holds more",
+        "\nWarning: ",
+        " more",
+        "\nAll of it: ",
+        "20 for old",
+        "5 ties",
+    ):
         assert said in text
     assert max(map(len, text.split("\n"))) <= WIDTH
 
 
-def test_items_that_do_not_fit_are_counted_on_the_last_that_does():
+def test_who_judged_and_the_votes_share_a_line_before_either_gives_way():
+    told = {
+        "judged": "9 of 10 items, by j",
+        "votes": "8 for a, 1 for b; 3 more",
+        "cost": "$1",
+        "risk": "0.1",
+        "holds": "x",
+    }
+    page = Page(
+        (
+            decided("a."),
+            *(Fact(key, Section.EVIDENCE, key, text, first=True) for key, text in told.items()),
+            *FIGURES,
+            *(Fact(f"w{n}", Section.WARNING, "", "Few items. Take more.", first=True) for n in range(3)),
+        ),
+        outcome=Outcome.FAILED,
+    )
+    shown = render(page, short=True, more="x").split("\n")
+    assert len(shown) == MOST_LINES
+    assert [line.strip() for line in shown if "judged" in line or "votes" in line] == [
+        "judged  9 of 10 items, by j: 8 for a, 1 for b"
+    ]
+    assert shown[-3:] == ["Warning: Few items.", "Warning: 2 more", "x"], "of a warning the first sentence stays"
+    assert "Take more." in render(page)
+
+
+def test_items_that_do_not_fit_give_way():
     lost = [Fact(f"lost.{n}", Section.EVIDENCE, "lost", f"i{n}", first=True) for n in (1, 2, 3)]
     page = Page((decided("a."), *FIGURES, replace(FIGURES[0], key="f9"), *lost), outcome=Outcome.FAILED)
     shown = render(page, short=True, more="x").split("\n")
     assert len(shown) <= MOST_LINES
-    assert [line.split(maxsplit=1)[1] for line in shown if " lost" in line] == ["i1", "i2 (1 more)"]
+    assert [line.split(maxsplit=1)[1] for line in shown if " lost" in line] == ["i1", "i2"]
     assert render(page, short=True).count(" lost") == 3
 
 
@@ -96,6 +130,9 @@ def test_a_failed_gate_names_the_first_items_that_the_candidate_lost(shown, name
     result = judgeloop.compare(ROWS, worse, judge=shorter, not_worse=0.1, report_texts=shown)
     assert result.outcome is Outcome.FAILED
     lost = [one.text for one in result.page.facts if one.label == "lost"]
+    of, first = lost[0].split(" items, the first: ")
+    assert int(of) == result.wins[result.setup.systems[0]] > 3
+    lost[0] = first
     rows = [int(text.split()[1]) for text in lost]
     assert len(set(rows)) == 3
     for row, text in zip(rows, lost, strict=True):
@@ -104,12 +141,19 @@ def test_a_failed_gate_names_the_first_items_that_the_candidate_lost(shown, name
         assert f"row {rows[0]}" in form
 
 
+def test_the_lowest_scores_of_an_estimate_are_not_called_lost():
+    low = judgeloop.estimate(ROWS, judge=lambda output: 0.25, require_score=0.9)
+    assert low.outcome is Outcome.FAILED
+    assert [one.label for one in low.page.facts if one.key.startswith("lost.")] == ["lowest"] * 3
+
+
 def test_the_figures_of_a_lost_item_say_whose_they_are_and_stand_on_a_line():
     rows = [{"prompt": f"{n}: {'why ' * 20}", "output": "yes", "reference": "yes"} for n in range(60)]
     worse = [one | {"output": "no"} for one in rows]
     result = judgeloop.compare(rows, worse, names=("old", "new"), judge="metric:exact", not_worse=0.1)
     lost = [one.text for one in result.page.facts if one.label == "lost"]
     assert len(lost) == 3
+    assert lost[0].startswith(f"{result.wins['old']} items, the first: ")
     for text in lost:
         assert ": exact 1.0000 for old, 0.0000 for new “" in text
         assert len(f"  judged  {text}") <= WIDTH

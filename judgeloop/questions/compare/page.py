@@ -36,6 +36,7 @@ from judgeloop.report.words import (
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
 SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chosen
+ONCE = "once"  # the rule of what is there already
 SEARCHED = ", unless an earlier search of these items chose the two"
 EARLIER_MEANS = (
     "They were about these items, by one of these judges. Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
@@ -60,6 +61,7 @@ def page(result: Comparison) -> Page:
         pictures(result),
         "May the second system replace the first?" if gates else "Which of two systems is better?",
         outcome=result.outcome,
+        caption=_caption(result),
     )
 
 
@@ -78,6 +80,9 @@ def facts(result: Comparison) -> list[Fact]:
     alike = f", {result.identical:,} with identical outputs" if result.identical else ""
     some_of = f"{judged:,} of {said.of_items(result)}{result.also_judged}"
     of = f"all {said.of_items(result)}" if judged == result.drawable else some_of
+    by = f", by {said.judged_by(result)}"
+    if result.alike:
+        alike, by = ", with identical outputs", f": {said.judged_by(result)} was asked about none"
     recorded = result.recorded
     own = [
         Fact(
@@ -92,7 +97,7 @@ def facts(result: Comparison) -> list[Fact]:
             "judged",
             Section.EVIDENCE,
             "judged",
-            f"{of}{alike}, by {said.judged_by(result)}{said.unjudged(result)}",
+            f"{of}{alike}{by}{said.unjudged(result)}",
             True,
             {"judged": f"{judged:,}"},
         ),
@@ -113,11 +118,12 @@ def facts(result: Comparison) -> list[Fact]:
             value={"gap": "" if gap is None else signed(gap), "bounds": result.bounds_of(second)},
         ),
         *_corrected(result),
-        Fact("risk", Section.RISK, "risk", risk(result), first=True),
+        Fact("risk", Section.RISK, "risk", "" if result.alike else risk(result), first=True),
         Fact("gap.means", Section.EVIDENCE, "gap", _gap_means(result)),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
         Fact("earlier.means", Section.RISK, "before", EARLIER_MEANS if result.others_before[1] else ""),
+        Fact("paper", Section.DATA, "for a paper", _for_a_paper(result)),
         Fact("criteria", Section.GROUPS, "criteria", _criteria_mean(result)),
         Fact("groups.found", Section.GROUPS, "groups", _groups_found(result), first=True),
         *([Fact("groups", Section.GROUPS, "groups", _groups_mean(result))] if result.options.by_group else []),
@@ -153,13 +159,24 @@ def _corrected(result: Comparison) -> list[Fact]:
 
 def decision(result: Comparison) -> str:
     """The decision in a sentence that needs no statistics, with the groups in which it is otherwise."""
-    line = said.headline(result, _answer(result))
+    open_gate = result.options.not_worse is not None and result.answer is not Outcome.PASSED
+    line = said.headline(result, _alike(result) if result.alike and not open_gate else _answer(result))
     claim = "better" if result.winner == result.setup.systems[0] else "worse"
     groups = [group.name for group in result.groups if group.claim == claim]
     if not groups or result.outcome not in {result.answer, Outcome.PASSED}:  # it is the condition that fails
         return line
     where = f"group{'s' * (len(groups) > 1)} {visible(some(groups))}"
     return f"{line} {visible(result.setup.systems[1])} is {claim} in {where}."
+
+
+def _alike(result: Comparison) -> str:
+    """What follows where all outputs that were drawn are identical; a gate that is open says what it lacks."""
+    first, second = map(visible, result.setup.systems)
+    claim = {
+        StopKind.NOT_WORSE: f"{second} is not worse than {first}",
+        StopKind.NO_DIFFERENCE: f"{first} and {second} are level",
+    }.get(result.stop_reason, f"No winner between {first} and {second}")
+    return f"{claim}, as all outputs that were drawn are identical: nothing was compared."
 
 
 def _answer(result: Comparison) -> str:
@@ -194,6 +211,49 @@ def _no_winner(result: Comparison, where: str) -> str:
     level = result.leader is None and result.stop_reason is StopKind.POOL_EXHAUSTED
     why = f"{'they are level, and ' if level else ''}{said.ended(result)}"
     return stopped(f"No winner yet between {first} and {second} {where}: {why}")
+
+
+def _caption(result: Comparison) -> str:
+    """What a table of a question that is open shows, without why it is open; empty for one that is answered."""
+    if result.answer is not Outcome.UNDECIDED:
+        return ""
+    (first, second), margin = map(visible, result.setup.systems), result.options.not_worse
+    where = said.on_items(result.about, result.items, families=result.data.units)
+    if margin is None:
+        return f"No winner between {first} and {second} {where}."
+    return f"It is not shown whether {second} is worse than {first} by {points(margin)} or more {where}."
+
+
+def _for_a_paper(result: Comparison) -> str:
+    """Who judged what how, the votes, the gap and what is promised of it, in a sentence; empty without a gap."""
+    own, other = result.seen
+    gap, bounds, _ = result.of(own)
+    if gap is None or result.outcome.broke_off:
+        return ""
+    setup, won = result.setup, result.wins
+    of = "all" if result.judged == result.drawable else f"{result.judged:,} (drawn at random) of"
+    order = {"both": ", each pair in both orders", "random": ", each pair in one random order"}.get(
+        setup.order or "", ""
+    )
+    said_of = (
+        f"Judged by {visible(setup.judge)} on {of} {said.of_items(result)}{order}, {visible(own)} won {won[own]:,}, lost "
+        f"{won[other]:,} and tied {result.ties:,} against {visible(other)}: a gap of {signed_points(gap)}"
+    )
+    if bounds is None or result.whole or setup.rule not in {BETS, ONCE}:
+        return f"{said_of}."
+    looks = "one look" if setup.rule == ONCE else "every look"
+    said_of += f" ({result.bounds_of(own)}, each bound at {per_cent(1 - setup.risk_threshold)}, at {looks})"
+    if setup.rule == ONCE:
+        return f"{said_of}; p = {show_risk(result.risk or 0.0)} (two-sided exact sign test)."
+    claims = {
+        "better": "better",
+        "worse": "worse",
+        "not_worse": f"not worse by {points(result.options.not_worse or 0)}",
+    }
+    if result.alike or result.claim not in claims:
+        return f"{said_of}."
+    of_whom = setup.systems[1] if result.options.not_worse is not None else result.winner or ""
+    return f"{said_of}. At a risk of {setup.risk_threshold:g}, {visible(of_whom)} is {claims[result.claim]}."
 
 
 def _ahead(result: Comparison) -> str:
@@ -324,7 +384,8 @@ def _gap_means(result: Comparison) -> str:
     """What the gap is, how often its bounds are wrong, and what a gap that was asked for is among decisive items."""
     if result.gap is None or result.gap_weighted or result.gap_biased:
         return ""
-    bounds = f" Each bound is wrong with a chance of at most {result.setup.risk_threshold:g}."
+    each = result.setup.risk_threshold
+    bounds = f" Each bound is wrong with a chance of at most {each:g}, so both hold in at least {per_cent(1 - 2 * each)} of runs."
     if result.gap in (result.bounds or ()):
         bounds += f" {EQUAL_BOUND}"
     exact = result.whole or result.bounds is None
@@ -578,8 +639,8 @@ def _verdicts(result: Comparison) -> tuple[Bar, ...]:
     said += f", {silent:,} without a verdict" if silent else ""
     parts = (
         (visible(own), won, "won"),
-        ("ties", result.ties - result.identical, "tie"),
-        *((("identical, not asked", result.identical, "none"),) if result.identical else ()),
+        ("other ties" if result.identical else "ties", result.ties - result.identical, "tie"),
+        *((("ties of identical outputs", result.identical, "none"),) if result.identical else ()),
         (visible(other), lost, "lost"),
         *((("no verdict", silent, "none"),) if silent else ()),
     )

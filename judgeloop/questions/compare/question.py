@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from judgeloop.catalogue import rules_of
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, InputError
 from judgeloop.core.outcomes import Ending, Finished, StopKind, Tally
 from judgeloop.core.protocols import Further, Selector
 from judgeloop.core.records import UNLIMITED, Draws, Population
@@ -225,7 +225,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if run.config.not_worse is None:
             return None
         runs = runs_of(run.config.ledger)
-        if any(one.id == run.run_id and one.note.exit_code is not None for one in runs):
+        unfinished = {None, EXIT_INTERRUPTED, EXIT_JUDGE}
+        if any(one.id == run.run_id and one.note.exit_code not in unfinished for one in runs):
             return None
         items, rule = len(run.places), _rule(run.parts)
         seen = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))

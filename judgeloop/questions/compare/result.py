@@ -45,7 +45,7 @@ from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.pictures import Curve, Role
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.result import RunResult
+from judgeloop.report.result import FEWEST_TIES, RunResult
 from judgeloop.report.words import ends, signed_points
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
@@ -473,6 +473,12 @@ class Comparison(RunResult):
             found.append(note(NoteCode.DRIFT, system=self.setup.systems[0], **halves))
         if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
+        if (
+            self.alike
+            and not self.recorded
+            and (self.judged >= FEWEST_TIES or self.stop_reason is not StopKind.DRY_RUN)
+        ):
+            return (note(NoteCode.ALL_IDENTICAL, judged=self.judged), *found)
         return (*found, *(() if self.recorded else self.all_tied(self.ties)))
 
     def to_decide(self) -> tuple[Note, ...]:

@@ -66,6 +66,7 @@ def facts(result: Estimation) -> list[Fact]:
             value={"at least": at_least, "at most": at_most},
         ),
         Fact("means", Section.RISK, "means", "" if result.interval is None else _means(result)),
+        Fact("paper", Section.DATA, "for a paper", _for_a_paper(result)),
         Fact("proxy", Section.EVIDENCE, "proxy", _proxy(result)),
         Fact("criteria", Section.EVIDENCE, "criteria", _criteria(result)),
         Fact("selector", Section.EVIDENCE, "selector", _selector(result)),
@@ -145,6 +146,16 @@ def _interval(result: Estimation) -> str:
         "widened for rare scores that the sample may have missed" if result.cautious else "",
     ]
     return "; ".join(filter(None, parts))
+
+
+def _for_a_paper(result: Estimation) -> str:
+    """Who judged what, the score, and what is promised of its interval, in a sentence; empty without an interval."""
+    setup, judged = result.setup, f"{result.judged:,} (drawn at random) of {said.of_items(result)}"
+    if result.interval is None or result.whole or result.outcome.broke_off:
+        return ""
+    level = f"{'' if setup.guarantee else 'about '}{100 * (1 - setup.risk_threshold):g} %"
+    looks = LOOKS[result.options.interval_kind]
+    return f"Judged by {visible(setup.judge)} on {judged}, {_score_known(result)}: an interval at {level}, {looks}."
 
 
 def _means(result: Estimation) -> str:

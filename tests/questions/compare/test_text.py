@@ -54,7 +54,7 @@ def codes(notes):
         ),
         (
             undecided(StopKind.JUDGE_FAILED, "nothing answers: is the server running?"),
-            "BROKEN: no result: nothing answers: is the server running?",
+            "BROKEN, no result: nothing answers: is the server running?",
         ),
         (
             make_result(required_winner="small"),
