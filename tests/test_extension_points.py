@@ -369,7 +369,7 @@ OF_SETTINGS = ("runs/test_identity.py", "api/test_signatures.py", "cli/test_flag
 
 def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
     copy.insert("questions/compare/settings.py", "\n    @classmethod\n    def completed", SETTING)
-    copy.insert("api/questions.py", "    max_flips: ", "    colour: str | None\n")
+    copy.insert("api/questions.py", "    near_tie: ", "    colour: str | None\n")
     assert "--colour" in copy.run("compare", "--help-all")
     assert '"colour"' in copy.made("make_schema")
 
@@ -420,7 +420,7 @@ def test_a_question_is_its_folder_and_its_row(copy: Copy, incidents: Path, tmp_p
     files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl", "--judge", "metric:rouge1"]
     found = json.loads(copy.run("passes", *files, "--json"))
     assert found["mean"] == json.loads(copy.run("estimate", *files, "--json"))["mean"]
-    assert "mean score" in copy.run("passes", *files, "--dry-run")
+    assert f"scores {found['mean']:.3f}" in copy.run("passes", *files, "--dry-run")
     assert "mean score" in copy.run("runs", "show", found["run"], "--details")
     assert "5 a gate failed (--require-score)" in " ".join(copy.run("passes", "--help").split())
     assert "passes" in copy.run("--help")

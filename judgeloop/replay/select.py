@@ -43,13 +43,20 @@ class Field:
     opinions: NDArray[np.int8] | None = None
 
 
+def _best(ending: Ending[Standings]) -> int | None:
+    """Who is best: the winner, or one of those that are known to be level."""
+    tally = ending.estimate.tally
+    level = tally.level if tally.levels is not None else []
+    return ending.winner if ending.winner is not None or not level else level[0]
+
+
 def realise(field: Field, realisation: int, config: ReplaySelectSettings) -> list[Row]:
     """All rows of one realisation; they do not depend on the other realisations.
 
-    A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner
-    over the whole pool; None if the run named no winner; and `too_far` whether that is more than the gap
-    of the settings allows. A run ends with too many abstentions, as a live one does. `calls` and
-    `queries` are their numbers at the end of the run. `level_since` is that of the selector's belief (`Belief`).
+    A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner, or by one of those
+    that are level, over the whole pool; None without either; and `too_far` whether that is more than the gap of the
+    settings allows. A run ends with too many abstentions, as a live one does. `calls` and `queries` are their numbers
+    at the end of the run. `level_since` is that of the selector's belief (`Belief`).
     """
     rng = np.random.default_rng([config.seed, realisation])
     items = np.sort(rng.permutation(field.scores.shape[1])[: config.pool])
@@ -64,7 +71,8 @@ def realise(field: Field, realisation: int, config: ReplaySelectSettings) -> lis
     for name in config.selectors:
         draws = np.random.default_rng([config.seed, realisation, 1])  # the same for all selectors
         ending = replay(_session(field, items, name, config, draws), oracle)
-        lost = None if ending.winner is None else float(gaps[ending.winner])
+        best = _best(ending)
+        lost = None if best is None else float(gaps[best])
         rows.append(
             {
                 "realisation": realisation,
@@ -125,8 +133,8 @@ def _steps(ending: Ending[Standings], gaps: Floats, items: int) -> list[list[flo
         hopes = np.divide(points, verdicts, out=np.full(points.shape, -np.inf), where=whole & (verdicts > 0))
     hopes[:, tally.baseline] = TIE
     leading = hopes == hopes.max(axis=1, keepdims=True)
-    if tally.levels is not None and ending.winner is not None:
-        leading[-1] = np.arange(len(gaps)) == ending.winner
+    if tally.levels is not None and (best := _best(ending)) is not None:
+        leading[-1] = np.arange(len(gaps)) == best
     identified = (leading & (gaps == 0)).sum(axis=1) / leading.sum(axis=1)
     gap = (leading * gaps).sum(axis=1) / leading.sum(axis=1)
     calls, queries = asked.sum(axis=1), asked.max(axis=1)

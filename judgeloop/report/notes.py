@@ -62,6 +62,7 @@ class NoteCode(enum.StrEnum):
     NOT_AS_ASKED = "not_as_asked"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
+    NOTHING_COUNTS = "nothing_counts"
     TOO_FEW_JUDGED = "too_few_judged"
     REST_IS_EXACT = "rest_is_exact"
     ITEMS_WANTED = "items_wanted"
@@ -105,9 +106,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed with the order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "The answer is about {items:item}; others are left out: {left_out}.",
-    NoteCode.NEIGHBOURS: "Verdicts on items that stand near each other in the files agree more than others (p = {p:.2g}): "
-    "are they from the same documents, or of the same kind? Then they are no independent draws, and the stated risk does "
-    "not hold. Name what they share: `map=family=COLUMN`.",
+    NoteCode.NEIGHBOURS: "The stated risk may not hold: verdicts on items that stand near each other in the files agree more "
+    "than others (p = {p:.2g}). Are they from the same documents, or of the same kind? Then they are no independent draws: "
+    "name what they share, `map=family=COLUMN`.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.OUTPUTS_NOT_WHOLE: "Not all outputs of {system} are whole: {said}.",
@@ -121,7 +122,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.SEARCHED: "A search on these items compared {systems:system}, these two among them. If it chose the two, the risk does not hold: use other items.",
+    NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two: it compared {systems:system}. Use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
     NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any of the answers is wrong may be {risk:.4g}. Take new items.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
@@ -131,8 +132,8 @@ TEXTS: dict[NoteCode, str] = {
     "have changed.",
     NoteCode.PROXY_SILENT: "{proxy} gave no verdict on {silent:,} of {items:item} that it was asked about. There it says "
     "nothing, and takes its price: a dry run without `proxy` says what the answer costs alone.",
-    NoteCode.THIN_LEAD: "{best} did better than {rival} on {won:item}, and worse on {lost:,}. That decides about these items. On other "
-    "items like these either may be the better one: `about=like-these` asks that.",
+    NoteCode.THIN_LEAD: "On other items either {best} or {rival} may be the better one: here {best} did better on {won:item}, and worse on "
+    "{lost:,}. `about=like-these` asks about items like these.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right, {tied} tied.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
@@ -164,6 +165,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or let the server answer as the one that "
     "it names. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
+    NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what an answer "
+    "would probably cost.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
@@ -187,11 +190,11 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "
     "`min_gap`.",
     NoteCode.EQUAL_PASSES: "`max_judgments={limit}` passes an equal system in 4 of 5 runs.",
-    NoteCode.EQUAL_PASSES_ITEMS: "With {limit:{unit}}, of which there are {there:,}, an equal system passes in 4 of 5 runs.",
+    NoteCode.EQUAL_PASSES_ITEMS: "It takes {limit:{unit}}, and there are {there:,}, for an equal system to pass in 4 of 5 runs.",
     NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
     "be a little worse.",
     NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
-    NoteCode.LEVEL_NAMED_ITEMS: "With {limit:{unit}}, of which there are {there:,}, one of two level systems is named in 4 of 5 runs.",
+    NoteCode.LEVEL_NAMED_ITEMS: "It takes {limit:{unit}}, and there are {there:,}, to name one of two level systems in 4 of 5 runs.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",

@@ -506,6 +506,16 @@ class RunResult(Part):
             found.append(note(NoteCode.USAGE_NOT_BELIEVED, replies=replies))
         return tuple(found)
 
+    @property
+    def nothing_judged(self) -> Note:
+        """What to do where no verdict counts: none was given, or those are of a model that answers no more."""
+        counts = self.counts
+        for judge, models, controls in zip(self.setup.judges, counts.judge_models, counts.controls, strict=False):
+            model = controls.model if controls else ""
+            if model and (before := [one for one in models if one != model]):
+                return note(NoteCode.NOTHING_COUNTS, judge=judge, model=model, before=" and ".join(before))
+        return note(NoteCode.NOTHING_JUDGED)
+
     def all_tied(self, ties: int) -> tuple[Note, ...]:
         """A warning if the decision has ties alone: of a judge that does not fit, or of outputs that are identical."""
         if self.judged < FEWEST_TIES or ties < self.judged:

@@ -63,6 +63,8 @@ def render(
         texts = (one.text for one in first if one.section is Section.WARNING)
         warnings = [wrapped(f"{WARNING} {_SENTENCES.split(text)[0]}", width) for text in texts]
     for number in range(1, len(GIVE_WAY) + 1) if more else ():
+        if GIVE_WAY[number - 1] == "cost":  # a second warning gives way before money and risk
+            warnings = _as_fit(warnings, MOST_LINES - _lines(head, rows, last))
         if _lines(head, rows, [*warnings, *last]) <= MOST_LINES:
             break
         rows = list(columns(_named(first, GIVE_WAY[:number]), width))

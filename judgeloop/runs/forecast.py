@@ -423,7 +423,9 @@ def unlikely_to_pass(equal: Sequence[EqualSystem], items: int, *, planned: bool 
     if not planned:
         return [f"{said} A dry run says what it takes."]
     wider = f"or a margin of about {common.margin_for_80:.2f}"
-    return [f"{said} For 80 % it takes {limit}, {wider}. Choose now: to change it after the run is a second test."]
+    return [
+        f"{said} For 80 % it takes {limit}, {wider}. Choose now: to judge more for another margin is a second test."
+    ]
 
 
 async def forecast(

@@ -82,7 +82,7 @@ def test_a_broken_gzipped_file_cannot_be_read(tmp_path, content):
 
 EMPTY, NO_ROWS = ": the file is empty; expected JSON lines…", ": the file holds no rows…"
 NO_JSON, NO_OBJECT = ": this is no JSON: ", ": expected an object with fields, found "
-CUT = "; the file seems to be cut off: write it again, or delete what is incomplete at its end"
+CUT = "; the file seems to be cut off: write it again"
 LENGTH = ": expected 2 columns as in the header…"
 SAVE = "; save the file as UTF-8 (in Excel: CSV UTF-8)"
 LOST = ": column 4 has no name in the header, and holds 'lost' here; name the column, or delete it"

@@ -60,7 +60,7 @@ def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(
         labels=(label,) * 5, order="both", repeated={name: 30}, empty={name: 12}, about=Population.ITEMS_LIKE_THESE,
         asked_anew="python:m:f has no version", rule="bets",
     )  # fmt: skip
-    before = AskedBefore((0.1,) * 2, 1, (40, 20))
+    before = AskedBefore((0.1,) * 2, 1, (20, 40))
     gate = replace(gate, comparison=6, risk_before=0.5, searched=5, asked_before=before)
     page = replace(gate.page, facts=(*compare_facts(gate), *lost_first(gate)))
     text = render(page, short=True, more="All of it: judgeloop runs show 0123abcd --details, as a page -o report.html")

@@ -96,7 +96,7 @@ def test_a_system_too_far_behind_is_named_with_at_most_the_risk(systems, alike, 
     title = f"m {systems}, gap {gap}, {'alike' if alike else 'independent'}"
     named = sum(outcome.winner in wrong for outcome in found)
     check_risk(f"{title}, wrongly named", named, SESSIONS, risk, capsys)
-    assert all(outcome.winner is not None for outcome in found)
+    assert all(outcome.winner is not None or outcome.estimate.tally.level for outcome in found)
 
 
 @pytest.mark.parametrize("agrees", [0.0, 0.7, 1.0, -0.7])

@@ -108,7 +108,7 @@ def _equal(rule: Bets, margin: float, ties: float, pool: int) -> EqualSystem:
         ties,
         found.judgments,
         found.second,
-        found.first,
+        min(found.first, rule.threshold),  # simulated, and proved to be no more
         found.none,
         limit_for_80=needed,
         margin_for_80=margin_passed(rule.most, rule.threshold, decisive, items),

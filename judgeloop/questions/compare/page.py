@@ -311,17 +311,17 @@ def reading(
     if outcome is Outcome.BROKEN:
         why = said.unsound(result, result.options.max_flips)
         return Page((decided(f"BROKEN: nothing is read off the run {run}: {why}."),), outcome=outcome)
-    first, second = map(visible, result.setup.systems)
+    (gap, bounds, _), (first, second) = result.of(result.setup.systems[1]), map(visible, result.setup.systems)
+    worse = bounds is not None and bounds[1] <= 0 > (gap or 0.0)
     by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items, families=result.data.units)
     answer = {
-        Outcome.PASSED: f"{second} is not worse than {first} {by} {where}.",
+        Outcome.PASSED: f"{second} is not worse than {first} {by} {where}{', but worse' if worse else ''}.",
         Outcome.FAILED: f"{second} is worse than {first} {where}.",
     }.get(outcome, f"it is not shown whether {second} is worse than {first} {by}, {where}.")
     word = BADGES[outcome].word
     if outcome is Outcome.PASSED and result.setup.fail_on_warning and result.warnings:
         outcome, word = Outcome.FAILED, f"{said.BESIDE_THE_ANSWER.format(word)}, as warnings fail here"
-    out = {Outcome.PASSED: -margin, Outcome.FAILED: 0.0}.get(result.not_worse_by(margin))
-    gap, bounds, _ = result.of(second)
+    out = 0.0 if worse else -margin if result.not_worse_by(margin) is Outcome.PASSED else None
     shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))
     found = (
         Fact(

@@ -460,8 +460,9 @@ class Comparison(RunResult):
     def doubts(self) -> tuple[Note, ...]:
         """Warnings: of a search that chose the two, of what the ledger holds beyond, of drift, of ties alone."""
         found = list[Note]()
-        if known := self.asked_before.known:
-            other = self.setup.systems[self.asked_before.known[1] > self.asked_before.known[0]]
+        known = self.asked_before.known or (0, 0)
+        other = self.setup.systems[known[1] > known[0]]
+        if 2 * self.wins[other] <= sum(self.wins.values()) and any(known):
             found.append(note(NoteCode.KNOWN_OTHERWISE, known=sum(known), against=max(known), other=other))
         found += [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
         if self.corrected and self.corrected.silent > MODELS_ABSTAIN * self.corrected.verdicts:
@@ -494,7 +495,7 @@ class Comparison(RunResult):
         if more is None if self.per_label > 1 else self.asked == self.drawable:
             return self._more_items() if self.setup.sampled else (note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
-            return (note(NoteCode.NOTHING_JUDGED),)
+            return (self.nothing_judged,)
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.drawable),)

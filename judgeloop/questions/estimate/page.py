@@ -141,8 +141,8 @@ def _interval(result: Estimation) -> str:
         f"within {reach}{wanted}",
         f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
         "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
-        "widened to the score, as earlier items scored higher" if result.mean == low else "",
-        "widened to the score, as earlier items scored lower" if result.mean == high else "",
+        "it begins at the score, as earlier items scored higher" if result.mean == low else "",
+        "it ends at the score, as earlier items scored lower" if result.mean == high else "",
         "widened for rare scores that the sample may have missed" if result.cautious else "",
     ]
     return "; ".join(filter(None, parts))

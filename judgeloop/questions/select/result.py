@@ -225,7 +225,7 @@ class Selection(RunResult):
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""
         if self.judged == 0:
-            return (note(NoteCode.NOTHING_JUDGED),)
+            return (self.nothing_judged,)
         if self.stop_reason is StopKind.POOL_EXHAUSTED:
             return (note(NoteCode.ALL_ASKED),)
         if self.more_judgments is None:

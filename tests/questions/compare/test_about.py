@@ -116,6 +116,6 @@ def test_where_no_items_are_left_no_higher_limit_is_advised(tmp_path, monkeypatc
     assert done.exit_code == 3
     said = " ".join(done.stdout.split())
     assert re.search(
-        r"With \d+ items, of which there are \d+, one of two level systems is named in 4 of 5 runs. A new test", said
+        r"It takes \d+ items, and there are \d+, to name one of two level systems in 4 of 5 runs. A new test", said
     )
     assert "--max-judgments" not in said

@@ -302,7 +302,7 @@ def test_items_like_these_have_no_answer_when_all_are_judged_without_one(old, ne
     assert done.exit_code == 3
     assert "it is not shown whether new is worse than old by 2 points or more, on items like these 100" in words(done)
     assert re.search(
-        r"With [\d,]+ items, of which there are \d+, an equal system passes in 4 of 5 runs. A new test", words(done)
+        r"It takes [\d,]+ items, and there are \d+, for an equal system to pass in 4 of 5 runs. A new test", words(done)
     )
     passed = asked(old, new, *like)
     assert passed.exit_code == 0
