@@ -247,6 +247,18 @@ def test_a_swapped_judge_answers_controls_and_all_that_the_old_one_judged(judge)
     assert "another model than the one that answers now" not in forecast
 
 
+def test_where_the_money_ends_in_the_controls_of_a_new_model_it_is_said_whose_verdicts_do_not_count(judge):
+    server = judge(reads)
+    server.respond = named("judge-1")
+    run = (*TIES, "--judge-price", "1,4", "--json", "--concurrency", "1")
+    first = json.loads(compare(server, *run, "--budget", "0.02").stdout)
+    assert (first["stop_reason"], first["judged"] > 0) == ("budget", True)
+    server.respond = named("judge-2")
+    found = json.loads(compare(server, *run, "--budget", "0.0205").stdout)
+    assert (found["run"], found["judged"], found["judge_models"]) == (first["run"], 0, [["judge-1", "judge-2"]])
+    assert [one["code"] for one in found["advice"]] == ["nothing_counts"]
+
+
 def test_the_forecast_says_what_is_asked_again(judge):
     server = judge(reads)
     for number in (1, 2):
