@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -132,6 +133,39 @@ def test_a_change_is_told_in_its_night_alone_though_verdicts_of_both_models_coun
         if night in {2, 4}:
             assert kinds == {"haiku-1", "haiku-2"}
     assert list(map(bool, told)) == [False, True, False, False]
+
+
+def test_a_pair_that_the_new_model_judges_on_a_later_night_has_another_judge_then(server):
+    Path("night.toml").write_text(SUITE.replace("not-worse = 0.2\n", ""))
+    play(1)
+    server.model = "haiku-2"
+    other = []
+    for night, renewed in ((2, ("mail",)), (3, ("chat",)), (4, ("mail", "chat"))):
+        for name in renewed:
+            write(f"{name}.jsonl", candidate(night))
+        done = judgeloop(
+            "suite", "night.toml", "--night", f"2026-01-{night:02}", "--json", "-o", "night.csv", "-o", "n.md"
+        )
+        pairs = {pair["name"]: pair for pair in json.loads(done.stdout)["pairs"]}
+        other.append([name for name, pair in pairs.items() if pair["other_judge"]])
+        for name in other[-1]:
+            assert pairs[name]["moved"] is None
+            assert re.search(
+                rf"^\\| {name} \\|.*\\| new \\|.*\\| judge changed \\|", Path("n.md").read_text(), re.MULTILINE
+            )
+    assert other == [["mail"], ["chat"], []]
+
+
+def test_a_pair_without_verdicts_last_night_has_the_judge_of_the_night_before(server):
+    Path("night.toml").write_text(SUITE.replace("not-worse = 0.2\n", ""))
+    play(1)
+    Path("mail.jsonl").write_text('{"id": "q0", "prompt":')
+    judgeloop("suite", "night.toml", "--night", "2026-01-02")
+    server.model = "haiku-2"
+    _, found = play(3)
+    assert [(pair["before"], pair["other_judge"]) for pair in found["pairs"] if pair["name"] == "mail"] == [
+        ("wrong input", True)
+    ]
 
 
 def test_a_swapped_judge_that_cannot_tell_passes_no_pair(server):
