@@ -497,8 +497,9 @@ class Summary:
         if not more_p:
             return ""
         likely, most = (f"${budget_over(self.budget_p + p)}" for p in (likely_p, more_p))
-        probably = f"about {likely} in all is probably enough, " if likely != most else ""
-        return f"{probably}{most} even at maximum costs"
+        if likely == most:
+            return f"{most} in all is enough even at maximum costs"
+        return f"about {likely} in all is probably enough, {most} even at maximum costs"
 
     @property
     def _unpaid(self) -> Rows:
