@@ -13,6 +13,7 @@ from support.chat_server import ChatServer, Response, candidates, used, verdict
 from support.commandline import judgeloop
 
 from judgeloop.core.outcomes import AnsweredBy
+from judgeloop.report.terminal import render
 from judgeloop.suite.summary import Line, Summary
 
 WORDS = ("quartz", "violin", "penguin", "harvest", "turbine", "saffron", "glacier", "lantern")
@@ -199,3 +200,11 @@ def test_the_sentence_has_the_last_day_of_the_old_and_the_share_of_the_new():
     )
     again = replace(OLD, last="2026-01-05T02:30:00.000+00:00")
     assert said(again, NEW).startswith("The judge changed: a, b; ")
+
+
+def test_a_change_is_cut_to_two_lines_where_causes_are_cut_to_one_and_whole_on_the_page():
+    given = Line(name="p", question="compare", exit_code=0, headline="", answered_by=(("j", (OLD, NEW)),))
+    night = Summary(night="2026-01-05-n", budget_p=0, lines=(given,))
+    cut, whole = (render(one) for one in (night.brief(1, 30)[0], night.page))
+    assert "! The judge changed: a until 2026-01-04, b since; 7 of 10 …" in cut
+    assert night.changed in " ".join(whole.split())
