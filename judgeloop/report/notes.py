@@ -199,7 +199,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} even at their maximum cost.",
-    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` by {usd:dollars} (and the pair's own, if it has one).",
+    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` (and the pair's own, if it has one) by "
+    "probably {likely_usd:dollars}, at maximum costs by {usd:dollars}.",
 }
 
 

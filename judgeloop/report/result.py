@@ -458,7 +458,10 @@ class RunResult(Part):
         more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
             usd = float(budget_over(more * spend.next_p))
-            return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd),)
+            # The last one, too, is held at its maximum cost.
+            before = self.usd_for(more - 1)
+            likely = usd if before is None else min(usd, float(budget_over(to_pico(str(before)) + spend.next_p)))
+            return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd, likely_usd=likely),)
         # What was held for calls that failed may be free again, and was too little all the same.
         base_p = (self.lost_to_failures and spend.budget_p) or spend.charged_p
         if (most_usd := self.setup.most_usd) is not None:

@@ -81,6 +81,7 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         again |= {then.recorded.note.pair} if then else names & refused.keys() & {line.name}
         one = replace(line, before=refused[line.name].how if line.name in refused else "")
         one = one if then is None else _beside(ledger, one, runs, _ended(ledger, then))
+        one = _by_model(ledger, one, runs, then, ours)
         one = replace(one, nights=(*_gaps(ledger, line, runs, then, ours), *line.nights))
         found.append(_warned(_unchanged(one, runs, asked), runs))
     tables = tuple(f"{line.name} " for line in lines if not line.run)  # of pairs of a pattern that could not be read
@@ -124,6 +125,26 @@ def _gaps(
         if len(gaps) == NIGHTS:
             break
     return [*reversed(gaps.values())]
+
+
+def _by_model(
+    ledger: Address, line: Line, runs: Mapping[str, PastRun], then: PastRun | None, ours: Sequence[PastRun]
+) -> Line:
+    """A line with the models of the latest night of its pair that has any by its judges, and whether others answered.
+
+    Of recorded verdicts and scores it is no news that they are others.
+    """
+    own = runs[line.run].recorded.note.judges if line.run in runs else ()
+    if not line.answered_by or any(is_table(one) or is_recorded(one) for one in own):
+        return line
+    names = {line.name} if then is None else {line.name, then.recorded.note.pair}
+    found = [one for one in ours if one.recorded.note.pair in names and one.recorded.note.judges == own]
+    for one in sorted(found, key=lambda one: (one.recorded.note.night, one.started_at), reverse=True):
+        result = _ended(ledger, one).result
+        if result is not None and (models := models_of(result)):
+            line = replace(line, answered_before=models)
+            return replace(line, other_judge=line.other_judge or line.other_model)
+    return line
 
 
 def _known_models(ledger: Address, lines: Sequence[Line], before: Sequence[PastRun]) -> frozenset[tuple[str, str]]:

@@ -175,12 +175,18 @@ class Ended:
             advice=_advice(result),
             goes_on=_goes_on(result),
             used_up=result.halt.kind is StopKind.BUDGET,
-            wants_p=sum(to_pico(str(one.values["usd"])) for one in result.advice if one.code is NoteCode.RAISE_NIGHT),
+            wants_p=_more_p(result, "usd"),
+            likely_p=_more_p(result, "likely_usd"),
             next_p=result.spend.next_p,
             stopped=_stopped(result) if result.outcome in OPEN else "",
             doubtful=is_doubtful(result),
             asked=result.spend.attempts,
         )
+
+
+def _more_p(result: RunResult, which: str) -> int:
+    """How much more of a night's budget the advice asks for, in picodollars: of two sums `which`."""
+    return sum(to_pico(str(one.values[which])) for one in result.advice if one.code is NoteCode.RAISE_NIGHT)
 
 
 def _shown(result: RunResult) -> str:

@@ -64,7 +64,8 @@ ABOUT_MOVED = (
 )
 FEW_MOVED = " Of fewer than ten in all the change has no interval."
 BY_OTHER = (
-    " “judge changed”: the judge, its code or its prompt is another, and nothing can be said of the outputs alone."
+    " “judge changed”: the judge, its model, its code or its prompt is another, and nothing can be said of the outputs "
+    "alone."
 )
 BY_NEW = " Judge: new where another model answered than before."
 KNOWN = "nothing was asked: the night {} asked the same question about the same outputs"
@@ -99,18 +100,20 @@ class Line:
     - `risk`: that its answer is wrong, at most, where it is proved; 0 without an answer
     - `flips`, `both_orders`: how many verdicts changed with the order, and how many were asked in both
     - `answered_by`: the models that answered for each judge, with dates and numbers of verdicts; `answered_before`: in
-      the last night. `again`, `again_p`: how many verdicts were asked again of another model, and their cost
+      the latest night before that has any. `again`, `again_p`: how many verdicts were asked again of another model, and
+      their cost
     - `warnings`: what to be careful of
     - `advice`: what would answer it, if it is undecided and the same command asks no more of it
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
       a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, or
       the lead of the best system may be chance on other items
     - `goes_on`: true if the same command may ask more of this pair
-    - `used_up`: true if a budget ended it. `wants_p`: how much more of the night's budget it would take, at most, and
-      `next_p`: the most that its next judgment may cost; 0 if that is not known
+    - `used_up`: true if a budget ended it. `wants_p`: how much more of the night's budget it would take, at maximum
+      costs, `likely_p`: at those so far, and `next_p`: the most that its next judgment may cost; 0 if that is not known
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
-    - `since`: the items that turned since the last night. `other_judge`: the judge, its code or its prompt is another
+    - `since`: the items that turned since the last night. `other_judge`: the judge, its model, its code or its prompt
+      is another
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
     - `same_as`: the latest night before that asked this question about these outputs; empty without any
     - `further`: whether more was asked about them now. `asked`: in how many calls
@@ -148,6 +151,7 @@ class Line:
     goes_on: bool = False
     used_up: bool = False
     wants_p: int = 0
+    likely_p: int = 0
     next_p: int = 0
     stopped: str = ""
     before: str = ""
@@ -167,6 +171,14 @@ class Line:
         """The line in a table, of which a new model judged the pairs with the names `by_new`."""
         ended = visible(self.name), SHOWN.get(self.state, self.state), "new" * (self.name in by_new)
         return *ended, visible(self.winner or ""), self.shown, f"{self.judged:,}", show_usd(self.charged_p)
+
+    @property
+    def other_model(self) -> bool:
+        """Whether a model answered for a judge that answered none of the pair's last verdicts by it."""
+        before = {judge: {one.model for one in models} for judge, models in self.answered_before}
+        return any(
+            judge in before and {one.model for one in models} - before[judge] for judge, models in self.answered_by
+        )
 
     @property
     def moved(self) -> str:
@@ -242,7 +254,7 @@ class Line:
             "turned": [one._asdict() for one in self.since.turned],
             "judged_in_both": self.since.both,
         }
-        for name in ("charged", "unconfirmed", "again", "wants", "next"):
+        for name in ("charged", "unconfirmed", "again", "wants", "likely", "next"):
             values[f"{name}_usd"] = float(to_usd(values.pop(f"{name}_p")))
         return values
 
@@ -318,7 +330,8 @@ class Summary:
             line.name
             for line in self.lines
             for judge, models in line.answered_by
-            if judge in changed and any((judge, one.model) not in self.known_models for one in models)
+            if line.other_model
+            or (judge in changed and any((judge, one.model) not in self.known_models for one in models))
         }
 
     @property
@@ -387,6 +400,7 @@ class Summary:
 
         The rows of pairs that failed come first, then why others have no answer or are in doubt, then the others' rows.
         A cause is cut to `longest` characters, and gives way to `FIRST_FAILED` rows of pairs that failed.
+        What is newly in doubt is named in any case.
         """
         failed, causes, others = self._in_order
         failed = failed[: max(min(most, FIRST_FAILED), most - len(causes))]
@@ -396,8 +410,10 @@ class Summary:
         known = {one.name for of in (failed, others, *(of for _, of in causes)) for one in of}
         rest = [one for one in self.lines if one.name not in known and (not one.why or one.why != shared)]
         more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
+        if more and (doubted := [one.name for one in rest if one.doubtful and not one.as_before]):
+            more += f" ({some(doubted)})"
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
-        above = [decided(self.headline), *told(*self._above)]
+        above = [decided(self.headline), *told(*self._above(2 * longest))]
         below = [*told(*_said([*texts, "" if others else more])), costs(self._cost)]
         table = (self._table(others, more),) if others else ()
         if not failed:
@@ -442,10 +458,10 @@ class Summary:
                 found.setdefault(said, []).append(one)
         return sorted(found.items(), key=lambda one: -len(one[1]))
 
-    @property
-    def _above(self) -> tuple[Fact, ...]:
+    def _above(self, longest: int | None = None) -> tuple[Fact, ...]:
         """What stands above all pairs: that the judge changed, why many have no result, and which are gone."""
         changed = f"! {self.changed}" if self.changed else ""
+        changed = clipped(changed, longest) if longest else changed
         return (
             Fact("changed", Section.DECISION, "", changed, first=True),
             Fact("cause", Section.DECISION, "", self.cause, first=True),
@@ -467,18 +483,23 @@ class Summary:
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
                 "`judgeloop ledger settle` books what they did cost."
             )
-        how = "The same command" if any(one.goes_on for one in self.lines) else ""
-        if not how and any(one.used_up for one in self.lines):
-            how = f"With {self._enough} (at maximum costs) it" if self._enough else "With a higher budget it"
-        if how:
-            cost += f" {how} goes on (--night {self.night[:DATE]})."
+        if any(one.goes_on for one in self.lines):
+            cost += f" The same command goes on (--night {self.night[:DATE]})."
+        elif any(one.used_up for one in self.lines):
+            enough = f": {self._enough}" if self._enough else ""
+            cost += f" With a higher --budget it goes on (--night {self.night[:DATE]}){enough}."
         return cost
 
     @property
     def _enough(self) -> str:
-        """The option with a budget that lets all pairs go on that money ended; empty if none is known."""
-        more_p = sum(one.wants_p for one in self.lines)
-        return f"--budget {budget_over(self.budget_p + more_p)}" if more_p else ""
+        """The budgets that finish all pairs that money ended, probably and at maximum costs; empty if not known."""
+        more_p, likely_p = (sum(getattr(one, name) for one in self.lines) for name in ("wants_p", "likely_p"))
+        if not more_p:
+            return ""
+        likely, most = (f"${budget_over(self.budget_p + p)}" for p in (likely_p, more_p))
+        if likely == most:
+            return f"{most} in all is enough even at maximum costs"
+        return f"about {likely} in all is probably enough, {most} even at maximum costs"
 
     @property
     def _unpaid(self) -> Rows:
@@ -490,7 +511,7 @@ class Summary:
         may = f", as another judgment may cost up to {show_usd(most_p)}" if most_p else ""
         said = f"Out of money{may}. The next night goes on, if the outputs are the same."
         if enough := self._enough:
-            said += f" To finish tonight: {enough}, and a higher limit of a pair that has one of its own."
+            said += f" To finish tonight, raise --budget, and that of a pair that has one of its own: {enough}."
         return ((visible(ended[0].name) if len(ended) == 1 else count(len(ended), "pair"), said),)
 
     @property
@@ -529,7 +550,7 @@ class Summary:
         return Page(
             (
                 decided(self.headline),
-                *told(*self._above),
+                *told(*self._above()),
                 costs(self._cost),
                 *named(Section.DECISION, grouped(said, len(self.lines))),
                 *named(Section.EVIDENCE, grouped(turned, len(self.lines))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -12,6 +13,7 @@ from support.chat_server import ChatServer, Response, candidates, used, verdict
 from support.commandline import judgeloop
 
 from judgeloop.core.outcomes import AnsweredBy
+from judgeloop.report.terminal import render
 from judgeloop.suite.summary import Line, Summary
 
 WORDS = ("quartz", "violin", "penguin", "harvest", "turbine", "saffron", "glacier", "lantern")
@@ -134,6 +136,39 @@ def test_a_change_is_told_in_its_night_alone_though_verdicts_of_both_models_coun
     assert list(map(bool, told)) == [False, True, False, False]
 
 
+def test_a_pair_that_the_new_model_judges_on_a_later_night_has_another_judge_then(server):
+    Path("night.toml").write_text(SUITE.replace("not-worse = 0.2\n", ""))
+    play(1)
+    server.model = "haiku-2"
+    other = []
+    for night, renewed in ((2, ("mail",)), (3, ("chat",)), (4, ("mail", "chat"))):
+        for name in renewed:
+            write(f"{name}.jsonl", candidate(night))
+        done = judgeloop(
+            "suite", "night.toml", "--night", f"2026-01-{night:02}", "--json", "-o", "night.csv", "-o", "n.md"
+        )
+        pairs = {pair["name"]: pair for pair in json.loads(done.stdout)["pairs"]}
+        other.append([name for name, pair in pairs.items() if pair["other_judge"]])
+        for name in other[-1]:
+            assert pairs[name]["moved"] is None
+            assert re.search(
+                rf"^\\| {name} \\|.*\\| new \\|.*\\| judge changed \\|", Path("n.md").read_text(), re.MULTILINE
+            )
+    assert other == [["mail"], ["chat"], []]
+
+
+def test_a_pair_without_verdicts_last_night_has_the_judge_of_the_night_before(server):
+    Path("night.toml").write_text(SUITE.replace("not-worse = 0.2\n", ""))
+    play(1)
+    Path("mail.jsonl").write_text('{"id": "q0", "prompt":')
+    judgeloop("suite", "night.toml", "--night", "2026-01-02")
+    server.model = "haiku-2"
+    _, found = play(3)
+    assert [(pair["before"], pair["other_judge"]) for pair in found["pairs"] if pair["name"] == "mail"] == [
+        ("wrong input", True)
+    ]
+
+
 def test_a_swapped_judge_that_cannot_tell_passes_no_pair(server):
     play(1)
     server.model, server.inverted = "haiku-2", True
@@ -165,3 +200,11 @@ def test_the_sentence_has_the_last_day_of_the_old_and_the_share_of_the_new():
     )
     again = replace(OLD, last="2026-01-05T02:30:00.000+00:00")
     assert said(again, NEW).startswith("The judge changed: a, b; ")
+
+
+def test_a_change_is_cut_to_two_lines_where_causes_are_cut_to_one_and_whole_on_the_page():
+    given = Line(name="p", question="compare", exit_code=0, headline="", answered_by=(("j", (OLD, NEW)),))
+    night = Summary(night="2026-01-05-n", budget_p=0, lines=(given,))
+    cut, whole = (render(one) for one in (night.brief(1, 30)[0], night.page))
+    assert "! The judge changed: a until 2026-01-04, b since; 7 of 10 …" in cut
+    assert night.changed in " ".join(whole.split())

@@ -125,9 +125,13 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more(play
     wanted = sum(one["wants_usd"] for one in little["pairs"])
     assert wanted > max(one["wants_usd"] for one in little["pairs"])
     assert "3 pairs Out of money, as another judgment may cost up to $0.010. The next" in unwrapped(said)
-    assert f"To finish tonight: --budget {0.09 + wanted:.2f}," in unwrapped(said)
+    likely = sum(one["likely_usd"] for one in little["pairs"])
+    assert likely == wanted, "each verdict of the table costs its maximum"
+    assert f"${0.09 + wanted:.2f} in all is enough even at maximum costs" in unwrapped(said)
     shown = unwrapped(judgeloop("runs", "show", little["pairs"][0]["run"], *at).stdout)
-    assert "To go on tonight, raise the night's --budget by $0.13 " in shown
+    (first, *_) = little["pairs"]
+    sums = f"by probably ${first['likely_usd']:.2f}, at maximum costs by ${first['wants_usd']:.2f}."
+    assert f"raise the night's --budget (and the pair's own, if it has one) {sums}" in shown
     assert not re.search(r"--budget [0-9]", shown)
 
 

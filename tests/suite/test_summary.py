@@ -201,7 +201,7 @@ def test_each_cause_is_said_once_with_its_pairs_on_a_terminal():
     assert said[-1].startswith("  all o1"), "a pair stands there once"
     fewer = brief(1, *lines)
     assert (fewer.count(torn), fewer.count(full)) == (1, 0)
-    assert "4 others: 1 broken, 2 open, 1 doubtful pass" in fewer
+    assert "4 others: 1 broken, 2 open, 1 doubtful pass (all d)" in fewer
 
 
 def test_a_pair_that_failed_has_its_row_before_causes_and_before_what_passed():
@@ -229,6 +229,16 @@ def test_what_is_in_doubt_as_last_night_is_a_few_words_behind_what_is_new():
     assert not replace(old, outputs="new").as_before
 
 
+def test_new_doubt_is_named_where_no_line_is_left_for_its_cause():
+    failed = [line(f"f{n}", 5, "failed.") for n in range(5)]
+    new = line("new", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.",))
+    old = replace(new, name="all old", before="doubtful pass", outputs="same", same_as="2026-01-01")
+    shown = {most: brief(most, *failed, new, old, line("p", 0, "passed.")) for most in (3, 4)}
+    assert "5 others: 2 failed, 1 passed, 2 doubtful pass (all new)" in shown[3]
+    assert "all new: 36 of 60" in shown[4], "before the fourth row of those that failed"
+    assert "all f3" not in shown[4]
+
+
 def test_a_cause_is_cut_after_a_word():
     torn = line("torn", 2, "torn", why="torn.jsonl, line 44: the file seems to be cut off: write it again")
     assert "all torn: torn.jsonl, line 44: the file …" in brief(9, torn, longest=44).splitlines()
@@ -248,10 +258,11 @@ def test_an_order_that_changed_nothing_counts_as_no_tie():
 
 
 def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
-    ends = [line(f"n{n}", 3, "open.", used_up=True, stopped="no money", wants_p=USD // 4, next_p=USD // 100 * n)
-            for n in range(3)]  # fmt: skip
+    ends = [line(f"n{n}", 3, "open.", used_up=True, stopped="no money", wants_p=USD // 4, likely_p=USD // 20,
+                 next_p=USD // 100 * n) for n in range(3)]  # fmt: skip
     found = night(*ends, line("m", 3, "open.", stopped="the limit"))
     assert found.to_json()["pairs"][0]["wants_usd"] == 0.25
     said = " ".join(render(found.page).split())
     assert "3 pairs Out of money, as another judgment may cost up to $0.020." in said
-    assert "--budget 1.75" in said
+    for what in ("it goes on (--night 2026-01-02)", "raise --budget, and that of a pair that has one of its own"):
+        assert f"{what}: about $1.15 in all is probably enough, $1.75 even at maximum costs." in said

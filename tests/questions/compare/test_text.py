@@ -329,8 +329,10 @@ def test_no_budget_above_the_ceiling_is_advised():
 def test_a_pair_of_a_night_is_told_to_raise_the_budget_of_the_night_and_by_how_much():
     result = undecided(spend=replace(SPEND, next_p=10**10), night="2026-11-24-nightly")
     advice = result.advice[-1]
-    assert advice.values == {"night": "2026-11-24-nightly", "usd": 0.30, "judgments": 30}
-    assert "raise the night's `budget` by $0.30" in advice.message
+    likely = {"likely_usd": pytest.approx(0.01 + result.usd_for(29), abs=0.01)}
+    assert advice.values == {"night": "2026-11-24-nightly", "usd": 0.30, "judgments": 30} | likely
+    assert 0.01 < advice.values["likely_usd"] < 0.30
+    assert "at maximum costs by $0.30" in advice.message
     assert "budget=" not in advice.message
 
 
