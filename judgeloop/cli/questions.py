@@ -120,7 +120,7 @@ class Asking(Generic[R]):
             from judgeloop.cli.progress import computing
             from judgeloop.engine.state import unobserved
             from judgeloop.ledger.opening import is_ledger
-            from judgeloop.runs.anew import said_anew
+            from judgeloop.runs.anew import said_anew, said_elsewhere
             from judgeloop.runs.begin import opened
             from judgeloop.settings.run_settings import CEILING
 
@@ -142,6 +142,8 @@ class Asking(Generic[R]):
                 warn_of_place(config.ledger)
             watched = not quiet and (logs_json() or not json) and ready.booked and not ready.by_hand
             with opened(ready) as begun:
+                if begun.booked and not (json or quiet) and (elsewhere := asyncio.run(said_elsewhere(begun))):
+                    say(visible(elsewhere))
                 watching = self.watching(begun) if watched else nullcontext(unobserved)
                 found = driven(partial(question.run, begun), watching, by_hand=begun.by_hand)
                 result = self.as_reported(begun, found, read)

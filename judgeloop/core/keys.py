@@ -29,6 +29,7 @@ PROMPT, REFERENCE, RATED = "prompt text", "reference", "output rated"
 FIRST, SECOND = "output shown first", "output shown second"
 ITEM, SYSTEMS = "item", "systems"
 AGAIN_OF = "asked again of"
+ABSENT = "absent"  # what one of two keys has not
 
 # What identifies an item in keys: its id, and the digests of its prompt and its reference.
 Place = tuple[str, str, str]
@@ -141,7 +142,7 @@ class KeyIngredients:
         """
         theirs, ours = self.to_note(), now.to_note()
         found = {
-            name: (theirs.get(name, "absent"), ours.get(name, "absent"))
+            name: (theirs.get(name, ABSENT), ours.get(name, ABSENT))
             for name in sorted(theirs.keys() | ours.keys())
             if theirs.get(name) != ours.get(name)
         }

@@ -230,8 +230,18 @@ def ended(result: RunResult) -> str:
         return "the recorded costs have used up the budget"
     if stop is StopKind.POOL_EXHAUSTED and result.counts.abstentions:
         return f"all were asked about, and {result.counts.abstentions:,} got no verdict"
+    if skipped := _skipped(result, stop):
+        return f"{why}{skipped}"
     failing = stop is StopKind.DEADLINE and "; " in result.halt.sentence
     return why if failing else ENDED.get(stop, why)
+
+
+def _skipped(result: RunResult, stop: StopKind) -> str:
+    """Where people reached the limit: how many they judged and skipped, as both count; else empty."""
+    silent = result.counts.abstentions
+    if stop is not StopKind.JUDGMENT_LIMIT or not result.setup.by_hand or not silent:
+        return ""
+    return f" with {result.judged:,} judged and {silent:,} skipped"
 
 
 def _why_ended(result: RunResult) -> str:
@@ -239,7 +249,7 @@ def _why_ended(result: RunResult) -> str:
     if result.alike:
         return ALIKE
     met = result.whole and result.stop_reason is StopKind.RISK_MET
-    said = ALL_JUDGED if met else sentence(visible(result.stop_sentence))
+    said = ALL_JUDGED if met else sentence(f"{visible(result.stop_sentence)}{_skipped(result, result.stop_reason)}")
     if result.halt.kind is not result.stop_reason:
         said += f" {CUT_OFF} {sentence(visible(result.halt.sentence))}"
     return said

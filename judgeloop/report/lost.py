@@ -31,7 +31,8 @@ def lost_first(result: RunResult) -> list[Fact]:
     name = DIFFERS if result.job == AGREE else LOWEST if rated else LOST
     shown = found[:MOST]
     alike = _alike(shown, result)
-    of = "" if len(found) <= 1 or name is LOWEST else f"{len(found):,}{FIRST_OF}"
+    # Ratings within a step count as the same, and the first are the farthest apart.
+    of = "" if len(found) <= 1 or rated else f"{len(found):,}{_split(result) or FIRST_OF}"
     return told(
         *(
             Fact(f"lost.{at}", Section.EVIDENCE, name, _said(label, result, alike, of * (at == 1)), first=True)
@@ -43,16 +44,32 @@ def lost_first(result: RunResult) -> list[Fact]:
 def _lost(result: RunResult) -> Sequence[LabelRow]:
     """The items that speak against the candidate, those of failed groups first; of ratings, the lowest.
 
-    Of a judge beside people they are those on which it said something else.
+    Of a judge beside people they are those on which it said something else, first those on which people are at one.
     """
     if result.job == AGREE:
-        return [row for row in result.verdicts if result.lost(row)]
+        found = [row for row in result.verdicts if result.lost(row)]
+        return sorted(
+            found, key=lambda row: (_differ(row), -abs((row.score or 0.0) - (result.people_said(row) or 0.0)))
+        )
     rows = [row for row in result.verdicts if row.in_decision or row.group in result.failed_groups]
     if rows and rows[0].against is None:
         return sorted(rows, key=lambda row: row.score or 0.0)
     candidate = result.setup.required_winner or result.setup.systems[-1]
     found = [row for row in rows if row.winner not in {None, candidate} and candidate in {row.system, row.against}]
     return sorted(found, key=lambda row: row.group not in result.failed_groups)
+
+
+def _differ(label: LabelRow) -> bool:
+    """Whether people differ among themselves on an item."""
+    return len({one for one in label.votes[1:] if one is not None}) > 1
+
+
+def _split(result: RunResult) -> str:
+    """As `FIRST_OF`, with how many more items people differ on, where the judge says what they do together."""
+    if result.job != AGREE:
+        return ""
+    number = sum(_differ(row) and not result.lost(row) for row in result.verdicts)
+    return f" items (on {number:,} more people differ), the first: " if number else ""
 
 
 def _alike(rows: Sequence[LabelRow], result: RunResult) -> int:

@@ -5,15 +5,17 @@ Reads the attempts of a run that has ended, and those of earlier runs on the sam
 
 from typing import Any
 
-from judgeloop.core.keys import AGAIN_OF, FIRST, PARAMETER, RATED, SECOND, SOURCE
+from judgeloop.core.keys import ABSENT, AGAIN_OF, FIRST, PARAMETER, RATED, SECOND, SOURCE
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.report.facts import ID
+from judgeloop.report.records import HUMAN
 from judgeloop.runs.prepared import Prepared
 
 LATEST = 3  # earlier runs on the same outputs that are looked at
 LONGEST_VALUE = 16  # characters shown of a digest or another ingredient; addresses, which have no password, are whole
 # What says nothing: the order differs with the seed, and the result says what was asked again of another model.
 IDLE = {"order of presentation", AGAIN_OF}
+FORM = f"{PARAMETER}form"  # of the page, which a verdict of the terminal has not
 OTHERS = {FIRST, SECOND, RATED}  # where these differ between runs on the same outputs, a call was a control
 
 
@@ -22,6 +24,40 @@ async def said_anew(run: Prepared[Any]) -> str:
     if not run.command.spend.attempts:
         return ""
     return await run.look(lambda reader: _said(reader, run.run_id))
+
+
+async def said_elsewhere(run: Prepared[Any]) -> str:
+    """That what people said of these outputs on the page does not count at the terminal, or the other way round.
+
+    It is for a run that has not begun; empty if they said nothing, or the run has begun before.
+    """
+    return await run.look(lambda reader: _elsewhere(reader, run)) if run.by_hand else ""
+
+
+def _elsewhere(reader: LedgerReader, run: Prepared[Any]) -> str:
+    runs = reader.runs()
+    if any(one.id == run.run_id for one in runs) or not all(run.digests):
+        return ""
+    same = [one.id for one in runs if (one.note.systems, one.note.outputs) == (run.pool.systems, run.digests)]
+    for one in reversed(same[-LATEST:]):
+        by_people = [
+            FORM in key.to_note()
+            for (_, judge), keys in reader.calls_of(one).items()
+            if judge.partition(":")[0] == HUMAN
+            for key in keys
+        ]
+        if not by_people:
+            continue
+        if run.config.page in by_people:
+            return ""
+        there, here, way = "on the page", "at the terminal", "`--page`"
+        if run.config.page:
+            there, here, way = here, there, "the command without `--page`"
+        return (
+            f"verdicts given {there}, as in the run {one[:ID]}, do not count {here}; {way} uses them again, if the "
+            "rubric is the same"
+        )
+    return ""
 
 
 def _said(reader: LedgerReader, run: str) -> str:
@@ -42,6 +78,8 @@ def _said(reader: LedgerReader, run: str) -> str:
         and not differences.keys() & OTHERS
     ]
     differences, judge, other = min(found, key=lambda one: len(one[0]), default=({}, "", ""))
+    if ABSENT in differences.get(FORM, ()):
+        differences.pop(FORM)  # `said_elsewhere`
     if not differences.keys() - IDLE:
         return ""
     told = ", ".join(

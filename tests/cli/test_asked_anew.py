@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from support.commandline import judgeloop
 
+from judgeloop.core.records import JudgeIdentity, Reply, Verdict
+from judgeloop.judges import human
+from judgeloop.judges.page import FORM, PageJudge
+
 
 @pytest.fixture(autouse=True)
 def files(tmp_path, monkeypatch):
@@ -33,3 +37,34 @@ def test_other_outputs_are_asked_and_nothing_is_said():
     compare()
     Path("b.jsonl").write_text(Path("b.jsonl").read_text().replace("b 3", "c 3"))
     assert "asked anew" not in compare("--tie-margin", "0.05")
+
+
+def test_what_people_said_on_the_page_does_not_count_at_the_terminal_and_they_are_told_before(monkeypatch):
+    monkeypatch.setattr(human, "read_key_from_terminal", lambda: "a")
+    asked = ("compare", "a.jsonl", "b.jsonl", "--judge", "human")
+    with monkeypatch.context() as on_page:
+        on_page.setattr(human.HumanJudge, "identity", JudgeIdentity("human", "", {"form": FORM}, mark=":"))
+        assert "do not count" not in judgeloop(*asked).stderr
+    told = judgeloop(*asked, "--seed", "5").stderr
+    before, _, after = told.partition("verdicts given on the page, as in the run ")
+    assert "of at most" not in before, "the first pair comes later"
+    assert "do not count at the terminal; `--page` uses them again" in after
+    assert "of at most" in after
+    assert "asked anew" not in told
+    assert "do not count" not in judgeloop(*asked, "--seed", "5").stderr, "once"
+    assert "do not count" not in judgeloop(*asked, "--seed", "6").stderr, "these are of the terminal"
+
+
+async def says_a(judge, call):
+    del judge, call
+    return Reply(Verdict(1.0), 0)
+
+
+def test_what_people_said_at_the_terminal_does_not_count_on_the_page(monkeypatch):
+    monkeypatch.setattr(human, "read_key_from_terminal", lambda: "a")
+    asked = ("compare", "a.jsonl", "b.jsonl", "--judge", "human")
+    judgeloop(*asked)
+    monkeypatch.setattr(PageJudge, "judge", says_a)
+    told = judgeloop(*asked, "--page").stderr
+    assert "verdicts given at the terminal, as in the run " in told
+    assert "do not count on the page; the command without `--page` uses them again" in told

@@ -75,3 +75,10 @@ def test_who_is_no_person_may_leave_out_as_few_as_before(run):
         code, found = run(command, ["t"])
         assert (code, found["stop_reason"], found["max_abstentions"]) == (4, "too_many_abstentions", MODELS_ABSTAIN)
         assert [one["code"] for one in found["advice"]] == [advised]
+
+
+def test_a_limit_that_skips_have_reached_says_how_many_were_judged(run):
+    code, found = run((*COMPARED[:-1], "30"), ["s"] * 5 + ["t"])
+    assert (code, found["stop_reason"], found["judged"], found["abstentions"]) == (3, "judgment_limit", 25, 5)
+    shown = judgeloop("runs", "show", found["run"]).stdout
+    assert "the limit of 30 judgments is reached with 25 judged and 5 skipped" in " ".join(shown.split())

@@ -57,7 +57,7 @@ def decision(result: Agreed) -> str:
     within = " within a step" if result.rates else ""
     whom = f"{_whom(result)}{within}"
     sentences = [f"{judge} agrees with {whom} on {per_cent(result.equal)} of {_where(result, things)}."]
-    sentences += [_gate(one, result.setup.risk_threshold) for one in result.gates]
+    sentences += [_gate(one, result) for one in result.gates]
     if not (result.rates or result.prefers):
         sentences.append(_prefers_none(result))
     if result.people_equal is not None:
@@ -117,14 +117,21 @@ def _where(result: Agreed, things: str) -> str:
     return f"{like}{between and f'{between})'}"
 
 
-def _gate(gate: GateRow, risk: float) -> str:
+def _gate(gate: GateRow, result: Agreed) -> str:
     """How a gate stands, as a sentence: what is shown, and at which risk."""
+    risk = result.setup.risk_threshold
     if gate.name == "agreement":
         zone = in_points(gate.best - gate.worst)
         zone = f", with a zone of {zone}" if gate.best > gate.worst else ""
+        # Each end of the interval is as sure as the gate. Only what failed is said to be below something, and a share
+        # in the zone only by the interval: so whatever the share is, the sentence is wrong with at most the risk.
+        _, high = result.equal_interval or (0.0, 1.0)
+        below = f"{per_cent(gate.best, 0)} (required: above {per_cent(gate.worst, 0)}{zone})"
+        if high < gate.worst:
+            below = f"the required {per_cent(gate.worst, 0)}"
         said_of = {
             "passed": f"At a risk of {risk:g} that is above {per_cent(gate.worst, 0)}.",
-            "failed": f"At a risk of {risk:g} that is below {per_cent(gate.best, 0)} (required: above {per_cent(gate.worst, 0)}{zone}).",
+            "failed": f"At a risk of {risk:g} that is below {below}.",
             "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
         }
     elif gate.name == "kappa":
@@ -298,7 +305,9 @@ def _halve(result: Agreed) -> str:
         return ""
     gap = result.corrected
     too = ", and of the gap by people" if gap and gap.interval and gap.to_halve - gap.labels == more else ""
-    return f"about {more:,} would halve the interval of {'verdicts within a step' if result.rates else 'the same verdict'}{too}"
+    left = result.options.unlabelled
+    lack = f"; these outputs have {left:,} more" if 0 < left < more else ""
+    return f"about {more:,} would halve the interval of {'verdicts within a step' if result.rates else 'the same verdict'}{too}{lack}"
 
 
 def _means(result: Agreed) -> str:

@@ -233,8 +233,9 @@ class Agreed(RunResult):
         return (fmean if self.rates else by_people)(said) if said else None
 
     def lost(self, label: LabelRow) -> bool:
-        """Whether the judge said something else than people."""
-        return label.score is not None and any(one is not None and one != label.score for one in label.votes[1:])
+        """Whether the judge said something else than people did together."""
+        people = self.people_said(label)
+        return None not in {label.score, people} and label.score != people
 
     @property
     def requirement(self) -> str:

@@ -90,6 +90,46 @@ def test_what_failed_is_below_the_zone_and_says_so(agree):
     )
 
 
+@pytest.mark.parametrize("within", [-1e-6, 1e-6])
+def test_what_failed_is_below_what_was_required_where_the_interval_is(agree, within):
+    high = agree(often, labels(), require_agreement=0.8).equal_interval[1]
+    result = agree(often, labels(), require_agreement=high - within, zone=0.05)
+    assert result.gates[0].state == "failed"
+    assert ("that is below the required 87 %." in result.page.headline) == (within < 0)
+    assert ("that is below 92 % (" in result.page.headline) == (within > 0)
+
+
+def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_differs(agree):
+    other = {"old": "new", "new": "old"}
+
+    def judge(at):
+        return "tie" if at % 7 == 2 else often(at)
+
+    def second(at):
+        return other[better(at)] if at % 7 in {1, 2} else better(at)
+
+    result = agree(judge, labels(), labels(second), require_agreement=0.85)
+    assert result.outcome == "failed"
+    apart = [one for one in result.labels if result.people_said(one) != one.score]
+    split = [one for one in result.labels if one not in apart and len(set(one.votes[1:])) > 1]
+    assert len(apart) == result.judged - round(result.equal * result.judged)
+    assert len(split) == sum(at % 7 == 2 for at in range(ITEMS))
+    first, *_ = (one.text for one in result.page.facts if one.label == "differs")
+    assert first.startswith(f"{len(apart)} items (on {len(split)} more people differ), the first: q")
+    shown = [one for one in apart if f" {one.item_id} judge " in first]
+    assert [len(set(one.votes[1:])) for one in shown] == [1], "people say the same of it"
+
+
+@pytest.mark.parametrize(("labelled", "left"), [(40, "; these outputs have 20 more"), (60, "")])
+def test_how_many_labels_more_are_to_be_had_is_said_where_it_takes_more(agree, labelled, left):
+    result = agree(often, labels(places=range(labelled)))
+    (said,) = (one.text for one in result.page.facts if one.key == "halve")
+    assert result.labels_to_halve == 3 * labelled > 20
+    assert said.startswith(f"about {3 * labelled} would halve")
+    assert said.endswith(left)
+    assert ("these outputs" in said) == bool(left)
+
+
 def test_the_report_shows_the_peoples_label_and_where_they_differ(agree):
     result = agree(often, labels(), labels(often))
     report = result.to_html()
