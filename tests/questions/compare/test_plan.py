@@ -72,10 +72,10 @@ def test_a_lead_that_is_larger_does_not_take_all_items_where_a_smaller_one_takes
     rule = make_rule("bets", risk=0.1, items=UNLIMITED, limit=30)
     order = [1, 1, 0, -1, 1, 0, None, 1, -1, 0, 0, 1, 0, 1, -1, 1, 0, 1, 0, 1, 0, -1, 0, 1, 1, 0, 1, 1, None, 1]
     counts = {one: order.count(one) for one in (1, -1, 0, None)}
-    larger = Tally(60, wins=(counts[1], counts[-1]), ties=counts[0], abstentions=counts[None], preferences=order)
-    smaller = Tally(60, wins=(13, 5), ties=10, abstentions=2)
+    larger = Tally(130, wins=(counts[1], counts[-1]), ties=counts[0], abstentions=counts[None], preferences=order)
+    smaller = Tally(130, wins=(13, 5), ties=10, abstentions=2)
     assert not rule.is_met(larger)
-    assert 0 < more_to_decide(rule, larger, 30, sampled=True) <= more_to_decide(rule, smaller, 30, sampled=True)
+    assert 0 < more_to_decide(rule, larger, 100, sampled=True) <= more_to_decide(rule, smaller, 100, sampled=True)
 
 
 def test_level_systems_have_no_lead_to_go_on():
