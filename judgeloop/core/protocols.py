@@ -35,7 +35,8 @@ class SoFar:
     the limit; 0 once they were asked and did not, and None if no number is known to. `usual` is the fewest that can
     decide, and how many do so on average, by what was known before the first answer. `each_s` is about how many
     seconds a person takes for one, by the length of the texts; None if these are not known. `affords`
-    is about how many the budget covers in all, if these are too few to decide as usual.
+    is about how many the budget covers in all, if these are too few to decide as usual. `needs` is about how many
+    would decide where most runs end at the limit without a decision, 0 if no number is known to; None elsewhere.
     """
 
     asked: int
@@ -46,6 +47,7 @@ class SoFar:
     each_s: float | None = None
     again: int = 0
     affords: int | None = None
+    needs: int | None = None
 
     @property
     def judged(self) -> int:

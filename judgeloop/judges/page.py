@@ -149,7 +149,7 @@ class PageJudge(BaseJudge):
         self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each, now=time.monotonic())
         self.desk.answered(self._before)
         self.desk.lacks_money = self._lacks_money
-        if self._standing is not None:
+        if self._standing is not None and self._standing.needs is None:  # a lower limit may end before what was usual
             self._usual = self._journal.usual(self._standing.usual)
             self._standing = replace(self._standing, usual=self._usual)
         links = Links([*self.desk.people], self._journal)
@@ -214,12 +214,19 @@ class PageJudge(BaseJudge):
             print(f"  from another machine first: ssh -L {port}:127.0.0.1:{port} {here}", file=sys.stderr)
         elif not url.startswith("https://"):
             print("  without https, outputs and links can be read on the way", file=sys.stderr)
-        if self._standing is not None and self._standing.usual is not None:
-            usual, most, each = self._standing.usual[1], self._standing.most, self._standing.each_s
+        if self._standing is not None and (self._standing.usual or self._standing.needs is not None):
+            needs, most, each = self._standing.needs, self._standing.most, self._standing.each_s
+            usual = self._standing.usual[1] if self._standing.usual else most
             time = f", about {planned(each * self._options.each * usual)} of people's time" if each else ""
             again = f", of them {again:,} again" if (again := self._standing.again) else ""
             ends = "" if (one := self._standing.affords) is None else f"; the budget ends it after about {one:,}"
-            print(f"Usually about {usual:,} are judged, at most {most:,}{again}{time}{ends}.", file=sys.stderr)
+            if self._standing.usual:
+                said = f"Usually about {usual:,} are judged, at most {most:,}"
+            else:
+                said = f"At most {most:,} are judged"
+                decide = f" (about {needs:,} would decide)" if needs else ""
+                ends = ends or f"; most runs like this end there without a decision{decide}"
+            print(f"{said}{again}{time}{ends}.", file=sys.stderr)
         aside_p, budget_p = self._wage.cost_p(LONGEST_S), self._options.budget_p
         if aside_p and budget_p is not None and (holds := budget_p // aside_p) <= len(self._people):
             print(

@@ -38,6 +38,7 @@ def overview(
             "most": standing.most,
             "again": standing.again,
             "usual": standing.usual,
+            "needs": standing.needs,
         }
     return said
 

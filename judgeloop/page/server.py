@@ -338,7 +338,8 @@ class Pages:
         each = median(own) if len(own) >= FEWEST_TIMES else None if standing is None else standing.each_s
         if standing is None or each is None:
             return {}
-        usual = {"usual_s": each * self.desk.each * standing.usual[1]} if standing.usual else {}
+        whole = standing.usual[1] if standing.usual else standing.most if standing.needs is not None else None
+        usual = {"usual_s": each * self.desk.each * whole} if whole else {}
         return {"each_s": each, **usual}
 
     def _progress(self, name: str) -> dict[str, Any]:
@@ -353,6 +354,8 @@ class Pages:
         said["affords"] = standing.affords
         if standing.usual is not None:
             said["usual"] = standing.usual
+        if standing.needs is not None:
+            said["needs"] = standing.needs
         if standing.more is not None and len(self.desk.people) == 1:
             said["left"] = max(1, standing.left(held))
             said["more"] = more = standing.likely(held)

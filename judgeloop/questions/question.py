@@ -143,20 +143,27 @@ class Question(ABC, Generic[S, T, R]):
         del run, tally
         return None
 
+    def needs(self, run: Prepared[S]) -> int | None:
+        """As `SoFar.needs`, by what is known before the first answer."""
+        del run
+        return None
+
     async def _telling(self, run: Prepared[S], observe: Observe[T]) -> Observe[T]:
         """An observer that also tells people how far the run is, and what a dry run says before the first answer."""
         if run.people is None:
             return observe
-        usual = affords = None
+        usual = affords = needs = None
         if run.config.page and not run.pool.live and run.inputs.proxy is None:  # these would be closed
             found = await self.forecast(replace(run, command=Command()))
             again = found.people.again if found.people else (0, 0)
             low, expected = (one + more for one, more in zip(found.judgments[:2], again[:2], strict=True))
-            usual = (low, expected) if expected else None
+            needs = self.needs(run)
+            usual = (low, expected) if expected and needs is None else None
             affords = found.result.asked + (found.affordable or 0) if found.falls_short else None
         twice = read_twice(run.most_judgments, run.config)
         each_s = None if run.pool.live else likely_each_s(run.inputs)
-        first = SoFar(0, run.most_judgments + twice, usual=usual, each_s=each_s, again=twice, affords=affords)
+        most = run.most_judgments + twice
+        first = SoFar(0, most, usual=usual, each_s=each_s, again=twice, affords=affords, needs=needs)
         return told(run, observe, partial(self.more, run), first)
 
     async def forecast(self, run: Prepared[S]) -> Forecast:

@@ -73,6 +73,7 @@ class NoteCode(enum.StrEnum):
     BLOCKS_TOO = "blocks_too"
     LEVEL = "level"
     OUT_OF_REACH = "out_of_reach"
+    FEWER_SKIPS = "fewer_skips"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
     LEAD_STAYS = "lead_stays"
@@ -178,11 +179,13 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OTHER_FAMILIES: "More items of the same {unit} change nothing.",
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
     NoteCode.OUT_OF_REACH: "All {items:,} would probably not decide; add items.",
+    NoteCode.FEWER_SKIPS: "With {skipped:,} of {asked:,} without a verdict, no number of judgments is likely to decide: fewer "
+    "may be skipped.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} are probably enough.",
     NoteCode.LIMIT_ENOUGH: "`max_judgments={limit}`{usd:expected} is probably enough.",
-    NoteCode.LEAD_STAYS: "If the lead stays at {lead:gap}, about {judgments:more judgment}{usd:expected} decide.",
-    NoteCode.LEAD_STAYS_LIMIT: "If the lead stays at {lead:gap}, `max_judgments={limit}`{usd:expected} decides.",
+    NoteCode.LEAD_STAYS: "If the lead stays at {lead:gap}, about {judgments:more judgment}{usd:expected} probably decide.",
+    NoteCode.LEAD_STAYS_LIMIT: "If the lead stays at {lead:gap}, `max_judgments={limit}`{usd:expected} probably decides.",
     NoteCode.USUAL_JUDGMENTS: "For {systems:,} systems, about {judgments:more judgment}{usd:about} are usually enough.",
     NoteCode.USUAL_LIMIT: "`max_judgments={limit}`{usd:about} is usually enough for {systems:,} systems.",
     NoteCode.SAME_TEST: "The risk stays the same.",

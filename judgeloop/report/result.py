@@ -409,7 +409,7 @@ class RunResult(Part):
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
         # A night's budget is shared: it is not asked for where all items would probably not decide.
-        hopeless = self.setup.night and any(one.code == NoteCode.OUT_OF_REACH for one in found)
+        hopeless = self.setup.night and any(one.code in {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS} for one in found)
         return found if hopeless else (*found, *self._budget_enough())
 
     def _to_go_on(self, stop: StopKind) -> Note:

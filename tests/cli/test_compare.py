@@ -142,7 +142,7 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
         "? OPEN: no winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
     )
     assert re.search(
-        r"If the lead stays at \d+ points?, --max-judgments \d+ \(expected cost \$0\.\d+\) decides",
+        r"If the lead stays at \d+ points?, --max-judgments \d+ \(expected cost \$0\.\d+\) probably decides",
         unwrapped(result.stdout),
     )
     assert "The limit of 6 judgments is reached." in result.stdout

@@ -234,10 +234,10 @@ def test_nobody_waits_where_the_budget_holds_one_pair(tmp_path, monkeypatch):
 
 
 def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_path, capsys):
-    async def said(budget_p, affords):
+    async def said(budget_p, affords, **known):
         judge = PageJudge(rubric=None, wage=Wage(Decimal(40)), options=PageOptions((), port=0, budget_p=budget_p))
         judge.begin("run", str(tmp_path))
-        judge.hear(SoFar(0, 111, usual=(10, 62), each_s=45.0, affords=affords))
+        judge.hear(SoFar(0, 111, each_s=45.0, affords=affords, **(known or {"usual": (10, 62)})))
         call = asyncio.create_task(judge.judge(PAIR))
         while judge._server is None or judge._ticking is None:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.005)
@@ -248,6 +248,7 @@ def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_pat
     short = asyncio.run(said(5 * 10**12, 4))
     assert "about 62 are judged" in short
     assert "after about 4." in short
+    assert "(about 162 would decide)" in asyncio.run(said(None, None, needs=162))
     assert "$5.00 holds 1 at a time, as $3.33" in short
     enough = asyncio.run(said(80 * 10**12, None))
     assert "about 62 are judged" in enough

@@ -65,8 +65,11 @@ STATES = {
     "start with little money": "now.progress.affords = 4; start(); progress()",
     "start after a restart": "now.progress.judged = 14; now.progress.affords = null; now.time = {each_s: 30, usual_s: 1350}; start()",
     "start after long": "now.progress.judged = 46; start()",
+    "start with a low limit": "now.progress = {judged: 0, most: 30, needs: 62}; now.time = {each_s: 37.5, usual_s: 1125};"
+    " start(); progress()",
     "start of ratings": "now.start.rates = true; start()",
     "owner": f"overview({json.dumps(OWNER)})",
+    "owner with a low limit": f"overview({json.dumps({**OWNER, 'most': 30, 'usual': None, 'needs': 62})})",
 }
 
 

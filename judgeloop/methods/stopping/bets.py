@@ -31,6 +31,7 @@ from judgeloop.methods.stopping.rule import (
     in_order,
     points,
     scores_for,
+    share_skipped,
     verdicts_of,
 )
 
@@ -38,6 +39,7 @@ NEAR = 2  # in the place of a system: both are nearly equal
 GROWS = 0.3  # by so much the slope of a proxy may grow in the labels that are asked at once
 REPLAYS, SEED = 400, 1  # of a forecast: its figures are right within 3 points or so
 LOOKED_AT = 64  # draws that are imagined at once: as many as are usually asked ahead
+OBSERVED = (1, 0, -1, None)  # what may come of an item
 LONGER = 8  # a plan for more judgments is tried with this part more of them
 LOOKS = 200  # of a forecast at each of its runs: of longer ones several draws are taken at once
 
@@ -232,14 +234,16 @@ class Bets(Rule):
 
     def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
         """As `Rule.first_met`; beyond the limit those of a run that plans for them, whose stakes are others."""
-        scaled = np.array([shares.wins[0], shares.ties, shares.wins[1]]) / shares.judged
+        skipped = share_skipped(tally)
+        judged = np.array([shares.wins[0], shares.ties, shares.wins[1]]) / shares.judged * (1 - skipped)
+        scaled = np.array([*judged, skipped])
         within = max(0, min(most, self.most - asked(tally)))
         if found := self.met_after(tally, scaled, within):
             return found
-        gap = abs(float(scaled[0] - scaled[2]))
-        if not self.goes_on or not gap:
+        gap = abs(float(scaled[0] - scaled[2])) - skipped  # which counts against either system
+        if not self.goes_on or gap <= 0:
             return None
-        independent = boundary_at_the_end(self.threshold) ** 2 * float(scaled[0] + scaled[2]) / gap**2
+        independent = boundary_at_the_end(self.threshold) ** 2 * float(scaled[0] + scaled[2] + skipped) / gap**2
         planned = math.ceil(independent / (1 + independent / self._items)) - asked(tally)
         # So many would have been enough, in another order or without skips: these verdicts take more.
         while planned <= within < most:
@@ -249,12 +253,12 @@ class Bets(Rule):
         return planned if within < planned <= most else None
 
     def met_after(self, tally: Tally, shares: NDArray[np.float64], within: int) -> int | None:
-        """After how many of so many further verdicts with these shares, spread evenly, it is met."""
-        taken, bets = np.zeros(3), self._bets(tally)
+        """After how many of so many further items it is met, with these shares of 1, 0, -1 and skips, spread evenly."""
+        taken, bets = np.zeros(4), self._bets(tally)
         for number in range(1, within + 1):
             score = int(np.argmax(number * shares - taken))
             taken[score] += 1
-            bets = _after(bets, scores_of(1 - score))
+            bets = _after(bets, scores_of(OBSERVED[score]))
             if _shown(bets)[-1].any() or (len(bets) > 1 and _shown(bets)[0].all()):
                 return number
         return None

@@ -129,13 +129,15 @@ class Rule(ABC):
         return chance_of_lead(*tally.wins, further, leads[named])
 
     def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
-        """After how many of `most` further verdicts the rule is met; None if it is not.
+        """After how many of `most` further items the rule is met; None if it is not.
 
-        They have the shares of `shares`, spread evenly. The result is a projection without a promise.
+        As many of them are skipped as so far, and the others have the shares of `shares`, spread evenly. The result is
+        a projection without a promise.
         """
 
         def is_met(further: int) -> bool:
-            return self.reason_to_stop(_scaled(shares, tally.judged + further)) is not None
+            skipped = round((asked(tally) + further) * share_skipped(tally))
+            return self.reason_to_stop(_scaled(shares, asked(tally) + further - skipped, skipped)) is not None
 
         if not shares.judged or most < 1:
             return None
@@ -189,6 +191,15 @@ def in_order(tally: Tally) -> bool:
 def asked(tally: Tally) -> int:
     """The number of items asked about."""
     return tally.judged + tally.abstentions
+
+
+def share_skipped(tally: Tally) -> float:
+    """The share of the items asked about that have no verdict.
+
+    >>> share_skipped(Tally(9, (2, 1), abstentions=1)), share_skipped(Tally(9))
+    (0.25, 0.0)
+    """
+    return tally.abstentions / max(1, asked(tally))
 
 
 def verdicts_of(tally: Tally) -> Sequence[Observed]:
@@ -268,10 +279,11 @@ def _with(tally: Tally, more: list[int]) -> Tally:
     )
 
 
-def _scaled(tally: Tally, judged: int) -> Tally:
+def _scaled(tally: Tally, judged: int, skipped: int) -> Tally:
     share = judged / tally.judged
     first, second = (round(wins * share) for wins in tally.wins)
-    return replace(tally, wins=(first, second), ties=max(0, judged - first - second), preferences=())
+    ties = max(0, judged - first - second)
+    return replace(tally, wins=(first, second), ties=ties, abstentions=skipped, preferences=())
 
 
 def show_risk(risk: float) -> str:

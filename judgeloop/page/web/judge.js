@@ -172,6 +172,7 @@ function waits({ others, money, last: key, noted: withNote }) {
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
 const limitOf = ({ most, again }) => (again ? `${most}, of them ${again} again` : `${most}`);
+const openOf = ({ needs }) => (typeof needs === "number" ? `most runs like this end there without a decision${needs ? ` (about ${needs} would decide)` : ""}` : "");
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
 const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
@@ -205,9 +206,10 @@ async function hears(mine) { // while somebody pauses, that the run is over
 function start() {
   const { usual, most, judged, mine, affords } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  const { each_s: each, usual_s: all } = now.time ?? {}, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${about(each)} each` : "";
-  $("howlong").textContent = affords && judged < affords ? `About ${affords} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${limitOf(now.progress)} ${thing()}s${together}` : "Until it is clear";
-  $("howmany").textContent = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : affords ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limitOf(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ").replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.");
+  const { each_s: each, usual_s: all } = now.time ?? {}, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", open = affords && judged < affords ? "" : openOf(now.progress);
+  $("howlong").textContent = affords && judged < affords ? `About ${affords} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${limitOf(now.progress)} ${thing()}s${open && all ? `, ${about(all)}` : ""}${together}` : "Until it is clear";
+  const said = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : affords ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limitOf(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ");
+  $("howmany").textContent = [said, open].map((one) => one.replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.")).join(" ").trim();
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
   $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether the end of each text was${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
@@ -367,7 +369,7 @@ const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits",
 function overview(said) {
   const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
   $("ohead").textContent = `${said.judged} judged`;
-  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said)} are judged. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
+  $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said)} are judged${openOf(said) && `; ${openOf(said)}`}. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
   $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);

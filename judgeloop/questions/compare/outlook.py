@@ -118,6 +118,21 @@ def _equal(rule: Bets, margin: float, ties: float, pool: int) -> EqualSystem:
     )
 
 
+def needs_more(rule: Rule, pool: int) -> int | None:
+    """About how many judgments decide where at most half of the runs do within the limit; None where more do.
+
+    0 if at most half of those do that may judge the whole `pool`. The shares are the assumed ones.
+    """
+    if not isinstance(rule, Bets):
+        return None
+    (ahead, behind), tied = _assumed(rule, None)
+    shares = (ahead - behind) / 100, tied / 100
+    if rule.outlook(*shares).none < EVEN:
+        return None
+    whole = replace(rule, limit=pool).outlook(*shares)
+    return round(whole.judgments) if whole.none < EVEN else 0
+
+
 def more_to_decide(rule: Rule, tally: Tally, unasked: int, *, sampled: bool) -> int | None:
     """How many further judgments would decide if the shares continue; of few verdicts with assumed ones.
 

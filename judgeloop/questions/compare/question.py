@@ -47,6 +47,7 @@ from judgeloop.questions.compare.outlook import (
     foreseen,
     judgments_to_decide,
     more_to_decide,
+    needs_more,
     share_of_ties,
     with_an_equal_system,
 )
@@ -296,6 +297,11 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         asked = tally.judged + tally.abstentions
         more = more_to_decide(_rule(run.parts), tally, _most_labels(run) - asked, sampled=run.sampled)
         return None if more is None else max(more, run.limits.min_judgments - asked) * run.judgments_a_draw
+
+    def needs(self, run: Prepared[CompareSettings]) -> int | None:
+        """As `SoFar.needs`, with assumed shares."""
+        draws = needs_more(_rule(run.parts), len(run.places))
+        return None if draws is None else draws * run.judgments_a_draw
 
     def result_of(self, ran: Ran[CompareSettings, Tally]) -> Comparison:
         """Who is better, and how many further judgments would decide an open question."""

@@ -497,8 +497,11 @@ class Comparison(RunResult):
         if self.judged == 0:
             return (self.nothing_judged,)
         if more is None:
+            skipped = self.counts.abstentions  # each takes one off the lead
+            undone = self.leader is not None and skipped >= abs(self.gap or 0.0) * self.judged
+            fewer = note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked)
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
-            return (note(code, items=self.drawable),)
+            return (fewer if undone else note(code, items=self.drawable),)
         limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
         code = NoteCode.LEAD_STAYS_LIMIT if limited else NoteCode.LEAD_STAYS
         about = note(code, lead=abs(self.gap or 0.0), judgments=more, limit=self.asked + more, usd=self.more_usd)

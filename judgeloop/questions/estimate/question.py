@@ -351,16 +351,21 @@ def more_to_know(rule: Precise, tally: Ratings, *, lucky: bool = False) -> int |
     """How many further judgments would probably make the interval narrow enough.
 
     None without a `half_width`, or if the variance is not known yet. If `lucky`, it is taken to be smaller
-    than seen: by as much as one sample in ten of normal scores shows too large a variance.
+    than seen: by as much as one sample in ten of normal scores shows too large a variance. As many items are skipped
+    as so far, which widens the interval for good; None, too, if they alone make it too wide.
     """
     moments, freedom = tally.moments, tally.judged - 1
     if rule.half_width is None or freedom < 1 or math.isnan(moments.variance):
         return None
-    left = 1 - tally.judged / rule.population
-    each = moments.variance * tally.judged / left if left > 0 else 0.0
+    skips = [tally.moments_with(score) for score in (0.0, 1.0)]
+    half = rule.half_width - max(abs(one.mean - moments.mean) for one in skips)
+    if half <= 0:
+        return None
+    left = 1 - tally.asked / rule.population
+    each = max(one.variance for one in skips) * tally.asked / left if left > 0 else 0.0
     if lucky:
         each *= min(1.0, freedom / float(chdtri(freedom, LUCKY)))
-    return max(0, _enough(rule, each, tally.asked) - tally.asked)
+    return max(0, _enough(replace(rule, half_width=half), each, tally.asked) - tally.asked)
 
 
 def _enough(rule: Precise, each: float, asked: int) -> int:

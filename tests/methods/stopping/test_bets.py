@@ -207,6 +207,15 @@ def test_the_projection_goes_on_from_the_wealth_that_there_is():
     assert WINNER.first_met(level, level, 150) is None
 
 
+def test_the_projection_goes_on_to_skip_as_often_as_so_far():
+    def needed(skipped):
+        tally = Tally(111, (9, 4), 7, skipped)
+        return Bets(0.1, 111, 25).first_met(tally, tally, 111 - 20 - skipped)
+
+    assert needed(0) < needed(2) < needed(3), "each skip counts against both"
+    assert needed(5) is None, "as many skips as the lead undo it"
+
+
 def test_more_items_are_foretold_of_a_lead():
     even, likely = WINNER.items_to_decide(Tally(300, (80, 60), 60))
     assert 20 < even < likely

@@ -108,6 +108,8 @@ def test_the_projection_finds_where_the_same_shares_would_meet_the_rule():
     assert rule.first_met(shares, shares, 2) is None
     assert rule.first_met(shares, replace(shares, wins=(3, 3)), 490) is None
     assert rule.first_met(shares, shares, 0) is None
+    skipping = replace(shares, abstentions=2)
+    assert rule.first_met(skipping, skipping, 488) > rule.first_met(shares, shares, 490)
 
 
 @pytest.mark.parametrize("name", ["tie-aware", "hypergeometric"])

@@ -12,7 +12,7 @@ from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import UNLIMITED
 from judgeloop.engine.session import Limits
 from judgeloop.questions.compare import question
-from judgeloop.questions.compare.outlook import judgments_to_decide, more_to_decide, with_an_equal_system
+from judgeloop.questions.compare.outlook import judgments_to_decide, more_to_decide, needs_more, with_an_equal_system
 
 ITEMS = 500
 
@@ -72,10 +72,10 @@ def test_a_lead_that_is_larger_does_not_take_all_items_where_a_smaller_one_takes
     rule = make_rule("bets", risk=0.1, items=UNLIMITED, limit=30)
     order = [1, 1, 0, -1, 1, 0, None, 1, -1, 0, 0, 1, 0, 1, -1, 1, 0, 1, 0, 1, 0, -1, 0, 1, 1, 0, 1, 1, None, 1]
     counts = {one: order.count(one) for one in (1, -1, 0, None)}
-    larger = Tally(60, wins=(counts[1], counts[-1]), ties=counts[0], abstentions=counts[None], preferences=order)
-    smaller = Tally(60, wins=(13, 5), ties=10, abstentions=2)
+    larger = Tally(130, wins=(counts[1], counts[-1]), ties=counts[0], abstentions=counts[None], preferences=order)
+    smaller = Tally(130, wins=(13, 5), ties=10, abstentions=2)
     assert not rule.is_met(larger)
-    assert 0 < more_to_decide(rule, larger, 30, sampled=True) <= more_to_decide(rule, smaller, 30, sampled=True)
+    assert 0 < more_to_decide(rule, larger, 100, sampled=True) <= more_to_decide(rule, smaller, 100, sampled=True)
 
 
 def test_level_systems_have_no_lead_to_go_on():
@@ -93,3 +93,15 @@ def test_a_share_of_ties_that_earlier_runs_had_is_that_of_the_expected_case():
     )
     (equal,) = with_an_equal_system(rule, 0.7, 300)
     assert many.expected == round(equal.judgments) < usual.expected
+
+
+def test_where_the_limit_mostly_comes_first_it_is_known_how_many_would_decide():
+    def rule(limit, items=111):
+        return make_rule("bets", risk=0.1, items=items, limit=limit)
+
+    assert needs_more(rule(111), 111) is None
+    needed = needs_more(rule(30), 111)
+    assert 30 < needed <= 111
+    assert needed == round(rule(111).outlook(0.2, 0.3).judgments)
+    assert needs_more(rule(10, UNLIMITED), 20) == 0, "not even all items would"
+    assert needs_more(make_rule("tie-aware", risk=0.1, items=111, limit=30), 111) is None

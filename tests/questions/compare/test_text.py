@@ -216,6 +216,11 @@ LEAD = {"code": "lead_stays", "lead": pytest.approx(0.1), "judgments": 30, "limi
         ({}, LEAD | {"usd": 0.1197}),
         ({"spend": Spend()}, LEAD | {"usd": None}),
         ({"more_judgments": None}, {"code": "out_of_reach", "items": 100}),
+        # Each item without a verdict counts against both, so two undo a lead of one.
+        (
+            {"tally": Tally(items=100, wins=(5, 4), ties=1, abstentions=2), "more_judgments": None},
+            {"code": "fewer_skips", "skipped": 2, "asked": 12},
+        ),
         ({"tally": Tally(items=100, wins=(5, 5)), "more_judgments": None}, {"code": "level", "items": 100}),
         ({"tally": Tally(items=10, wins=(5, 4), ties=1)}, {"code": "all_asked"}),
         ({"tally": Tally(items=100), "more_judgments": None}, {"code": "nothing_judged"}),

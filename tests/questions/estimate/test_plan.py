@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,20 @@ def test_the_low_case_is_that_of_a_smaller_variance_once_scores_are_known():
         fewer.append(any(map(rule.is_met, tallies_of(scores[: 39 + judgments.low], 40))))
         assert 0 < judgments.low < judgments.expected
     assert np.mean(fewer) <= 0.3, "seldom are fewer enough"
+
+
+@pytest.mark.parametrize("even", [False, True])
+def test_the_forecast_goes_on_to_skip_as_often_as_so_far(even):
+    def tally_with(every, asked=100):
+        whole = tally_of(([0.0, 1.0] * asked)[:asked])
+        return replace(whole, scores=np.where(np.arange(asked) % every == every - 1, np.nan, whole.scores))
+
+    rule = Precise(0.1, ITEMS, 0.08, even=even, limit=1000)
+    few = more_to_know(rule, tally_with(25))
+    assert few > more_to_know(rule, tally_with(ITEMS))
+    takes = next(n for n in range(100, ITEMS) if rule.is_met(tally_with(25, n)))
+    assert 100 + few == pytest.approx(takes, rel=0.25)
+    assert more_to_know(rule, tally_with(5)) is None, "a fifth that may be 0 or 1 widens it too much"
 
 
 def test_nothing_is_foreseen_from_one_score_or_for_no_width():
