@@ -595,6 +595,9 @@ def result_of(
     if bounds_by_draw is not None and tally.gap is not None:
         low, high = float(bounds_by_draw[0, -1]), -float(bounds_by_draw[1, -1])
         bounds = (tally.gap, tally.gap) if whole else with_seen((min(low, high), max(low, high)), tally.gap)
+    bounds = weighted.interval if weighted else bounds
+    if bounds and tally.leader == 1:  # seen from the leader
+        bounds = (0.0 - bounds[1], 0.0 - bounds[0])
     return Comparison(
         setup=setup,
         options=options,
@@ -613,7 +616,7 @@ def result_of(
         gap=_for_the_leader(tally, weighted),
         gap_biased=tally.picked and tally.judged < tally.items,
         gap_weighted=weighted is not None,
-        bounds=_seen_from_the_leader(tally, weighted.interval if weighted else bounds),
+        bounds=bounds,
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
@@ -684,11 +687,6 @@ def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> S
         win_share=won / (won + lost) if won + lost else None,
         win_share_interval=share_interval(won, lost, setup.risk_threshold),
     )
-
-
-def _seen_from_the_leader(tally: Tally, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Turn bounds of first system minus second into bounds of leader minus other system."""
-    return (0.0 - bounds[1], 0.0 - bounds[0]) if bounds and tally.leader == 1 else bounds
 
 
 def _for_the_leader(tally: Tally, weighted: WeightedGap | None) -> float | None:
