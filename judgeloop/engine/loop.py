@@ -17,7 +17,6 @@ So it does where the money would end, and the replies so far show that a call re
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from judgeloop.core.outcomes import BREAKS, ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge, System, T
@@ -38,10 +37,6 @@ UNFINISHED = BREAKS | {StopKind.BUDGET, StopKind.INTERRUPTED, StopKind.DEADLINE,
 FIRST, MOST = 8, 64
 
 
-async def _as_before() -> bool:
-    return False
-
-
 async def drive(
     session: Session[T],
     pool: Pool,
@@ -53,7 +48,7 @@ async def drive(
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
     calls: CommandCalls | None = None,
-    reserve_less: Callable[[], Awaitable[bool]] = _as_before,
+    reserve_less: Callable[[], Awaitable[bool]] | None = None,
 ) -> Finished[T]:
     """Run `session` to its end; `systems` are those of the pool that answer live, by name.
 
@@ -76,7 +71,8 @@ async def drive(
             if not pool.live:
                 await _ask_as_places_free(session, pool, oracle)
             await _ask_batch_by_batch(session, pool, oracle)
-            if not (_believed_another(oracle) or (_money_ends(state) and await reserve_less())):
+            short = state.reason is not None and state.reason.kind is StopKind.BUDGET
+            if not (_believed_another(oracle) or (short and reserve_less and await reserve_less())):
                 break
             for one in oracle.answering:
                 one.forget()
@@ -172,10 +168,6 @@ async def _ask_proxy(oracle: Oracle, pool: Pool, choices: Sequence[Choice]) -> N
     queries = [replace(pool.query(*one), by_proxy=True) for one in asked]
     for (place, systems), answer in zip(asked, await answers(oracle, queries, counted=False), strict=False):
         proxy.of(systems).tell(place, answer)
-
-
-def _money_ends(state: RunState[Any]) -> bool:
-    return state.reason is not None and state.reason.kind is StopKind.BUDGET
 
 
 def _believed_another(oracle: Oracle) -> bool:

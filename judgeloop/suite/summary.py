@@ -414,7 +414,8 @@ class Summary:
             more += f" ({some(doubted)})"
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
         above = [decided(self.headline), *told(*self._above(2 * longest))]
-        below = [*told(*_said([*texts, "" if others else more])), costs(self._cost)]
+        said = (Fact("said", Section.DECISION, "", text, first=True) for text in [*texts, "" if others else more])
+        below = [*told(*said), costs(self._cost)]
         table = (self._table(others, more),) if others else ()
         if not failed:
             return [Page((*above, *below), table, outcome=self.outcome)]
@@ -602,10 +603,6 @@ def _kinds(lines: Iterable[Line]) -> str:
     states = Counter(WORDS.get(one.state, one.state) for one in lines)
     words = dict.fromkeys(WORDS.get(state, state) for state in KINDS)
     return ", ".join(f"{states[word]} {word}" for word in words if states[word])
-
-
-def _said(texts: Iterable[str]) -> list[Fact]:
-    return [Fact("said", Section.DECISION, "", text, first=True) for text in texts]
 
 
 def _filled(table: PageTable) -> PageTable:
