@@ -193,9 +193,9 @@ class Line:
 
     @property
     def at_bound(self) -> bool:
-        """Whether a bound of the gap is the gap, as figures are shown."""
+        """Whether a bound of the gap is the gap, as figures are shown; an end of the scale explains itself."""
         gap, _, bounds = self.shown.partition(" (")
-        return gap in bounds.strip(")").split()
+        return gap in bounds.strip(")").split() and gap not in {"-100", "+100"}
 
     @property
     def as_before(self) -> bool:

@@ -14,7 +14,7 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import proxy
-from judgeloop.questions.compare.result import BETS, EQUAL_BOUND, Comparison, ScoreFigures
+from judgeloop.questions.compare.result import BETS, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
@@ -386,8 +386,6 @@ def _gap_means(result: Comparison) -> str:
         return ""
     each = result.setup.risk_threshold
     bounds = f" Each bound is wrong with a chance of at most {each:g}, so both hold in at least {per_cent(1 - 2 * each)} of runs."
-    if result.gap in (result.bounds or ()):
-        bounds += f" {EQUAL_BOUND}"
     exact = result.whole or result.bounds is None
     return f"{GAP_MEANS}{'' if exact else bounds}{_among_decisive(result)}"
 

@@ -194,7 +194,7 @@ def _answer(trend: Trend) -> str:
     if many := Counter(one.left_out for one in trend.points if one.left_out):
         why = ", ".join(f"{number} {reason}" for reason, number in many.items())
         found += f" The test leaves out {count(many.total(), 'run')}: {why}."
-    if any(one.gap in (one.interval or ()) for one in trend.points):
+    if any(one.gap in (one.interval or ()) and abs(one.gap or 0.0) < 1 for one in trend.points):
         found += f" {EQUAL_BOUND}"
     return found
 
