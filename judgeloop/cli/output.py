@@ -265,6 +265,15 @@ def of_ledger() -> str:
     return f" --ledger {shlex.quote(str(read.values['ledger']))}"
 
 
+def all_of_it(run: str, *, page: bool) -> str:
+    """Which command shows all of a run, and makes a `page` of it, in one piece to copy."""
+    from judgeloop.report.facts import ID
+    from judgeloop.report.terminal import TOGETHER
+
+    command = f"judgeloop runs show {run[:ID]}{of_ledger()} --details{' -o report.html' * page}"
+    return f"All of it: {command.replace(' ', TOGETHER)}"
+
+
 def where_named(path: str) -> str:
     """Which settings file names a path that leads nowhere, and where it was looked for."""
     for field in _here().values():

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import click
 
 from judgeloop.cli.options import DETAILS, OF_RUNS, settings_command
-from judgeloop.cli.output import TYPED, as_flags, columns, kept_for_the_result, logs_json, of_ledger, paint, say, show
+from judgeloop.cli.output import TYPED, all_of_it, as_flags, columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.core.memory import uncollected
 from judgeloop.core.money import show_usd
 from judgeloop.questions.catalogue import QuestionRow, R
@@ -228,16 +228,11 @@ class Asking(Generic[R]):
 
 def _where(ready: Prepared[Any], files: Sequence[Path]) -> str:
     """Where all of a result is: in `files` of `-o`, and by which command."""
-    from judgeloop.report.facts import ID
-    from judgeloop.report.terminal import TOGETHER
-
     named = ", ".join(map(str, files))
     where = f"Report: {named}. " if named else ""
     if not ready.booked:
         return visible(f"{where}All of it: --details")
-    page = "" if named else ", as a page -o report.html"
-    command = f"judgeloop runs show {ready.run_id[:ID]}{of_ledger()} --details"
-    return visible(f"{where}All of it: {command.replace(' ', TOGETHER)}{page}")
+    return visible(f"{where}{all_of_it(ready.run_id, page=not named)}")
 
 
 def _text(result: RunResult, where: str, files: Sequence[Path], *, quiet: bool, details: bool) -> str:

@@ -22,7 +22,7 @@ from judgeloop.cli.options import (
     PanelOption,
     settings_command,
 )
-from judgeloop.cli.output import as_flags, columns, paint
+from judgeloop.cli.output import all_of_it, as_flags, columns, paint
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Population, Shown
 from judgeloop.core.work import lasting
@@ -198,8 +198,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     with lasting("reading the result"):
         result = result_of(kept, shown=config.report_texts)
     values = result.to_json(as_flags) if json else {}
-    or_page = "" if output else ", as a page -o report.html"
-    more = "" if quiet else f"All of it: --details{or_page}"
+    more = "" if quiet else all_of_it(shown.id, page=not output)
     text = f"{render(result.page, width=columns(), paint=paint, short=True, more=more)}\n"
     if details:
         systems = "this system" if len(result.setup.systems) == 1 else "just these systems"

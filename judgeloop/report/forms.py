@@ -9,7 +9,6 @@ from xml.etree import ElementTree as ET
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.core.outcomes import Condition
-from judgeloop.report.notes import Note
 from judgeloop.report.page import BADGES, COST, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import visible
@@ -158,8 +157,6 @@ class Tested(Protocol):
     def conditions(self) -> tuple[Condition, ...]: ...  # noqa: D102
     @property
     def exit_code(self) -> int: ...  # noqa: D102
-    @property
-    def warnings(self) -> tuple[Note, ...]: ...  # noqa: D102
 
 
 def render_junit(result: Tested) -> str:
@@ -176,7 +173,7 @@ def render_junit(result: Tested) -> str:
         conditions = [one for one in conditions if one.name != COST or not one.outcome.exit_code]
     code = answer.outcome.exit_code or (result.exit_code if result.exit_code in BROKEN else 0)
     beside = "" if code or not result.exit_code else BESIDE
-    said = (one.message for one in result.warnings)
+    said = (one.text for one in result.page.facts if one.section is Section.WARNING)
     own = (answer.name, code, result.page.head, f"{beside}{render(result.page)}", said)
     return _suite(result.job, _ended(*own), *(_ended(one.name, one.outcome.exit_code, one.said) for one in conditions))
 

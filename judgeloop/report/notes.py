@@ -81,6 +81,8 @@ class NoteCode(enum.StrEnum):
     LIMIT_ENOUGH = "limit_enough"
     USUAL_JUDGMENTS = "usual_judgments"
     USUAL_LIMIT = "usual_limit"
+    ALL_NAME = "all_name"
+    ALL_MAY_NAME = "all_may_name"
     SAME_TEST = "same_test"
     SECOND_TEST = "second_test"
     MORE_FOR_BETTER = "more_for_better"
@@ -188,6 +190,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEAD_STAYS_LIMIT: "If the lead stays at {lead:gap}, `max_judgments={limit}`{usd:expected} probably decides.",
     NoteCode.USUAL_JUDGMENTS: "For {systems:,} systems, about {judgments:more judgment}{usd:about} are usually enough.",
     NoteCode.USUAL_LIMIT: "`max_judgments={limit}`{usd:about} is usually enough for {systems:,} systems.",
+    NoteCode.ALL_NAME: "`max_judgments={limit}`{usd:about} judges all: the best is then known.",
+    NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges all, and may still name none.",
     NoteCode.SAME_TEST: "The risk stays the same.",
     NoteCode.SECOND_TEST: "A new test, with its own risk.",
     NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "

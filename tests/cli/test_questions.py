@@ -79,7 +79,7 @@ def test_a_judge_that_fails_exits_4_and_what_was_paid_for_is_kept(command, serve
     assert "no key was sent; check JUDGELOOP_JUDGE_API_KEY" in why
     assert re.fullmatch(r"judgeloop: judged: \d+( judgments on \d+)? of .*; cost: [^()]*", judged), judged
     assert how == ("judgeloop: Fix the problem and rerun the command. It resumes, and pays for no verdict twice.")
-    run = re.match(r"judgeloop: All of it: judgeloop runs show (\w{8}).* --details, as a page", where)
+    run = re.match(r"judgeloop: All of it: judgeloop runs show (\w{8}).* --details -o report.html", where)
     assert run, where
     failed = judgeloop(*command, "--json")
     outcome = json.loads(failed.stdout)

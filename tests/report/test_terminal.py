@@ -63,7 +63,7 @@ def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(
     before = AskedBefore((0.1,) * 2, 1, (20, 40))
     gate = replace(gate, comparison=6, risk_before=0.5, searched=5, asked_before=before)
     page = replace(gate.page, facts=(*compare_facts(gate), *lost_first(gate)))
-    text = render(page, short=True, more="All of it: judgeloop runs show 0123abcd --details, as a page -o report.html")
+    text = render(page, short=True, more="All of it: judgeloop runs show 0123abcd --details -o report.html")
     assert len(text.split("\n")) <= MOST_LINES
     assert "FAILED" in text.split("\n")[0]
     for said in (

@@ -132,7 +132,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             sampled=inputs.sampled,
         )
         # Stakes that aim at the end of a run: with a width to reach, at where scores that spread the most end it.
-        rule = replace(rule, limit=min(config.max_judgments, items, max(config.min_judgments, _at_most(rule))))
+        rule = replace(rule, limit=min(config.max_judgments, items, max(config.min_judgments, _aim(rule))))
         proxy = None if config.proxy is None else np.full(len(inputs.pool), np.nan)
         if config.proxy == BY_CONFIDENCE:
             proxy = inputs.confidence
@@ -374,23 +374,35 @@ def _enough(rule: Precise, each: float, asked: int) -> int:
     `each` is the variance of a single score. At most the population's items are returned.
     """
     half = rule.half_width or 0.0
-    if rule.even:
-        # Bets rule out what is this many standard deviations away, and with scores that do not vary they take these.
-        away = boundary_at_the_end(rule.threshold / 2)
-        independent = away**2 * each / half**2 + away / half
-        return max(asked + 1, math.ceil(independent / (1 + independent / rule.population)))
+
+    def narrow(number: int) -> bool:
+        left = 1 - number / rule.population
+        if rule.even:
+            # Bets gain of a pool by the fourth root of what is left of it (measured); what is judged bounds the rest.
+            return number >= _independent(rule, half / left**0.25, each) or left <= half
+        moments = Moments(ASSUMED_MEAN, each / number * left, float(max(1, number - 1)))
+        found = interval_at_once(moments, number, rule.population, rule.threshold)
+        return found is not None and reach(ASSUMED_MEAN, found) <= half
+
     low, high = asked, rule.population
     while high - low > 1:
         middle = (low + high) // 2
-        moments = Moments(ASSUMED_MEAN, each / middle * (1 - middle / rule.population), float(max(1, middle - 1)))
-        found = interval_at_once(moments, middle, rule.population, rule.threshold)
-        if found is not None and reach(ASSUMED_MEAN, found) <= half:
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if narrow(middle) else (middle, high)
     return high
 
 
-def _at_most(rule: Precise) -> int:
-    """The most judgments that its interval is likely to take; without a width, all."""
-    return rule.items if rule.half_width is None else _enough(rule, ZERO_OR_ONE[0], 0)
+def _independent(rule: Precise, half: float, each: float) -> float:
+    """The independent judgments after which bets have ruled out what is `half` away from the mean.
+
+    That is so many standard deviations; with scores that do not vary it takes away / half.
+    """
+    away = boundary_at_the_end(rule.threshold / 2)
+    return away**2 * each / half**2 + away / half
+
+
+def _aim(rule: Precise) -> int:
+    """Where the stakes aim: at the end of an interval of scores that spread the most; without a width, of all items."""
+    if rule.half_width is None:
+        return rule.items
+    independent = _independent(rule, rule.half_width, ZERO_OR_ONE[0])
+    return math.ceil(independent / (1 + independent / rule.population))

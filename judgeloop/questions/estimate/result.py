@@ -23,7 +23,7 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
 
-SPARE = 1.05  # of a limit that is said to be enough
+SPARE = 1.15  # of a limit that is said to be enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
