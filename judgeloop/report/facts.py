@@ -170,7 +170,7 @@ def on_items(about: Population, items: int, but: int = 0, families: str = "") ->
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     >>> on_items(Population.THESE_ITEMS, 1200, 20)
-    'on these 1,200 items (but for 20)'
+    'on 1,180 of these 1,200 items'
     >>> on_items(Population.ITEMS_LIKE_THESE, 40, families="8 families")
     'on items like these (8 families, each counts once; 40 items)'
     """
@@ -178,8 +178,8 @@ def on_items(about: Population, items: int, but: int = 0, families: str = "") ->
         return f"on items like these ({families}, each counts once; {items:,} items)"
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
-    less = f" (but for {but:,})" if but else ""
-    return f"on these {items:,} items{less}" if items != 1 else "on this one item"
+    some = f"{items - but:,} of " if but else ""
+    return f"on {some}these {items:,} items" if items != 1 else "on this one item"
 
 
 def of_items(result: RunResult) -> str:

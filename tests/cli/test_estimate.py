@@ -141,7 +141,7 @@ def test_the_score_comes_first_with_its_interval(drawing):
     done = judgeloop(*drawing, "--max-judgments", 40)
     assert done.exit_code == 0, done.output
     first, *rest = done.stdout.splitlines()
-    assert re.fullmatch(r"✓ DECIDED: mine scores 0\.\d+ out of 1 \(0\.\d+ to 0\.\d+\) on these 60 items\.", first)
+    assert re.fullmatch(r"✓ DECIDED: mine scores about 0\.\d+ out of 1 \(0\.\d+ to 0\.\d+\) on these 60 items\.", first)
     assert [line.split()[0] for line in rest if re.match(r"  \w", line)][:2] == ["judged", "interval"]
     assert "at every look, at most 1 in 10 such intervals miss the score" in unwrapped(done.stdout)
 
@@ -195,7 +195,7 @@ def test_a_score_of_all_items_has_no_interval_whatever_ended_the_run(drawing):
     shown, result = shown_and_found(*drawing, "--half-width", "0.0001")
     assert (result["stop_reason"], result["judged"]) == ("precise_enough", ITEMS)
     assert f"scores {TRUTH:.3f} out of 1 on these 60 items." in unwrapped(shown.stdout)
-    assert "a point, as all items are judged" in unwrapped(shown.stdout)
+    assert "exact, as all items are judged" in unwrapped(shown.stdout)
 
 
 def test_it_ends_once_the_interval_is_narrow_enough(drawing):
@@ -211,7 +211,7 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
     done, result = shown_and_found(*narrow, "--budget", "0.03")
     assert done.exit_code == 3
     assert re.match(
-        r"\? OPEN: mine scores 0\.\d+ out of 1 \(0\.\d+ to 0\.\d+\) on these 60 items; not yet within 0\.01: "
+        r"\? OPEN: mine scores about 0\.\d+ out of 1 \(0\.\d+ to 0\.\d+\) on these 60 items; not yet within 0\.01: "
         r"the budget does not cover another judgment at its maximum cost\. judged",
         unwrapped(done.stdout),
     )
@@ -226,7 +226,7 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
 def test_without_a_width_the_end_of_the_money_is_the_end_and_is_said(drawing):
     done = judgeloop(*drawing, "--budget", "0.03")
     assert done.exit_code == 0
-    assert done.stdout.startswith("✓ DECIDED: mine scores 0.")
+    assert done.stdout.startswith("✓ DECIDED: mine scores about 0.")
     assert "ended" in judgeloop(*drawing, "--budget", "0.03", "-q").stdout
     assert "What is left of the budget of $0.030 does not cover" in done.stdout
 
@@ -424,7 +424,7 @@ def test_of_items_like_these_a_score_is_never_exact(drawing):
     result, about = shown_and_found(*drawing, "--about", "like-these")
     assert result.exit_code == 0, result.output
     first = result.stdout.splitlines()[0]
-    assert re.fullmatch(r"✓ DECIDED: mine scores 0\.\d+ out of 1 \(.*\) on items like these 60\.", first)
+    assert re.fullmatch(r"✓ DECIDED: mine scores about 0\.\d+ out of 1 \(.*\) on items like these 60\.", first)
     assert "exact" not in result.stdout
     these = result_of(*drawing)
     assert (about["about"], these["about"]) == ("like-these", "items")

@@ -108,7 +108,7 @@ def _score_known(result: Estimation) -> str:
         why = "as the items were not drawn at random" if result.mean_biased else "as too few are judged"
         return f"{name} scores about {result.mean:.3f} out of 1 {where} (error unknown, {why})"
     low, high = result.interval
-    return f"{name} scores {result.mean:.3f} out of 1 ({low:.3f} to {high:.3f}) {where}"
+    return f"{name} scores about {result.mean:.3f} out of 1 ({low:.3f} to {high:.3f}) {where}"
 
 
 def _score(result: Estimation) -> str:
@@ -126,7 +126,7 @@ def _interval(result: Estimation) -> str:
     """The interval, its kind and how often one like it misses; or why there is none."""
     options, setup = result.options, result.setup
     if result.whole:
-        return "a point, as all items are judged"
+        return "exact, as all items are judged"
     if result.interval is None:
         if not result.mean_biased:
             return "none: too few items are judged"

@@ -258,7 +258,7 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
     level = [line.name for line in others if line.name in (result.near_best or ())]
     if named:
         others = [line if line.name in level else _ruled_out(line, high) for line in others]
-    left = f" Not ruled out: {some(map(visible, level))}, which {may}." if level else ""
+    left = f" {some(map(visible, level))} {may}{', but not better' * named}." if level else ""
     lines = [*_rivals(others), Curve(leader, "lead", upper.points[own:])]
     if not own:
         lines.append(Curve("", "lead", lower.points))

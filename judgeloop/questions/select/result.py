@@ -229,14 +229,15 @@ class Selection(RunResult):
         if self.stop_reason is StopKind.POOL_EXHAUSTED:
             return (note(NoteCode.ALL_ASKED),)
         limited, every = self.stop_reason is StopKind.JUDGMENT_LIMIT, self.queries_in_all
-        if self.more_judgments is None and limited and not self.level and every > self.asked:
+        usual = self.asked + (self.more_judgments or 0)
+        if limited and usual <= self.limit and not self.level and every > self.asked:  # it took the usual, or more
             code = NoteCode.ALL_MAY_NAME if self.setup.sampled else NoteCode.ALL_NAME
             return (note(code, limit=every, usd=self.usd_for(every - self.asked)),)
         if self.more_judgments is None:
             return (note(NoteCode.LEVEL if self.level else NoteCode.NO_FORECAST),)
         code = NoteCode.USUAL_LIMIT if limited else NoteCode.USUAL_JUDGMENTS
-        more, systems = self.more_judgments, len(self.setup.systems)
-        return (note(code, judgments=more, limit=self.asked + more, systems=systems, usd=self.more_usd),)
+        systems = len(self.setup.systems)
+        return (note(code, judgments=self.more_judgments, limit=usual, systems=systems, usd=self.more_usd),)
 
 
 def selected_of(
