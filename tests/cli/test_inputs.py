@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from json import dumps, loads
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner
@@ -103,7 +104,7 @@ def with_thoughts(**variables):
     thinks = [{**row, "output": f"<think>{row['output']}?" + ends[n % 3].format(**row)} for n, row in enumerate(plain)]
     for name, rows in (("plain", plain), ("thinks", thinks)):
         Path(f"{name}.jsonl").write_text("".join(f"{dumps(row)}\n" for row in rows))
-    command = ["compare", "plain.jsonl", "thinks.jsonl", "--judge", "metric:exact", "--json"]
+    command = ["compare", "plain.jsonl", "thinks.jsonl", "--judge", "metric:exact", "--json", "-o", "verdict.xml"]
     return CliRunner().invoke(app, command, env=variables)
 
 
@@ -112,6 +113,8 @@ def test_thoughts_in_a_file_are_warned_of_and_left_out_if_that_is_said():
     assert (found["thoughts"], found["unanswered"]) == ({"thinks": 30}, {"thinks": 10})
     assert "thoughts_judged" in {one["code"] for one in found["warnings"]}
     assert found["ties"] == 0
+    (warned,) = ET.parse("verdict.xml").getroot().iter("system-err")
+    assert "JUDGELOOP_STRIP_THOUGHTS=thinks" in warned.text, "as it would be typed"
     stripped = loads(with_thoughts(JUDGELOOP_STRIP_THOUGHTS="thinks").stdout)
     assert (stripped["thoughts"], stripped["unanswered"], stripped["empty"]) == ({}, {}, {"thinks": 10})
     assert stripped["ties"] > 0

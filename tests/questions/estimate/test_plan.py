@@ -21,14 +21,14 @@ def labels_of(scores, *, drawn=True):
     return [Label(Choice(i, 0.1 if drawn else None, (0,)), Verdict(float(s))) for i, s in enumerate(scores)]
 
 
-def tally_of(scores, *, drawn=True):
-    return MeanScore(Strata.single(ITEMS)).tally(labels_of(scores, drawn=drawn), ITEMS)
+def tally_of(scores, *, drawn=True, items=ITEMS):
+    return MeanScore(Strata.single(items)).tally(labels_of(scores, drawn=drawn), items)
 
 
-def tallies_of(scores, first):
+def tallies_of(scores, first, items=ITEMS):
     """The tallies of so many of the first scores and of one more at a time, as a run counts them."""
-    estimator = MeanScore(Strata.single(ITEMS))
-    tally = estimator.tally(labels_of(scores[:first]), ITEMS)
+    estimator = MeanScore(Strata.single(items))
+    tally = estimator.tally(labels_of(scores[:first]), items)
     yield tally
     for label in labels_of(scores)[first:]:
         tally = estimator.extended(tally, [label])
@@ -47,6 +47,15 @@ def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(e
     if rule.is_met(so_far):
         return
     assert 60 + more_to_know(rule, so_far) == pytest.approx(takes, rel=0.2)
+
+
+@pytest.mark.parametrize(("items", "half_width"), [(100, 0.06), (200, 0.05)])
+def test_of_a_small_pool_it_foresees_that_nearly_all_items_are_needed(items, half_width):
+    scores = np.random.default_rng(2).permutation(items) < items / 2
+    rule = Precise(0.1, items, half_width, even=True, limit=3 * items // 4)
+    takes = next(n for n, tally in enumerate(tallies_of(scores, 20, items), 20) if rule.is_met(tally))
+    foreseen = 40 + more_to_know(rule, tally_of(scores[:40], items=items))
+    assert 0.8 * items < takes <= 1.05 * foreseen <= 1.05 * items
 
 
 def test_before_the_first_look_scores_of_0_and_1_are_assumed():

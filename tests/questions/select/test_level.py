@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support import commandline
 from support.outputs import write_outputs
@@ -132,3 +134,16 @@ def test_judgments_and_the_items_that_they_are_on_are_counted_apart(search):
     judged = search(ties, baseline="one")
     assert judged.page.text("judged").startswith("120 judgments on 60 of 60 items")
     assert "120 judgments on 60 items, wins and losses first" in judged.to_html()
+
+
+def test_a_search_that_took_the_usual_number_hears_what_all_would_do(search):
+    def nearly_level(prompt, first, second):
+        one = first.startswith("one")
+        return "tie" if int(prompt) % 2 else "A" if one == bool(int(prompt) % 4) else "B"
+
+    (advice,) = search(nearly_level, max_judgments=40).advice
+    assert advice.code == "usual_limit"
+    for about, code in (("items", "all_name"), ("like-these", "all_may_name")):
+        late = replace(search(nearly_level, about=about, max_judgments=110), more_judgments=None)
+        (advice,) = late.to_decide()
+        assert (late.outcome, advice.code, advice.values["limit"]) == ("undecided", code, late.queries_in_all)
