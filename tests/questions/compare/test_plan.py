@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from support.rules import make_rule
 
+from judgeloop.core.memory import Growing
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.protocols import SoFar
 from judgeloop.core.records import UNLIMITED
@@ -105,3 +106,19 @@ def test_where_the_limit_mostly_comes_first_it_is_known_how_many_would_decide():
     assert needed == round(rule(111).outlook(0.2, 0.3).judgments)
     assert needs_more(rule(10, UNLIMITED), 20) == 0, "not even all items would"
     assert needs_more(make_rule("tie-aware", risk=0.1, items=111, limit=30), 111) is None
+
+
+def test_the_forecast_that_people_hear_follows_bets_of_its_own(monkeypatch):
+    monkeypatch.setattr(question, "_most_labels", lambda run: run.most_judgments)
+    rule = make_rule("bets", risk=0.1, items=UNLIMITED, limit=60)
+    run = SimpleNamespace(
+        parts=SimpleNamespace(rule=rule), most_judgments=60, limits=Limits(1, 60), sampled=True, judgments_a_draw=1
+    )
+    scores = Growing([1] * 6)
+    before = Tally(ITEMS, wins=(5, 0), preferences=Growing([1] * 5))
+    now = Tally(ITEMS, wins=(6, 0), preferences=scores)
+    met = rule.is_met(now)
+    followed = rule._following._entries
+    assert question.CompareQuestion.more(None, run, before) > 0
+    assert rule._following._entries is followed is scores, "a thread must not go on from where the run is"
+    assert rule.is_met(now) is met
