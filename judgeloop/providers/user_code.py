@@ -52,6 +52,9 @@ def load_function(spec: str, setting: str, *, allowed: bool) -> Plugin:
     module_name, _, function_name = spec.partition(":")
     if not module_name or not function_name:
         raise InputError(f"`{setting}`: expected python:MODULE:FUNCTION")
+    if module_name.endswith(".py"):
+        module = ".".join(Path(module_name).with_suffix("").parts)
+        raise InputError(f"`{setting}`: a module is named without .py: python:{module}:{function_name}")
     if not allowed:
         raise InputError(f"`{setting}` runs your own code; allow it with `allow_plugins`")
     here = str(Path.cwd())

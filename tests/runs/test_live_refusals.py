@@ -111,6 +111,7 @@ CODE = [
     ("command:./plain.txt", [], {}, "./plain.txt is not executable; allow it with chmod +x"),
     ("command:sh -c 'echo", [], {}, "this is no command: No closing quotation"),
     ("python:m", [], {}, "expected python:MODULE:FUNCTION"),
+    ("python:judges/m.py:f", [], {}, "a module is named without .py: python:judges.m:f"),
     ("python:own_nowhere:answer", [], {}, "No module named 'own_nowhere'"),
     ("exec:./run", [], {}, "did you mean command:./run?"),
     ("file://my/agent.py:answer", [], {}, "did you mean python:my.agent:answer?"),
