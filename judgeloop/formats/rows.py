@@ -143,8 +143,9 @@ _READ: ContextVar[dict[Hashable, Any] | None] = ContextVar("read", default=None)
 
 @contextmanager
 def each_file_once() -> Iterator[None]:
-    """Read no file of outputs or verdicts twice until the context ends, as the pairs of a night have one in common."""
-    token = _READ.set({})
+    """Read no file of outputs or verdicts twice until the outermost of such contexts ends."""
+    known = _READ.get()
+    token = _READ.set({} if known is None else known)
     try:
         yield
     finally:
