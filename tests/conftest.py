@@ -149,7 +149,7 @@ def _known():
     """What each command finds out anew, and is the same for all, is found out once."""
     from support.known import known
 
-    from judgeloop.methods.stats import confidence_sequence, corrected, levels, with_people
+    from judgeloop.methods.stats import betting, confidence_sequence, corrected, levels, with_people
     from judgeloop.methods.stopping import bets, rule
     from judgeloop.providers import pricing
     from judgeloop.runs import description
@@ -158,7 +158,7 @@ def _known():
     with pytest.MonkeyPatch.context() as patch:
         for module in (bets, corrected, rule, with_people):
             patch.setattr(module, "lower_bounds", lower_bounds)
-        patch.setattr(levels, "bound", known(levels.bound))
+        patch.setattr(levels, "bound", known(betting.bound))
         for module in (description, pricing):
             patch.setattr(module, "version", cache(module.version))
         patch.setattr(signal, "valid_signals", cache(signal.valid_signals))

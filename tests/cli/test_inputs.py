@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from judgeloop.cli.app import app
-from judgeloop.judges import recorded
+from judgeloop.formats.tables import read_rows
 
 
 @pytest.mark.parametrize("items", [[], ["--items", "items.csv"]])
@@ -32,8 +32,8 @@ def test_a_table_that_also_says_which_items_are_meant_is_read_once(monkeypatch):
     Path("v.csv").write_text(
         "item_id,model,score\n" + "".join(f"{n},{name},{name == 'a':d}\n" for n in range(8) for name in "ab")
     )
-    read, rows = [], recorded.read_rows
-    monkeypatch.setattr(recorded, "read_rows", lambda path: read.append(path) or rows(path))
+    read = []
+    monkeypatch.setattr("judgeloop.judges.recorded.read_rows", lambda path: read.append(path) or read_rows(path))
     command = ["compare", "a.jsonl", "b.jsonl", "--judge", "replay:v.csv", "--allow-partial", "--json"]
     found = CliRunner().invoke(app, command)
     assert (loads(found.stdout)["items"], read) == (8, [Path("v.csv")])

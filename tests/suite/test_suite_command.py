@@ -22,7 +22,7 @@ from support.text import unwrapped
 from judgeloop.cli.files import FORMS, OF_NIGHTS
 from judgeloop.diagnostics.past_runs import State, past_runs
 from judgeloop.formats import rows as judgeloop_rows
-from judgeloop.judges import recorded
+from judgeloop.formats.tables import read_rows
 from judgeloop.suite.changes import compared
 from judgeloop.suite.summary import FURTHER, KNOWN, MOVED, Line
 
@@ -663,9 +663,11 @@ def test_reports_are_written_into_no_folder_elsewhere(tmp_path, named, place):
 
 @pytest.mark.parametrize("forecast", [True, False])
 def test_a_file_that_pairs_have_in_common_is_read_once(monkeypatch, forecast):
-    read, rows, table = [], judgeloop_rows._read, recorded.read_rows
+    read, rows = [], judgeloop_rows._read
     monkeypatch.setattr(judgeloop_rows, "_read", lambda place, *more: read.append(place.stem) or rows(place, *more))
-    monkeypatch.setattr(recorded, "read_rows", lambda place: read.append(place.stem) or table(place))
+    monkeypatch.setattr(
+        "judgeloop.judges.recorded.read_rows", lambda place: read.append(place.stem) or read_rows(place)
+    )
     suite("--dry-run") if forecast else suite()
     first = sorted(["old", "verdicts", *BY_NAME])
     assert sorted(read[: len(first)]) == first, "and again only before another round, as it may have changed"
