@@ -149,7 +149,7 @@ def _known():
     """What each command finds out anew, and is the same for all, is found out once."""
     from support.known import known
 
-    from judgeloop.methods.stats import confidence_sequence, corrected, with_people
+    from judgeloop.methods.stats import betting, confidence_sequence, corrected, levels, with_people
     from judgeloop.methods.stopping import bets, rule
     from judgeloop.providers import pricing
     from judgeloop.runs import description
@@ -158,6 +158,7 @@ def _known():
     with pytest.MonkeyPatch.context() as patch:
         for module in (bets, corrected, rule, with_people):
             patch.setattr(module, "lower_bounds", lower_bounds)
+        patch.setattr(levels, "bound", known(betting.bound))
         for module in (description, pricing):
             patch.setattr(module, "version", cache(module.version))
         patch.setattr(signal, "valid_signals", cache(signal.valid_signals))
@@ -185,10 +186,12 @@ def _near(request, monkeypatch):
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_waits_for_the_disk(request):
-    """No ledger waits for its disk at each commit: only where power fails is that lost, as tests/simulation has it."""
+    """No ledger waits for its disk at each commit, nor makes a file for it: only where power fails or a process dies is
+    that lost, as tests/simulation has it."""
     with pytest.MonkeyPatch.context() as patch:
         if request.path.relative_to(TESTS).parts[0] != "simulation":
-            patch.setattr(sqlite, "PRAGMAS", [one.replace("EXTRA", "OFF") for one in sqlite.PRAGMAS])
+            quick = [one.replace("EXTRA", "OFF").replace("DELETE", "MEMORY") for one in sqlite.PRAGMAS]
+            patch.setattr(sqlite, "PRAGMAS", quick)
         yield
 
 

@@ -67,6 +67,7 @@ class Oracle:
             AnsweringModel(judge, demand) for judge, demand in zip_longest(judges, state.terms.one_model[: len(judges)])
         ]
         self.silent = dict(state.terms.silent)  # calls without a verdict, by key
+        self.people = [one for one in judges if not state.terms.offline and isinstance(one, People)]
         self.accounts = Accounts(judges, ledger, state, self.sources)
         self._paces: dict[object, Pace] = {}
         proxy, timeout_s = state.terms.proxy, state.terms.timeout_s
@@ -203,7 +204,7 @@ class Window:
 
     async def wait(self) -> None:
         """Wait until a running query ends or nothing more is sent; do not wait if none runs, in no window."""
-        for one in self._people:
+        for one in self._oracle.people:
             one.lacks_money(bool(self._plans) and self.places > 0)  # what has a place and does not run
         if self._running:
             await first_of(self._landing.wait(), self._state.closed.wait())
@@ -215,12 +216,6 @@ class Window:
     def _others(self) -> bool:
         """Whether calls are in flight that may return money: of this window, or of the one that waits for it."""
         return bool(self._running) or self._accounts.busy
-
-    @property
-    def _people(self) -> list[People]:
-        """The judges who are people, and are asked."""
-        asks = not self._state.terms.offline
-        return [judge for judge in self._oracle.judges if asks and isinstance(judge, People)]
 
     def take(self) -> list[Answer]:
         """The answers that are there, to the first queries."""
@@ -243,7 +238,7 @@ class Window:
         Raises:
             Exception: the code of a judge raised it.
         """
-        state, people = self._state, self._people
+        state, people = self._state, self._oracle.people
         if people and self._running and not state.is_over():
             await first_of(asyncio.wait(self._running), state.closed.wait())
         if people and self._running and state.is_over():

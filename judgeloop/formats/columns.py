@@ -185,6 +185,7 @@ def guesses_of(candidates: Candidates) -> tuple[tuple[str, str], ...]:
     )
 
 
+@lru_cache(maxsize=4096)
 def normal(name: str) -> str:
     """A column's name without case, with `_` for spaces and hyphens.
 

@@ -5,10 +5,11 @@
 items, all epochs are read as samples, unless one is chosen. `join.py` joins the files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -85,6 +86,7 @@ class OutputRow(ItemRow):
 
 
 R = TypeVar("R", bound=ItemRow)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +138,29 @@ class Items:
     told: Mapping[tuple[str | None, str | None], Mapping[str, Any]] = field(default_factory=dict)
 
 
-_READ: ContextVar[dict[Any, Outputs] | None] = ContextVar("read", default=None)
+_READ: ContextVar[dict[Hashable, Any] | None] = ContextVar("read", default=None)
 
 
 @contextmanager
 def each_file_once() -> Iterator[None]:
-    """Read no file of outputs twice until the context ends, as the pairs of a night have one in common."""
-    token = _READ.set({})
+    """Read no file of outputs or verdicts twice until the outermost of such contexts ends."""
+    known = _READ.get()
+    token = _READ.set({} if known is None else known)
     try:
         yield
     finally:
         _READ.reset(token)
+
+
+def read_once(key: Hashable, read: Callable[[], T]) -> T:
+    """What `read` finds; within `each_file_once`, what it found before under the same `key`."""
+    known = _READ.get()
+    if known is None:
+        return read()
+    if key not in known:
+        known[key] = read()
+    found: T = known[key]
+    return found
 
 
 def read_outputs(
@@ -166,12 +180,8 @@ def read_outputs(
     Raises:
         DataError: a row is wrong, has no output, or names another system than the rows before it.
     """
-    known, asked = _READ.get(), (source, mapped, allow_failed, name, epoch)
-    if known is None:
-        return _read(*asked)
-    if asked not in known:
-        known[asked] = _read(*asked)
-    return known[asked]
+    asked = source, mapped, allow_failed, name, epoch
+    return read_once(asked, partial(_read, *asked))
 
 
 def _read(source: Source, mapped: Map, allow_failed: bool, name: str | None, epoch: str | None) -> Outputs:  # noqa: FBT001

@@ -8,7 +8,7 @@ import asyncio
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import fmean
 from typing import final
@@ -35,6 +35,7 @@ from judgeloop.core.records import (
 )
 from judgeloop.formats.join import Joined, Scores
 from judgeloop.formats.labels import names_all, place_of, places_of, read_labels
+from judgeloop.formats.rows import read_once
 from judgeloop.formats.tables import Table, read_rows
 from judgeloop.formats.verdicts import RecordedScore, VerdictTable, verdicts_in
 from judgeloop.judges.base import BaseJudge
@@ -80,11 +81,12 @@ def recorded_verdicts(path: Path, pool: Pool | None) -> VerdictTable:
     Raises:
         DataError: as `verdicts_in` and `read_labels`.
     """
-    rows = read_rows(path)
+    rows = read_once(path, partial(read_rows, path))
     ids = [item.id for item in pool.items] if pool else []
     places = places_of(ids)
     if names_all(rows, places) or (pool and len(pool.systems) > PAIR):
-        table, found = verdicts_in(path, rows), dict[tuple[str, ...], RecordedScore]()
+        table = read_once((path, "verdicts"), partial(verdicts_in, path, rows))
+        found: dict[tuple[str, ...], RecordedScore] = {}
         for (item, *systems), score in table.rows.items():
             at = place_of(item, places)
             key = (item if at is None else ids[at], *systems)

@@ -157,6 +157,8 @@ def wrapped(text: str, width: int, before: str = "", after: str = "") -> str:
 
     A word that is longer than a line is not broken: it may be a path or a command. Nor is "5 %".
     """
+    if text.isprintable() and text == text.strip() and 0 < len(text) <= width - len(before):
+        return before + text
     return textwrap.fill(
         re.sub(r"(?<=\d) (?=%)", TOGETHER, text),
         width,

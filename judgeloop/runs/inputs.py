@@ -40,7 +40,7 @@ from judgeloop.formats.columns import (
 )
 from judgeloop.formats.join import PROMPTS, SAMPLE, Joined, join
 from judgeloop.formats.own_files import check_place
-from judgeloop.formats.rows import Items, read_items, read_outputs, stem
+from judgeloop.formats.rows import Items, each_file_once, read_items, read_outputs, stem
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, is_decision, recorded_files
 from judgeloop.judges.prompt import Prompted, Template
 from judgeloop.judges.recorded import ReplayJudge, with_verdicts
@@ -138,6 +138,7 @@ class Inputs:
 
 
 @uncollected()
+@each_file_once()
 def read_inputs(
     config: RunSettings,
     environment: Mapping[str, str],

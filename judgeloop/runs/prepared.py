@@ -402,7 +402,7 @@ def settings_in_id(config: Any) -> dict[str, Any]:
     return {
         name: plain(getattr(config, name))
         for name, field in declared(type(config)).items()
-        if field.setting is not None and field.setting.role is Role.RUN
+        if field.setting.role is Role.RUN
     }
 
 

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, get_args, get_origin, get_type_hints
@@ -141,7 +141,7 @@ class Parse:
         return handler(schema) if self.form is None else dict(self.form)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Declared:
     """A setting: a field of a configuration, or a switch of a command such as `--json`.
 
@@ -158,7 +158,7 @@ class Declared:
         """Its type, without bounds and parsers."""
         return get_args(self.annotation)[0]
 
-    @property
+    @cached_property
     def setting(self) -> Setting:
         """Its declaration."""
         return next(note for note in self.annotation.__metadata__ if isinstance(note, Setting))

@@ -175,7 +175,7 @@ def test_runs_before_are_counted_alike_whichever_system_is_required_and_one_that
         assert (len(before["risks"]), before["by_others"], before["named"]) == (1, 0, {})
         assert result["comparison"] - 1 - len(before["risks"]) == others, "a met c, which says nothing of b"
         assert result["wrong_expected"] == pytest.approx(0.1 * (2 + others))
-    panel = commandline.result_of("compare", "a.jsonl", "b.jsonl", *by_f1, "--judge", "metric:rouge1")
+    panel = commandline.result_of("compare", "a.jsonl", "b.jsonl", *by_f1, "--judge", "metric:exact")
     assert panel["asked_before"]["by_others"] == 2, "of the same two, by one of these judges"
     assert (panel["asked_before"]["risks"], panel["comparison"]) == ([], 4)
     open_ = commandline.result_of("compare", "a.jsonl", "b.jsonl", *by_f1, "--max-judgments", "3", "--seed", "8")

@@ -125,7 +125,7 @@ def test_groups_of_these_items_narrow_an_interval_for_every_look_alone(outputs, 
     grouped = tmp_path / "grouped.jsonl"
     grouped.write_text("".join(json.dumps(row | {"group": row["output"].split()[0]}) + "\n" for row in rows))
     anytime, like_these = ("--interval", "anytime"), ("--half-width", 0.2, "--about", "like-these")
-    ways = {("--half-width", 0.01): 2, anytime: 2, (*anytime, "--proxy", "confidence"): 2, (): 1, like_these: 1}
+    ways = {("--half-width", 0.01): 2, (*anytime, "--proxy", "confidence"): 2, (): 1, like_these: 1}
     for way, strata in ways.items():
         judged = ["--judge", "metric:token-f1", "--selector", "random", "--max-judgments", 40, *way]
         plain, helped = (result_of("estimate", path, *judged) for path in (outputs, grouped))
@@ -168,7 +168,7 @@ def test_every_selector_runs_through_the_session(drawing, selector):
 
 @pytest.mark.parametrize("selector", ["stratified", "actracer"])
 def test_concurrency_changes_nothing(drawing, selector, tmp_path):
-    command = [*drawing, "--selector", selector, "--max-judgments", 40]
+    command = [*drawing, "--selector", selector, "--max-judgments", 20]
     first, second = (result_of(*command, "--concurrency", n, "--ledger", tmp_path / f"{n}.sqlite") for n in (1, 16))
     assert timeless(first) == timeless(second)
 

@@ -54,15 +54,16 @@ def test_a_pipe_that_the_shell_made_is_read(tmp_path):
     os.close(reading)
 
 
-def test_a_small_file_does_not_become_a_large_one(files):
-    Path("c.jsonl").write_bytes(gzip.compress(bytes(65 << 20)))
+def test_a_small_file_does_not_become_a_large_one(files, monkeypatch):
+    monkeypatch.setattr(tables, "ALWAYS_BYTES", 1 << 20)
+    Path("c.jsonl").write_bytes(gzip.compress(bytes(2 << 20)))
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("header.json", b" " * (65 << 20))
+        file.writestr("header.json", b" " * (2 << 20))
     Path("c.eval").write_bytes(archive.getvalue())
     for name in ("c.jsonl", "c.eval"):
         found = judgeloop("compare", "a.jsonl", name, *files[3:])
-        refused(found, "has more than 64 MiB when decompressed")
+        refused(found, "has more than 1 MiB when decompressed")
 
 
 def test_a_file_is_read_up_to_a_bound(files, monkeypatch):

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from judgeloop.cli.app import app
+from judgeloop.formats.tables import read_rows
 
 
 @pytest.mark.parametrize("items", [[], ["--items", "items.csv"]])
@@ -22,6 +23,21 @@ def test_a_map_of_a_column_that_no_file_has_is_refused_also_beside_an_items_file
     done = CliRunner().invoke(app, ["compare", *files, "--judge", "metric:exact"])
     assert done.exit_code == 2
     assert "--map reference=golden: no file has the column 'golden'" in done.stderr
+
+
+def test_a_table_that_also_says_which_items_are_meant_is_read_once(monkeypatch):
+    for name in "ab":
+        Path(f"{name}.jsonl").write_text(
+            "".join(f"{dumps({'id': n, 'prompt': str(n), 'output': name})}\n" for n in range(9))
+        )
+    Path("v.csv").write_text(
+        "item_id,model,score\n" + "".join(f"{n},{name},{name == 'a':d}\n" for n in range(8) for name in "ab")
+    )
+    read = []
+    monkeypatch.setattr("judgeloop.judges.recorded.read_rows", lambda path: read.append(path) or read_rows(path))
+    command = ["compare", "a.jsonl", "b.jsonl", "--judge", "replay:v.csv", "--allow-partial", "--json"]
+    found = CliRunner().invoke(app, command)
+    assert (loads(found.stdout)["items"], read) == (8, [Path("v.csv")])
 
 
 def test_a_mistyped_file_is_an_error_that_names_the_nearest():

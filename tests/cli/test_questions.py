@@ -16,7 +16,7 @@ from support.outputs import write_outputs
 
 import judgeloop as library
 
-ITEMS = 40
+ITEMS = 20
 SYSTEMS = {"best": 10, "fair": 5, "base": 2}  # good answers among ten
 GIVEN = {
     "compare": (["best.jsonl", "base.jsonl"], {"order": "fixed"}),
@@ -116,9 +116,9 @@ def test_a_dry_run_asks_nobody_and_its_worst_case_covers_what_is_then_spent(comm
 
 def test_money_that_ends_is_an_end_and_with_more_the_same_command_goes_on(command):
     strict = [*command, "--risk", "1e-9"]
-    first = result_of(*strict, "--budget", 0.022)
+    first = result_of(*strict, "--budget", 0.015)
     assert first["stop_reason"] == "budget"
-    assert 0 < first["run_spent_usd"] <= 0.022
+    assert 0 < first["run_spent_usd"] <= 0.015
     assert result_of(*strict)["judged"] > first["judged"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,17 +22,25 @@ SHARES = {"best": 0.9, "able": 0.6, "fair": 0.5, "poor": 0.2, "base": 0.5}  # of
 PICKERS = ["llm-selector", "bradley-terry", "most-draws", "confidence", "uncertainty"]
 
 
-@pytest.fixture
-def systems(tmp_path):
-    """Output files of five systems; the judge prefers an answer with "good" in it."""
-    rng = np.random.default_rng(4)
+@cache
+def texts():
+    """Output files of five systems, by name; the judge prefers an answer with "good" in it."""
+    rng, found = np.random.default_rng(4), {}
     for name, share in SHARES.items():
         rows = []
         for i in range(ITEMS):
             text = f"a good answer to {i} " if rng.random() < share else f"an answer to {i} "
             rows.append({"id": f"i{i}", "prompt": f"p{i}", "model": name,
                          "output": text + " ".join(rng.choice(["well", "so", "then", "ok"], size=1 + i % 7)) + name})  # fmt: skip
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        found[name] = "".join(json.dumps(row) + "\n" for row in rows)
+    return found
+
+
+@pytest.fixture
+def systems(tmp_path):
+    """The files of all systems."""
+    for name, text in texts().items():
+        (tmp_path / f"{name}.jsonl").write_text(text)
     return [tmp_path / f"{name}.jsonl" for name in SHARES]
 
 
@@ -83,9 +92,9 @@ def test_who_is_ruled_out_is_asked_about_no_more(systems, chat_server):
 
 @pytest.mark.parametrize("selector", ["race", "random", *PICKERS])
 def test_every_selector_runs_through_the_session(systems, chat_server, selector):
-    command = live(chat_server, systems, "--selector", selector, "--max-judgments", 80, "--json")
+    command = live(chat_server, systems, "--selector", selector, "--max-judgments", 60, "--json")
     found = outcome_of(judgeloop(*command))
-    assert found["judged"] <= 80
+    assert found["judged"] <= 60
     assert found["selector"] == selector
     if selector in PICKERS:
         assert found["winner"] is not None
@@ -319,7 +328,7 @@ def test_of_two_systems_the_first_is_the_baseline_without_a_choice(systems, chat
 def test_a_baseline_is_found_by_its_name_or_its_file(given, systems, chat_server, tmp_path):
     renamed = tmp_path / "other.jsonl"
     renamed.write_text(systems[4].read_text())
-    command = live(chat_server, [*systems[:4], renamed], "--json", "--max-judgments", "40")
+    command = live(chat_server, [*systems[:4], renamed], "--json", "--max-judgments", "4")
     command[command.index("base")] = given.format(folder=tmp_path)
     outcome = outcome_of(judgeloop(*command))
     assert (outcome["baseline"], outcome["chosen_on"], outcome["chosen_by"]) == ("base", None, 0)
@@ -413,6 +422,6 @@ def test_before_the_first_call_many_systems_are_warned_that_they_may_stay_open(
     assert f"{said}, after up to 320 judgments; with --min-gap 0.1 it ends far sooner" in forecast
     assert chat_server.requests == []
     warned = gap != ["--min-gap", "0.05"]
-    cut = judgeloop(*command, "--max-judgments", "40")
+    cut = judgeloop(*command, "--max-judgments", "8")
     assert (said in unwrapped(cut.stderr)) == warned
     assert not warned or "usually enough" not in cut.stdout

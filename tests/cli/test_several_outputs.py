@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.commandline import judgeloop
+from support.outputs import write_outputs
 
 from judgeloop.cli.files import FORMS, check_outputs
 from judgeloop.core.errors import InputError
@@ -25,13 +26,13 @@ def command():
     return ["compare", "a.jsonl", "b.jsonl", "--judge", "recorded:score"]
 
 
-def every_question(incidents, command):
+def every_question(command):
     """The same of each question."""
-    lead, central = incidents / "lead.jsonl", incidents / "central.jsonl"
-    judged = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge1"]
+    for name, right in (("x", 2), ("y", 3)):
+        write_outputs(Path(f"{name}.jsonl"), ["yes" if n % right else "no" for n in range(30)], reference="yes")
     yield command
-    yield ["select", lead, central, "--baseline", "lead-2", *judged]
-    yield ["estimate", lead, *judged]
+    yield ["select", "x.jsonl", "y.jsonl", "--baseline", "x", "--judge", "metric:exact"]
+    yield ["estimate", "x.jsonl", "--judge", "metric:exact"]
 
 
 def written():
@@ -42,8 +43,8 @@ def of_each(files):
     return [argument for file in files for argument in ("-o", file)]
 
 
-def test_every_file_is_written_in_its_own_form(incidents, command):
-    for asked in every_question(incidents, command):
+def test_every_file_is_written_in_its_own_form(command):
+    for asked in every_question(command):
         result = judgeloop(*asked, *of_each(EVERY), "--json")
         assert result.exit_code in {0, 3}, result.output
         assert written() == sorted(EVERY)

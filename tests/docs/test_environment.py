@@ -105,7 +105,7 @@ def test_a_found_file_with_what_only_the_caller_may_set_is_refused(one):
 @pytest.mark.parametrize("one", [one for one in KNOWN.values() if one.part == NOT_READ], ids=lambda one: one.name)
 def test_a_found_file_with_what_is_not_read_there_changes_nothing(one):
     Path(".env").write_text(f"{one.name}=/nowhere\n")
-    result = judgeloop("doctor", "--judge", "metric:rouge2")
+    result = judgeloop("doctor", "--judge", "metric:exact")
     assert result.exit_code == 0
     assert "sets" not in result.stderr
 
@@ -114,7 +114,7 @@ def test_a_found_file_may_set_the_rest():
     parts = {one.part for one in KNOWN.values()}
     assert parts == {OF_THE_FILE, OF_THE_CALLER, NOT_READ}
     Path(".env").write_text("OPENAI_API_KEY=k\nJUDGELOOP_BUDGET=1\nJUDGELOOP_RATING=true\n")
-    result = judgeloop("doctor", "--judge", "metric:rouge2")
+    result = judgeloop("doctor", "--judge", "metric:exact")
     assert ".env sets OPENAI_API_KEY, budget, rating" in result.stderr
 
 

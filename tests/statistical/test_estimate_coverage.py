@@ -257,8 +257,8 @@ PROXIED = [(20, 0.9, 0.9), (30, 0.7, 0.75), (50, 0.5, 0.5), (100, 0.975, 0.98)]
 @pytest.mark.quick
 @pytest.mark.parametrize("like_these", [False, True])
 def test_at_one_look_the_interval_with_a_proxy_misses_as_seldom_as_it_says(like_these):
-    missed = missed_with_a_proxy(like_these=like_these, judged=20, mean=0.9, agrees=0.9, runs=80)
-    assert missed <= binom.ppf(0.999, 80, RISK)
+    missed = missed_with_a_proxy(like_these=like_these, judged=20, mean=0.9, agrees=0.9, runs=40)
+    assert missed <= binom.ppf(0.999, 40, RISK)
 
 
 @pytest.mark.simulation
@@ -289,8 +289,8 @@ APART, NEARLY_RIGHT = tuple(RATES), tuple(np.linspace(0.85, 0.99, STRATA))
 @pytest.mark.parametrize("rates", [APART, NEARLY_RIGHT])
 def test_by_groups_the_interval_misses_as_seldom_as_it_says(rates):
     """Bounds only ever tighten, so that a run that ever misses does at its end."""
-    missed = missed_by_groups(rates=rates, groups=STRATA, runs=60, judged=60)
-    assert missed <= binom.ppf(0.999, 60, RISK)
+    missed = missed_by_groups(rates=rates, groups=STRATA, runs=20, judged=40)
+    assert missed <= binom.ppf(0.999, 20, RISK)
 
 
 @pytest.mark.simulation

@@ -43,7 +43,7 @@ def begun(wants, limits=None):
     return {name: Account(limit_p=(limits or {}).get(name)) for name in wants}
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(PAIRS, st.integers(0, 400), st.integers(0, 5))
 def test_pairs_together_are_never_charged_more_than_the_sum(prices, sum_p, crash):
     """Also if the process dies between two rounds, and the next one knows the charges alone."""
@@ -57,7 +57,7 @@ def test_pairs_together_are_never_charged_more_than_the_sum(prices, sum_p, crash
     assert sum(one.charged_p for one in accounts.values()) <= sum_p
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(PAIRS, st.integers(0, 400))
 def test_money_stays_only_if_it_pays_for_nobodys_next_query(prices, sum_p):
     wants, accounts = run(sum_p, dict(enumerate(prices)), begun(range(len(prices))))
@@ -65,7 +65,7 @@ def test_money_stays_only_if_it_pays_for_nobodys_next_query(prices, sum_p):
     assert all(queries[0][0] > left_p for queries in wants.values() if queries)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.integers(0, 120))
 def test_nobody_who_wants_more_has_less_than_another_by_more_than_a_query(numbers, sum_p):
     """Max-min fairness, with queries of one price: whoever is cut has as much as any, but for one query."""
