@@ -130,9 +130,15 @@ WITHOUT_SETTINGS = ("demo", "init")
 
 
 @cache
+def command(name: str) -> click.Command | None:
+    """The command with this name, which is made once; None if there is none."""
+    return _ROWS[name].make() if name in _ROWS else None
+
+
+@cache
 def command_at(path: tuple[str, ...]) -> SettingsCommand:
     """The command with settings at a path of names: `compare`, or `ledger` and `show`."""
-    found: Any = _ROWS[path[0]].make()
+    found: Any = command(path[0])
     for name in path[1:]:
         found = found.commands[name]
     return found  # type: ignore[no-any-return]
