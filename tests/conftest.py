@@ -172,10 +172,16 @@ def wire():
     """The calls of a test go over sockets, by the provider's SDK, wherever it stands."""
 
 
+@pytest.fixture
+def near():
+    """The calls of a test do not go over sockets, though it stands among tests of the wire."""
+
+
 @pytest.fixture(autouse=True)
 def _near(request, monkeypatch):
     """Where no test is about the wire, calls to a `ChatServer` do not go over one (`support/near.py`)."""
-    if "wire" not in request.fixturenames and request.path.relative_to(TESTS).parts[0] in NEAR:
+    names, folder = request.fixturenames, request.path.relative_to(TESTS).parts[0]
+    if "wire" not in names and (folder in NEAR or "near" in names):
         from support.near import near
 
         from judgeloop.providers.chat import Clients
