@@ -37,8 +37,10 @@ if sys.version_info < (3, 13):
     of_numbers = vars(signal)["_int_to_enum"]
     vars(signal)["_int_to_enum"] = lambda value, kind: of_numbers(value, kind) if isinstance(value, int) else value
 
-# No deadline: machines are shared. Derandomised: a test that passes here passes there.
-settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
+# No deadline: machines are shared. Derandomised: a test that passes here passes there. Four times as many where the runs
+# of simulations are, too (`support/promises.py`).
+EXAMPLES = 25 * int(os.environ.get("JUDGELOOP_TEST_TIMES", "1"))
+settings.register_profile("project", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("project")
 
 TESTS = Path(__file__).parent
@@ -83,9 +85,9 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Two processes more than cores for `-n auto`: tests wait for servers, but each process imports and collects."""
+    """One process more than cores for `-n auto`: tests wait for servers, but each process imports and collects."""
     config.option.dist = "worksteal"
-    return 2 + (os.cpu_count() or 1)
+    return 1 + (os.cpu_count() or 1)
 
 
 NUMBERS = count()

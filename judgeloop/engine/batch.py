@@ -26,6 +26,7 @@ import itertools
 import operator
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any, NamedTuple, final
@@ -216,7 +217,7 @@ class Window:
         """Whether calls are in flight that may return money: of this window, or of the one that waits for it."""
         return bool(self._running) or self._accounts.busy
 
-    @property
+    @cached_property
     def _people(self) -> list[People]:
         """The judges who are people, and are asked."""
         asks = not self._state.terms.offline

@@ -39,7 +39,7 @@ def ruled_out(total, scores, items, risk):
     return False
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(scores=SCORES, more=st.integers(0, 20), risk=st.sampled_from([0.05, 0.3]))
 def test_the_upper_bound_is_the_largest_total_that_is_not_ruled_out(scores, more, risk):
     items = len(scores) + more
@@ -48,7 +48,7 @@ def test_the_upper_bound_is_the_largest_total_that_is_not_ruled_out(scores, more
     assert one(scores, items, risk).upper == max([*left, np.nansum(scores)])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(scores=SCORES, more=st.integers(0, 20), followed=st.integers(1, 9))
 def test_the_bound_does_not_depend_on_how_many_totals_are_followed(scores, more, followed):
     items = len(scores) + more
@@ -58,7 +58,7 @@ def test_the_bound_does_not_depend_on_how_many_totals_are_followed(scores, more,
         assert one(scores, items).upper == whole
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(scores=SCORES, more=st.integers(0, 20))
 def test_with_a_coarse_grid_the_bound_is_never_lower(scores, more):
     items = len(scores) + more
@@ -69,7 +69,7 @@ def test_with_a_coarse_grid_the_bound_is_never_lower(scores, more):
     assert fine <= coarse <= items
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(scores=SCORES, more=st.integers(0, 20), total=st.integers(0, 30))
 def test_a_lower_bound_is_reached_and_nothing_above_it(scores, more, total):
     level = one(scores, len(scores) + more)
@@ -78,7 +78,7 @@ def test_a_lower_bound_is_reached_and_nothing_above_it(scores, more, total):
     assert level.reaches(total / 2, 0.1) == (lower >= total / 2 - 1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(scores=SCORES, more=st.integers(1, 20), risk=st.sampled_from([0.05, 0.3]))
 def test_a_bound_at_its_own_risk_is_the_upper_one_and_at_a_larger_risk_lower(scores, more, risk):
     level = one(scores, len(scores) + more, risk)
