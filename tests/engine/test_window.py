@@ -216,7 +216,7 @@ class Counting(ScriptedJudge):
         before = 0
         while before != self.begun and not self.before_an_answer:  # until no more begin, however slow the machine is
             before = self.begun
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.1)
         self.before_an_answer = self.before_an_answer or self.begun
         return Reply(self.script(call), cost_p=self.cost_p)
 
