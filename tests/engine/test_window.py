@@ -105,12 +105,12 @@ class Table:
 
 
 # Tables, and so the ends of runs, are others for each kind of rule.
-TABLES = dict(zip(KINDS, map(Table, range(len(KINDS)), cycle([0.0, 0.2, 0.6]))))
+TABLES = dict(zip(KINDS, map(Table, range(len(KINDS)), cycle([0.0, 0.2, 0.6])), strict=True))
 
 
 def in_turn(names, *each):
     """Every kind of rule with one of each of these, so that all of them come."""
-    return pytest.mark.parametrize(("kind", *names.split()), list(zip(KINDS, *map(cycle, each))))
+    return pytest.mark.parametrize(("kind", *names.split()), list(zip(KINDS, *map(cycle, each), strict=False)))
 
 
 POOL = Pool(make_pool(ITEMS).items, NAMES, tuple(tuple(f"{name}'s answer {i}" for i in range(ITEMS)) for name in NAMES))

@@ -242,7 +242,8 @@ UNKNOWN = [(400, "no_such_code"), (422, None), (400, "invalid_request_error")]
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "concurrency"), [(*unknown, at_once) for unknown, at_once in zip(UNKNOWN, (1, 8, 8))]
+    ("status", "code", "concurrency"),
+    [(*unknown, at_once) for unknown, at_once in zip(UNKNOWN, (1, 8, 8), strict=True)],
 )
 def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(chat_server, tmp_path, status, code, concurrency):
     asked = []

@@ -176,10 +176,7 @@ def test_over_all_orders_a_worse_system_is_named_with_at_most_the_risk_whatever_
         if found.within(0.0):
             return math.factorial(len(left)) * (totals[found.leader] < totals.max())
         return sum(
-            wrong(
-                found.after([{n: Drawn(table[n][at], cheap[n, at], cheap[n].sum()) for n in (0, 1)}]),
-                left - {at},
-            )
+            wrong(found.after([{n: Drawn(table[n][at], cheap[n, at], cheap[n].sum()) for n in (0, 1)}]), left - {at})
             for at in left
         )
 
