@@ -37,8 +37,8 @@ if sys.version_info < (3, 13):
     of_numbers = vars(signal)["_int_to_enum"]
     vars(signal)["_int_to_enum"] = lambda value, kind: of_numbers(value, kind) if isinstance(value, int) else value
 
-# No deadline: machines are shared. Derandomised: a test that passes here passes there. There are more examples where more
-# runs of a simulation are asked for (`support/promises.py`).
+# No deadline: machines are shared. Derandomised: a test that passes here passes there. Where more runs of a simulation
+# are asked for (`support/promises.py`), there are more examples, too.
 EXAMPLES = 25 * int(os.environ.get("JUDGELOOP_TEST_TIMES", "1"))
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("project")
