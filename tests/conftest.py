@@ -37,8 +37,10 @@ if sys.version_info < (3, 13):
     of_numbers = vars(signal)["_int_to_enum"]
     vars(signal)["_int_to_enum"] = lambda value, kind: of_numbers(value, kind) if isinstance(value, int) else value
 
-# No deadline: machines are shared. Derandomised: a test that passes here passes there.
-settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
+# No deadline: machines are shared. Derandomised: a test that passes here passes there. Where more runs of a simulation
+# are asked for (`support/promises.py`), there are more examples, too.
+EXAMPLES = 25 * int(os.environ.get("JUDGELOOP_TEST_TIMES", "1"))
+settings.register_profile("project", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("project")
 
 TESTS = Path(__file__).parent
@@ -83,9 +85,9 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Two processes more than cores for `-n auto`: tests wait for servers, but each process imports and collects."""
+    """One process more than cores for `-n auto`: tests wait for servers, but each process imports and collects."""
     config.option.dist = "worksteal"
-    return 2 + (os.cpu_count() or 1)
+    return 1 + (os.cpu_count() or 1)
 
 
 NUMBERS = count()
@@ -173,10 +175,16 @@ def wire():
     """The calls of a test go over sockets, by the provider's SDK, wherever it stands."""
 
 
+@pytest.fixture
+def near():
+    """The calls of a test do not go over sockets, though it stands among tests of the wire."""
+
+
 @pytest.fixture(autouse=True)
 def _near(request, monkeypatch):
     """Where no test is about the wire, calls to a `ChatServer` do not go over one (`support/near.py`)."""
-    if "wire" not in request.fixturenames and request.path.relative_to(TESTS).parts[0] in NEAR:
+    names, folder = request.fixturenames, request.path.relative_to(TESTS).parts[0]
+    if "wire" not in names and (folder in NEAR or "near" in names):
         from support.near import near
 
         from judgeloop.providers.chat import Clients

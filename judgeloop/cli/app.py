@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from judgeloop.cli.commands import COMMANDS, FIELDS, made
+from judgeloop.cli.commands import COMMANDS, FIELDS, command
 from judgeloop.cli.output import EVERY, TYPED, printed
 from judgeloop.core.errors import did_you_mean
 
@@ -37,7 +37,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command `cmd_name`; None if there is none."""
         del ctx
-        return made(cmd_name)
+        return command(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

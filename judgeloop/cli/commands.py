@@ -130,14 +130,15 @@ WITHOUT_SETTINGS = ("demo", "init")
 
 
 @cache
-def made(name: str) -> click.Command | None:
-    """The command of this name, which may be a group; None if there is none."""
+def command(name: str) -> click.Command | None:
+    """The command with this name, which is made once; None if there is none."""
     return _ROWS[name].make() if name in _ROWS else None
 
 
+@cache
 def command_at(path: tuple[str, ...]) -> SettingsCommand:
     """The command with settings at a path of names: `compare`, or `ledger` and `show`."""
-    found: Any = made(path[0])
+    found: Any = command(path[0])
     for name in path[1:]:
         found = found.commands[name]
     return found  # type: ignore[no-any-return]

@@ -85,13 +85,13 @@ def checked_value(field: Declared, value: object) -> Any:
     Raises:
         InputError: the value is missing or out of range; names the setting.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     if value is None and not field.required:
         return field.default
     given = (value,) if field.setting.many and isinstance(value, str) else value
     try:
-        return TypeAdapter(field.annotation).validate_python(given)
+        return _adapter(field.annotation).validate_python(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         kind = "missing" if value is None else first["type"]
@@ -128,10 +128,10 @@ def _check_text(field: Declared, value: object) -> None:
 
 
 @cache
-def _adapter(config: Any) -> Any:
+def _adapter(kind: Any) -> Any:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(config)
+    return TypeAdapter(kind)
 
 
 def _said(field: Declared | None, first: Mapping[str, Any]) -> str:

@@ -122,7 +122,7 @@ async def sent_by(pace, calls):
 calls_wanted = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 40)), min_size=1, max_size=40)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(calls=calls_wanted, rpm=st.integers(1, 8) | st.none(), tpm=st.integers(40, 100) | st.none())
 def test_no_minute_has_more_calls_or_tokens_than_its_limits_and_every_call_passes(calls, rpm, tpm):
     async def story():

@@ -76,7 +76,7 @@ def test_asking_one_at_a_time_gives_the_same_outcome(selector, check):
     seed=st.integers(0, 10_000),
     abstaining=st.sampled_from([0.0, 0.04, 0.12]),
 )
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(selector, check, ahead, seed, abstaining):
     table, rng = scores(80, seed), np.random.default_rng(seed)
     silent = rng.random(80) < abstaining

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import subprocess
 import sys
@@ -295,20 +296,19 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("role", ["reader", "writer", "owner"])
-def test_each_command_under_each_role(postgres, incidents, tmp_path, role):
+def test_each_command_under_each_role(postgres, incidents, tmp_path):
     for name in FILES:
         (tmp_path / name).symlink_to(incidents / name)
     owners = postgres.ledger()
     call(owners, *COMPARE, "metric:rouge2")
     call(owners, "budget", "set", "5", "--per", "day")
     roles = ["reader", "writer", "owner"]
-    for command, least in COMMANDS.items():
+    for role, (command, least) in itertools.product(roles, COMMANDS.items()):
         done = call(owners.replace("//owner@", f"//{ROLES.get(role, role)}@"), *command)
         if roles.index(role) >= roles.index(least):
-            assert done.exit_code == 0, (command, done.output)
+            assert done.exit_code == 0, (role, command, done.output)
         else:
-            assert done.exit_code == 1, command
+            assert done.exit_code == 1, (role, command)
             assert "permission denied" in done.stderr
 
 

@@ -175,8 +175,10 @@ def test_a_reply_by_a_dearer_model_is_booked_at_its_price_and_stops_the_run(chat
         assert (reply.cost_p, reply.breach) == (cost(TRUE, cheap), "")
 
 
-@pytest.mark.parametrize("count", ["1e30", "1" + "0" * 30, "1e15", "100000001"])
-@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+@pytest.mark.parametrize(
+    ("wire", "count"),
+    [("openai", "1e30"), ("anthropic", "1" + "0" * 30), ("openai", "1e15"), ("anthropic", "100000001")],
+)
 def test_a_count_that_no_call_can_use_is_a_typed_error(chat_server, tmp_path, wire, count):
     body = (used() if wire == "openai" else say()).body.replace(b"400", count.encode())
     chat_server.respond = lambda request, number: Response(body=body)
@@ -239,8 +241,10 @@ def test_an_item_that_is_always_refused_is_an_abstention_and_the_run_goes_on(
 UNKNOWN = [(400, "no_such_code"), (422, None), (400, "invalid_request_error")]
 
 
-@pytest.mark.parametrize("concurrency", [1, 8])
-@pytest.mark.parametrize(("status", "code"), UNKNOWN)
+@pytest.mark.parametrize(
+    ("status", "code", "concurrency"),
+    [(*unknown, at_once) for unknown, at_once in zip(UNKNOWN, (1, 8, 8), strict=True)],
+)
 def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(chat_server, tmp_path, status, code, concurrency):
     asked = []
 

@@ -16,6 +16,8 @@ from support.database import opened
 from judgeloop.core.records import Call, Item
 from judgeloop.providers.token_limit import FEWEST_REPLIES, LOWEST, TokenLimit
 
+pytestmark = pytest.mark.usefixtures("near")
+
 CALL, OTHER = (Call(Item(name, "p"), ("a", "b"), ("x", "y")) for name in "io")
 FULL = 512 + 8192
 ITEMS = 20

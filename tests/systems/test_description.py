@@ -201,7 +201,7 @@ def refused_or_known(key, value):
         read_description(Path(FILE))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=st.sampled_from(NOT_TAKEN) | st.from_regex(r"[a-z][a-z_-]{0,12}", fullmatch=True), value=VALUES)
 def test_no_key_but_those_of_the_list_takes_effect_in_a_description(key, value):
     refused_or_known(key, value)

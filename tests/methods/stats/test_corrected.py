@@ -95,7 +95,7 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk():
     assert (wrong <= 0.2 * len(orders)).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     seen=st.lists(st.tuples(st.sampled_from([1.0, 0.0, -1.0]), st.sampled_from([1.0, 0.0, -1.0, 0.3])), max_size=12),
     pool=st.lists(st.floats(-1, 1), min_size=1, max_size=6),

@@ -25,7 +25,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     seen=st.lists(st.sampled_from([1.0, 0.0, -1.0, 0.4]), max_size=25),
     items=st.sampled_from([math.inf, 26.0, 60.0]),
@@ -81,7 +81,7 @@ def test_many_runs_at_once_have_the_wealth_of_each_by_itself_to_the_last_bit():
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     seen=st.lists(st.sampled_from([1.0, 0.0, -1.0, 0.25]), max_size=40),
     ahead=st.lists(st.sampled_from([1.0, 1.0, 1.0, 0.0, -1.0]), min_size=1, max_size=60),

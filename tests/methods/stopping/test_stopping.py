@@ -68,7 +68,7 @@ HISTORIES = st.lists(st.sampled_from([1, 1, 0, -1, None]), max_size=12)
 
 
 @pytest.mark.parametrize("name", RULES)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     threshold=st.sampled_from([0.01, 0.1, 0.3]),
     history=HISTORIES,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import judgeloop
@@ -37,14 +39,26 @@ def labels(votes=better, places=range(ITEMS), **more):
     return [{"id": f"q{at}", "vote": votes(at)} | {name: each(at) for name, each in more.items()} for at in places]
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A ledger of all tests that do not look at what was asked: each judge rates the same items once."""
+    return tmp_path_factory.mktemp("shared") / "ledger.sqlite"
+
+
 @pytest.fixture
-def agree(tmp_path):
+def agree(shared):
     def asked(prefers, *truth, old=None, **settings):
         systems = [("old", old or rows("old")), ("new", rows("new"))]
-        given = {"judge": judge_of(prefers), "version": prefers.__name__, "ledger": tmp_path / "ledger.sqlite"}
+        given = {"judge": judge_of(prefers), "version": prefers.__name__, "ledger": shared}
         return judgeloop.agree(systems, truth=list(truth), **(given | settings))
 
     return asked
+
+
+@pytest.fixture
+def apart(agree, tmp_path):
+    """As `agree`, with a ledger of its own."""
+    return partial(agree, ledger=tmp_path / "ledger.sqlite")
 
 
 def often(at):
@@ -279,16 +293,17 @@ def test_groups_flips_and_positions_have_their_shares(agree):
     assert [one.name for one in flipped.by_position] == ["changed with the order"]
 
 
-def test_the_judges_verdicts_on_items_without_a_label_narrow_the_bounds_of_what_people_say(agree):
+def test_the_judges_verdicts_on_items_without_a_label_narrow_the_bounds_of_what_people_say(apart):
     some = labels(places=range(0, ITEMS, 4))
-    alone, every = agree(often, some), agree(often, some, judge_all=True)
+    asked = partial(apart, often, some)
+    alone, every = asked(), asked(judge_all=True)
     assert (alone.judged, every.judged, every.items) == (15, 15, 60)
     assert (every.equal, every.equal_interval) == (alone.equal, alone.equal_interval)
     assert (every.counts.further, len(every.labels)) == (45, 60)
     assert sum(label.in_decision for label in every.labels) == 15
     assert (alone.corrected.cheap, every.corrected.cheap, every.corrected.labels) == (15, 60, 15)
     assert every.spend.attempts == 2 * 45, "those of the labelled items are known"
-    here = agree(often, some, judge_all=True, about="items", require_kappa=0.1)
+    here = asked(judge_all=True, about="items", require_kappa=0.1)
     assert alone.equal_interval[0] < here.equal_interval[0] < here.equal < here.equal_interval[1]
     assert alone.kappa_interval[0] < every.kappa_interval[0]
     assert alone.kappa_interval[0] < here.kappa_interval[0] < here.kappa
@@ -361,14 +376,14 @@ def test_what_cannot_be_answered_is_refused_and_nothing_is_asked(agree, settings
         agree(better, labels(), **settings, **more)
 
 
-def test_the_run_is_another_where_labels_are_others_and_verdicts_are_paid_once(agree):
-    one, two = agree(often, labels()), agree(often, labels(votes=often))
+def test_the_run_is_another_where_labels_are_others_and_verdicts_are_paid_once(apart):
+    one, two = apart(often, labels()), apart(often, labels(votes=often))
     assert one.setup.run != two.setup.run
     assert (two.equal, two.spend.attempts) == (1.0, 0)
 
 
-def test_a_comparison_by_a_judge_that_was_measured_on_these_items_says_so(agree, tmp_path):
-    measured = agree(often, labels(places=range(30)), judge_all=True)
+def test_a_comparison_by_a_judge_that_was_measured_on_these_items_says_so(apart, tmp_path):
+    measured = apart(often, labels(places=range(30)), judge_all=True)
     systems = [("old", rows("old")), ("new", rows("new"))]
     settings = {"version": "often", "ledger": tmp_path / "ledger.sqlite"}
     result = judgeloop.compare(*systems, judge=judge_of(often), **settings)
@@ -395,24 +410,24 @@ def judge_that_changes(places):
     return judge, asked
 
 
-def test_asked_anew_a_judge_is_tested_for_drift_and_its_earlier_verdicts_stay(agree):
+def test_asked_anew_a_judge_is_tested_for_drift_and_its_earlier_verdicts_stay(apart):
     judge, asked = judge_that_changes(range(ITEMS))
-    before = agree(better, labels(), judge=judge, version="1")
+    before = apart(better, labels(), judge=judge, version="1")
     assert len(asked) == 120
-    anew = agree(better, labels(), judge=judge, version="1", again=True)
+    anew = apart(better, labels(), judge=judge, version="1", again=True)
     assert len(asked) == 120 + 60
     assert (anew.anew.asked, anew.anew.changed, anew.anew.lost, anew.anew.gained) == (30, 30, 30, 0)
     assert (anew.exit_code, anew.conditions[1].name, anew.conditions[1].outcome) == (5, "drift", "failed")
     assert anew.equal == before.equal == 1, "the figures are of the earlier verdicts"
-    again = agree(better, labels(), judge=judge, version="1", again=True)
+    again = apart(better, labels(), judge=judge, version="1", again=True)
     assert (len(asked), again.exit_code) == (180, 5), "the same day nothing is paid twice"
-    assert agree(better, labels(), judge=judge, version="1").equal == 1
+    assert apart(better, labels(), judge=judge, version="1").equal == 1
 
 
-def test_a_judge_that_changes_seldom_has_not_drifted(agree):
+def test_a_judge_that_changes_seldom_has_not_drifted(apart):
     judge, _ = judge_that_changes(range(0, ITEMS, 15))
-    agree(better, labels(), judge=judge, version="1")
-    anew = agree(better, labels(), judge=judge, version="1", again=True)
+    apart(better, labels(), judge=judge, version="1")
+    anew = apart(better, labels(), judge=judge, version="1", again=True)
     assert anew.anew.lost <= 4
     assert anew.exit_code == 0
     assert anew.anew.chance > 0.05

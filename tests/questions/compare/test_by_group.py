@@ -13,10 +13,10 @@ from support import commandline
 from support.chat_server import Response, candidates, completion, respond_with, used, verdict
 from support.text import unwrapped
 
-SIZE, HOUR_S = 60, 3600
-# How often the second system wins, ties and loses, of each 60 items of a group.
-CLEAR = {"code": (60, 0, 0), "maths": (0, 0, 60), "chat": (25, 10, 25)}
-BETTER = {"code": (60, 0, 0), "chat": (50, 10, 0)}
+HOUR_S = 3600
+# How often the second system wins, ties and loses, of the items of a group.
+CLEAR = {"code": (40, 0, 0), "maths": (0, 0, 40), "chat": (17, 6, 17)}
+BETTER = {"code": (40, 0, 0), "chat": (33, 7, 0)}
 
 
 def write(folder, shares):
@@ -106,7 +106,7 @@ def test_a_required_group_that_is_worse_fails_the_gate(asked, tmp_path):
 
 def test_what_did_not_pass_is_named_whole_and_a_bound_beyond_0_is_never_0(asked, tmp_path):
     xml = tmp_path / "result.xml"
-    losing = {"code": (10, 10, 40), "maths": (9, 15, 36), "chat": (25, 10, 25)}
+    losing = {"code": (7, 6, 27), "maths": (6, 10, 24), "chat": (17, 6, 17)}
     done = asked(losing, "--by-group", "require", "--not-worse", "0.1", "-o", str(xml))
     assert done.exit_code == 5
     found = json.loads(asked(losing, "--by-group", "require", "--not-worse", "0.1", "--json").stdout)
@@ -136,7 +136,7 @@ def test_where_the_judge_failed_no_group_and_no_condition_passes(tmp_path, chat_
 
 def test_all_ties_are_counted_with_those_of_the_groups(asked):
     values = json.loads(
-        asked({"code": (0, 60, 0), "chat": (0, 60, 0)}, "--by-group", "report", "--not-worse", "0.1", "--json").stdout
+        asked({"code": (0, 40, 0), "chat": (0, 40, 0)}, "--by-group", "report", "--not-worse", "0.1", "--json").stdout
     )
     assert values["further"] > 0
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "all_ties"]
@@ -144,7 +144,7 @@ def test_all_ties_are_counted_with_those_of_the_groups(asked):
 
 
 def test_groups_that_are_open_or_better_pass_the_gate(asked):
-    done = asked({**BETTER, "talk": (5, 50, 5)}, "--by-group", "require")
+    done = asked({**BETTER, "talk": (3, 34, 3)}, "--by-group", "require")
     assert done.exit_code == 0
     assert "(open: talk)" in unwrapped(done.stdout)
     assert done.stdout.startswith("✓ PASSED: ")
@@ -164,7 +164,7 @@ def test_what_is_spent_on_groups_is_money_of_the_run(asked, reported):
     values, _ = reported(BETTER)
     assert values["attempts"] == values["asked"] + values["further"]
     said = asked(BETTER, "--by-group", "report").stdout
-    assert f" {values['judged']} of 120 items, {values['further']} more for groups" in said
+    assert f" {values['judged']} of 80 items, {values['further']} more for groups" in said
 
 
 def test_the_result_says_that_there_are_two_families_and_both_risks(asked):
@@ -187,7 +187,7 @@ def test_the_same_groups_are_found_at_any_concurrency(asked, runs):
 
 
 def test_other_groups_are_another_run(asked, runs):
-    other = asked({"code": (60, 0, 0), "maths": (0, 0, 60), "talk": (25, 10, 25)}, "--by-group", "report", "--json")
+    other = asked({"code": (40, 0, 0), "maths": (0, 0, 40), "talk": (17, 6, 17)}, "--by-group", "report", "--json")
     assert json.loads(other.stdout)["run"] != runs(CLEAR)[0]["run"]
 
 
@@ -204,10 +204,10 @@ def test_a_forecast_of_a_decided_question_says_what_its_open_groups_still_take(a
 
 def test_a_forecast_says_what_the_groups_add_and_which_gap_they_can_show(asked):
     done = asked(CLEAR, "--by-group", "report", "--dry-run")
-    assert "code (60 items) 0.4" in " ".join(done.stdout.split())
+    assert "code (40 items) 0.4" in " ".join(done.stdout.split())
     values = json.loads(asked(CLEAR, "--by-group", "report", "--dry-run", "--json").stdout)
-    assert values["judgments"]["worst"] == 180
-    assert {one["items"] for one in values["groups"]} == {60}
+    assert values["judgments"]["worst"] == 120
+    assert {one["items"] for one in values["groups"]} == {40}
     whole = json.loads(asked(CLEAR, "--by-group", "report", "--about", "items", "--dry-run", "--json").stdout)
     assert {one["gap_found"] for one in whole["groups"]} == {None}
 
@@ -236,7 +236,7 @@ controls = "off"
 
 def test_of_several_conditions_in_a_settings_file_all_must_hold(asked, tmp_path):
     (tmp_path / "judgeloop.toml").write_text(GATE)
-    assert asked(BETTER, "--max-judgments", "120").exit_code == 0
+    assert asked(BETTER, "--max-judgments", "80").exit_code == 0
     level = {"code": (20, 20, 20), "maths": (20, 20, 20), "chat": (5, 0, 55)}
     done = asked(level | {"talk": (55, 0, 5)}, "--max-judgments", "240")
     assert done.exit_code == 5
@@ -245,7 +245,7 @@ def test_of_several_conditions_in_a_settings_file_all_must_hold(asked, tmp_path)
 
 def test_a_failed_condition_comes_before_an_open_question(asked, tmp_path):
     """Exit code 5 before 3: more money cannot make the gate pass."""
-    level = {"code": (50, 0, 10), "maths": (10, 0, 50)}
+    level = {"code": (33, 0, 7), "maths": (7, 0, 33)}
     xml = tmp_path / "result.xml"
     done = asked(level, "--by-group", "require", "--max-judgments", "30", "-o", str(xml))
     assert done.exit_code == 5
@@ -257,7 +257,7 @@ def test_a_failed_condition_comes_before_an_open_question(asked, tmp_path):
     assert types == {"a or b": "exit code 3", "groups": "exit code 5", "group maths": "exit code 5"}
 
 
-MIXED = {"code": (60, 0, 0), "more": (60, 0, 0), "chat": (25, 10, 25)}
+MIXED = {"code": (40, 0, 0), "more": (40, 0, 0), "chat": (17, 6, 17)}
 
 
 @pytest.mark.parametrize("mode", ["report", "require"])
@@ -312,7 +312,7 @@ def gate(tmp_path, monkeypatch, chat_server):
 def test_a_judge_that_is_silent_about_a_group_fails_the_limit_of_abstentions(tmp_path, monkeypatch, chat_server, mode):
     """The decision falls on few items, before the judge grows silent."""
     monkeypatch.chdir(tmp_path)
-    shares = {"code": (60, 0, 0), "more": (60, 0, 0), "maths": (30, 0, 30), "chat": (60, 0, 0)}
+    shares = {"code": (40, 0, 0), "more": (40, 0, 0), "maths": (20, 0, 20), "chat": (40, 0, 0)}
     files = write(tmp_path, shares)
 
     def respond(request, n):
@@ -373,7 +373,7 @@ def test_a_judge_that_died_before_the_deadline_is_named_where_it_cut_groups_off(
 
 
 def test_a_headline_names_the_groups_in_which_it_is_otherwise(asked):
-    mixed = {"code": (60, 0, 0), "more": (60, 0, 0), "maths": (0, 0, 60)}
+    mixed = {"code": (40, 0, 0), "more": (40, 0, 0), "maths": (0, 0, 40)}
     found = json.loads(asked(mixed, "--by-group", "report", "--json").stdout)
     assert found["winner"] == "b"
     assert found["headline"].endswith(". b is worse in group maths.")

@@ -143,7 +143,7 @@ def asked_beside(server):
     return [one["answer_A"].split()[0] for one in asked]
 
 
-@pytest.mark.parametrize("way", [EVERY, FRESH, AGAIN])
+@pytest.mark.parametrize("way", [EVERY, FRESH])
 def test_after_a_budget_that_was_too_small_it_goes_on_to_the_same_end(asked, chat_server, tmp_path, way):
     said = scores()
     whole = asked(said, way, "--ledger", "whole.db")

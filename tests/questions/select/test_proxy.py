@@ -175,32 +175,17 @@ def test_where_the_proof_does_not_hold_it_is_refused_with_what_to_change(asked, 
     assert not chat_server.requests
 
 
-@pytest.mark.parametrize(
-    ("proxy", "baseline", "setting"),
-    [
-        ("openai/cheap", None, "--baseline"),
-        ("human", "base", "--proxy human"),
-        ("openai/judge", "base", "cheaper judge"),
-    ],
-)
-def test_without_a_baseline_and_as_a_proxy_that_is_none_it_is_refused(asked, proxy, baseline, setting):
+def test_without_a_baseline_and_as_a_proxy_that_is_none_it_is_refused(asked):
     asked("--dry-run")
-    files = [f"{name}.jsonl" for name in SHARES]
-    more = [] if baseline is None else ["--baseline", baseline]
-    done = commandline.judgeloop(
-        "select",
-        *files,
-        "--judge",
-        "openai/judge",
-        "--judge-price",
-        "prices.toml",
-        "--proxy",
-        proxy,
-        "--dry-run",
-        *more,
-    )
-    assert done.exit_code == 2
-    assert setting in done.stderr
+    given = ["select", *(f"{name}.jsonl" for name in SHARES), "--judge", "openai/judge", "--dry-run"]
+    for proxy, more, setting in (
+        ("openai/cheap", [], "--baseline"),
+        ("human", ["--baseline", "base"], "--proxy human"),
+        ("openai/judge", ["--baseline", "base"], "cheaper judge"),
+    ):
+        done = commandline.judgeloop(*given, "--judge-price", "prices.toml", "--proxy", proxy, *more)
+        assert done.exit_code == 2
+        assert setting in done.stderr
 
 
 def test_what_it_was_worth_stands_in_the_report(asked):
