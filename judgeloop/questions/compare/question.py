@@ -295,7 +295,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     def more(self, run: Prepared[CompareSettings], tally: Tally) -> int | None:
         """About how many more judgments decide, if the shares stay as they are; None if all items would not."""
         asked = tally.judged + tally.abstentions
-        rule = replace(_rule(run.parts))  # bets remember how far they followed, and this is asked in a thread of its own
+        rule = replace(
+            _rule(run.parts)
+        )  # bets remember how far they followed, and this is asked in a thread of its own
         more = more_to_decide(rule, tally, _most_labels(run) - asked, sampled=run.sampled)
         return None if more is None else max(more, run.limits.min_judgments - asked) * run.judgments_a_draw
 
