@@ -596,8 +596,9 @@ async def _not_known(
     left = [
         replace(each, asks=tuple(ask for ask in each.asks if ask.key not in known and ask.after not in settled))
         for each in plans
+        if known
     ]
-    return left, sum(len(each.asks) for each in plans)
+    return left or plans, sum(len(each.asks) for each in plans)
 
 
 def _judging(sources: Sources, planned: Planned, judges: Sequence[Judge]) -> list[Quote]:
