@@ -22,8 +22,7 @@ from support.text import unwrapped
 from judgeloop.cli.files import FORMS, OF_NIGHTS
 from judgeloop.diagnostics.past_runs import State, past_runs
 from judgeloop.formats import rows as judgeloop_rows
-from judgeloop.ledger.opening import MEMORY
-from judgeloop.runs import begin
+from judgeloop.ledger.opening import MEMORY, open_ledger
 from judgeloop.suite.changes import compared
 from judgeloop.suite.summary import FURTHER, KNOWN, MOVED, Line
 
@@ -671,8 +670,9 @@ def test_a_file_that_pairs_have_in_common_is_read_once(monkeypatch, forecast):
 
 
 def test_all_forecasts_of_a_night_look_into_one_ledger(monkeypatch):
-    opened, open_ledger = [], begin.open_ledger
-    monkeypatch.setattr(begin, "open_ledger", lambda *given: opened.append(given[0]) or open_ledger(*given))
+    opened = []
+    counted = "judgeloop.runs.begin.open_ledger"
+    monkeypatch.setattr(counted, lambda *given: opened.append(given[0]) or open_ledger(*given))
     for where in (MEMORY, Path(".judgeloop/ledger.sqlite")):
         assert len(json.loads(suite("--dry-run", "--json").stdout)["pairs"]) == 3
         assert opened == [where]
