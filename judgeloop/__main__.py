@@ -4,7 +4,7 @@ import gc
 
 # Number of new objects after which garbage is looked for. Most objects of a command stay to its end: with
 # Python's 700, a fifth of the time of reading a large file goes into looking for others.
-NEW_OBJECTS = 50_000
+NEW_OBJECTS = 200_000
 
 
 def main() -> None:

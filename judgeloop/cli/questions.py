@@ -183,20 +183,20 @@ class Asking(Generic[R]):
             pair=pair,
         )
 
-    @uncollected()
-    def foreseen(self, ready: Prepared[Any], read: Read, files: str = "") -> Forecast:
+    async def foreseen(self, ready: Prepared[Any], read: Read, files: str = "") -> Forecast:
         """What a run would take, with flags for settings; `files` says what files set."""
-        import asyncio
-
-        found = asyncio.run(self.question.load().forecast(ready))
+        with uncollected():
+            found = await self.question.load().forecast(ready)
         return replace(found, result=self.with_flags(found.result, read), settings=files)
 
     def _forecast(self, ready: Prepared[Any], read: Read, *, as_json: bool) -> None:
+        import asyncio
+
         from judgeloop.cli.files import json_text
         from judgeloop.cli.progress import WARM_UP_S, computing
 
         with computing(quiet=as_json, told_from_s=WARM_UP_S):
-            found = self.foreseen(ready, read, read.sentence or "")
+            found = asyncio.run(self.foreseen(ready, read, read.sentence or ""))
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from judgeloop.report.words import NAMED, PLAIN, per_cent, visible
 from judgeloop.settings.setting import COMMAND_LINE, ENVIRONMENT, Role, caller
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from judgeloop.engine.state import Interruption, Observe
     from judgeloop.report.result import RunResult
     from judgeloop.runs.forecast import Forecast
@@ -168,9 +170,10 @@ def _read(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteSettin
 
 def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: bool) -> None:
     """Print the forecast of each pair within its share of the budget, and what all may cost together."""
+    import asyncio
+
     from judgeloop.cli.files import json_text
     from judgeloop.cli.progress import WARM_UP_S, computing
-    from judgeloop.cli.questions import Asking
     from judgeloop.formats.rows import each_file_once
     from judgeloop.runs.judging import WITHOUT_LIMIT
 
@@ -184,12 +187,8 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
             if isinstance(one, JudgeloopError)
         }
         share_p = budget_p // max(1, len(made) - len(wrong))
-        found: dict[str, Forecast] = {}
-        for pair in pairs:
-            if not isinstance(ready := made[pair.name], JudgeloopError):
-                share = to_usd(share_p)
-                own = replace(ready.config, budget=min(share, ready.config.budget or share))
-                found[pair.name] = Asking(pair.question).foreseen(replace(ready, config=own), read)
+        ready = [(pair, one) for pair in pairs if not isinstance(one := made[pair.name], JudgeloopError)]
+        found = asyncio.run(_foreseen(ready, config, read, to_usd(share_p))) if ready else {}
     if as_json:
         values = {name: found[name].to_dict(as_flags) if name in found else {"error": wrong[name]} for name in made}
         worst = sum(one.cost_p.worst for one in found.values())
@@ -210,6 +209,21 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         print(render(page, width=columns(), paint=paint))
     if wrong:
         raise click.exceptions.Exit(EXIT_USAGE)
+
+
+async def _foreseen(
+    pairs: Sequence[tuple[Pair, Prepared[Any]]], config: SuiteSettings, read: Read, share: Decimal
+) -> dict[str, Forecast]:
+    """The forecast of each pair within its share, all through one open ledger."""
+    from judgeloop.cli.questions import Asking
+    from judgeloop.runs.begin import ledger_of
+
+    with closing(ledger_of(config, offline=True)) as ledger:
+        found: dict[str, Forecast] = {}
+        for pair, ready in pairs:
+            own = replace(ready.config, budget=min(share, ready.config.budget or share))
+            found[pair.name] = await Asking(pair.question).foreseen(replace(ready, config=own, ledger=ledger), read)
+        return found
 
 
 def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stops: str) -> Page:

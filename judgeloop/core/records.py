@@ -365,7 +365,7 @@ class JudgeIdentity:
 
     provider: str
     model: str
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
     mark: str = field(default="/", compare=False)
 
     @property

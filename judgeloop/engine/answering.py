@@ -133,7 +133,7 @@ def of_one_model(planned: Planned, known: Mapping[str, object], answering: Seque
     asks = []
     for ask in planned.asks:
         verdict, judge = known.get(ask.key), answering[ask.judge]
-        own = replace(ask, after=again.get(ask.after, ask.after)) if ask.after else ask
+        own = replace(ask, after=again[ask.after]) if ask.after in again else ask
         if isinstance(verdict, Verdict) and not judge.counts(verdict):
             before = ask.ingredients.again_of
             ingredients = replace(ask.ingredients, again_of=f"{before}, again" if before else judge.model)

@@ -15,7 +15,7 @@ count against the budget, and never enter a decision.
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import final
 
 import numpy as np
@@ -107,27 +107,22 @@ def control_queries(  # noqa: PLR0917 - the last is what `Draw` takes
     return ()
 
 
+_drawn_once = lru_cache(maxsize=8)(control_queries)  # a try is looked at several times, by each pair of a night
+
+
 def controls_by(
     recipe: Recipe, answered: Sequence[tuple[Item, str]], judges: Sequence[Judge]
 ) -> tuple[Draw | None, ...]:
     """What draws the controls of each judge, None for one that is no model; () if there are too few."""
     drawn = tuple(
-        cache(
-            partial(
-                control_queries,
-                recipe.source,
-                tuple(answered),
-                judge.identity,
-                number,
-                recipe.most_bytes,
-                rates=recipe.rates,
-            )
+        partial(
+            _drawn_once, recipe.source, tuple(answered), judge.identity, number, recipe.most_bytes, rates=recipe.rates
         )
         if model
         else None
         for number, (judge, model) in enumerate(zip(judges, recipe.models, strict=True))
     )
-    return drawn if all(draw is None or draw() for draw in drawn) else ()
+    return drawn if all(draw is None or draw(1) for draw in drawn) else ()
 
 
 async def made_of_first(oracle: Oracle, pool: Pool, recipe: Recipe, first: Sequence[int]) -> tuple[Draw | None, ...]:
@@ -232,7 +227,8 @@ async def _next_try(oracle: Oracle, number: int, draw: Draw) -> _Test:
             found = await oracle.ledger.verdicts([ask.key for ask in asks])
             whose.supposes(max(found.values(), key=lambda one: one.at, default=None))
         model = whose.model or whose.supposed
-        keys = [key for ask in asks for key in (ask.key, replace(ask.ingredients, again_of=model).key)]
+        keys = [ask.key for ask in asks]
+        keys += [replace(ask.ingredients, again_of=model).key for ask in asks if model]
         lacking = await oracle.ledger.read(lambda db, keys=keys: LedgerReader(db).unanswered(keys))  # type: ignore[misc]
         replay = Oracle(oracle.judges, oracle.ledger, RunState(replace(terms, offline=True)))
         replay.answering[number] = AnsweringModel(oracle.judges[number], OneModel(model) if whose.one else None)

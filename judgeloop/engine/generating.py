@@ -144,10 +144,11 @@ class Sources:
             return Planned(whole, (), outputs=tuple(self.asks(whole)))
         if not self._judges or query.alone == NOBODY:
             return Planned(whole, (), unasked=Verdict(TIE, reason="no judge is asked"))
-        self.judged([query])
-        lost = self._lost(query)
-        if lost is not None:
-            return Planned(whole, (), unasked=lost)
+        if query.missing:
+            self.judged([query])
+            lost = self._lost(query)
+            if lost is not None:
+                return Planned(whole, (), unasked=lost)
         return plan_for(whole, self._judges, self._terms)
 
     def judged(self, queries: Iterable[Query]) -> None:

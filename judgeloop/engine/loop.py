@@ -15,6 +15,7 @@ count, the run begins anew: the same draws, controls first (`answering.py`). Wha
 So it does where the money would end, and the replies so far show that a call reserves more than it needs.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -83,10 +84,11 @@ async def drive(
     again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
-    spend = await ledger.spend(terms.run_id, terms.budget_p, state.calls.seen)
-    controlling = await ledger.spend(terms.run_id, terms.budget_p, state.calls.tested)
-    proxy = await ledger.spend(terms.run_id, terms.budget_p, state.of_proxy)
-    twice = await ledger.spend(terms.run_id, terms.budget_p, [key for one in oracle.answering for key in one.again])
+    asked_again = [key for one in oracle.answering for key in one.again]
+    of_what = (state.calls.seen, state.calls.tested, state.of_proxy, asked_again)
+    spend, controlling, proxy, twice = await asyncio.gather(
+        *(ledger.spend(terms.run_id, terms.budget_p, keys) for keys in of_what)
+    )
     return Finished(
         ending,
         replace(
@@ -104,7 +106,7 @@ async def drive(
             controls_p=controlling.answers_p,
             proxy=proxy.answers,
             proxy_p=proxy.answers_p,
-            again=sum(len(one.again) for one in oracle.answering),
+            again=len(asked_again),
             again_p=twice.answers_p,
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts[: oracle.panel]),

@@ -49,9 +49,9 @@ def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> 
     two is made only if the answer to the first is not a tie or an abstention (`settles`).
     """
     straight = Call(query.item, query.systems, query.outputs)
-    swapped = Call(query.item, query.systems[::-1], query.outputs[::-1])
     if len(query.outputs) == 1 or not order_matters or order is Order.FIXED:
         return (straight,)
+    swapped = Call(query.item, query.systems[::-1], query.outputs[::-1])
     if order is Order.BOTH:
         texts = (query.item.prompt, *sorted(query.outputs))
         shown_first = min(query.outputs) if _coin(*texts) else max(query.outputs)

@@ -69,6 +69,11 @@ class Template:
     criteria: Criteria | None = None
 
     @cached_property
+    def _parts(self) -> list[str]:
+        """The texts of the user part and the fields between them, in turns."""
+        return _FIELD.split(self.user)
+
+    @cached_property
     def rates(self) -> bool:
         """True if the template rates one output, False if it compares two."""
         return "output" in _FIELD.findall(self.user)
@@ -151,7 +156,9 @@ class Template:
         if self.criteria is not None:
             asked = {one.name: one.question for one in self.criteria.each}
             literals["criteria"] = json.dumps(asked, ensure_ascii=False)
-        return self.system, _FIELD.sub(lambda match: literals.get(match[1]) or _literal(values[match[1]]), self.user)
+        parts = self._parts.copy()
+        parts[1::2] = [literals.get(name) or _literal(values[name]) for name in parts[1::2]]
+        return self.system, "".join(parts)
 
 
 def parse_template(text: str, path: object) -> Template:

@@ -202,6 +202,8 @@ class Ledger:
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """The verdicts recorded under `keys`; a key without a verdict is left out."""
+        if not keys:
+            return {}
         statements = [(VERDICTS, {"keys": list(keys)})]
         return await self._do(Batch(statements, lambda found: verdicts_of(found[0])))
 

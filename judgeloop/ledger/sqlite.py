@@ -15,15 +15,16 @@ from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Any
 
 from judgeloop.core.errors import DamagedLedgerError, LedgerError, NoLedgerError
 from judgeloop.ledger.periods import began
 from judgeloop.ledger.place import refuse_if_anybody_writes
 from judgeloop.ledger.schema import VERSION, for_sqlite
 from judgeloop.ledger.writer import Batch, Done, Found, Job, Statement, Values
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 FOLDER = ".judgeloop"  # the default one, which holds texts and spending
 BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flushed to disk
@@ -91,6 +92,8 @@ class SqliteConnection:
             return False
         if self.place == MEMORY:
             return True
+        from filelock import FileLock, Timeout  # which a forecast need not wait for
+
         folder = locks_of(self.place)
         lock = FileLock(folder / run, mode=0o600)
         try:

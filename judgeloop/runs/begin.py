@@ -18,12 +18,13 @@ from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, OneModel, ProxyTerms, Terms, unobserved
 from judgeloop.formats.own_files import HOME
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.records import RunNote
 from judgeloop.providers.pricing import Metered
 from judgeloop.runs.known import LOOKED_UP, answered_before, checked_of, controls_of, silent_of
 from judgeloop.runs.prepared import Prepared
-from judgeloop.settings.run_settings import ANY_MODEL
+from judgeloop.settings.run_settings import ANY_MODEL, MoneySettings
 from judgeloop.systems.catalogue import files_of
 
 P = TypeVar("P", bound=Prepared[Any])
@@ -31,21 +32,26 @@ P = TypeVar("P", bound=Prepared[Any])
 
 @contextmanager
 def opened(run: P, *, offline: bool = False) -> Iterator[P]:
-    """A run with its ledger, opened once for all that a command asks, reads and keeps.
-
-    That of a suite is open already. A forecast creates no file: where there is no ledger, it looks into an empty one.
+    """A run with its ledger, opened once for all that a command asks, reads and keeps; that of a suite is open already.
 
     Raises:
-        LedgerError: the ledger cannot be created or opened.
+        LedgerError: as `ledger_of`.
     """
     if run.ledger is not None or not run.booked:
         yield run
         return
-    address = run.config.ledger
-    if offline and not is_ledger(address):
-        address = MEMORY
-    with closing(open_ledger(address, run.config.charge_to)) as ledger:
+    with closing(ledger_of(run.config, offline=offline)) as ledger:
         yield replace(run, ledger=ledger)
+
+
+def ledger_of(config: MoneySettings, *, offline: bool = False) -> Ledger:
+    """The ledger of a command, opened. A forecast creates no file: where there is none, it looks into an empty one.
+
+    Raises:
+        LedgerError: it cannot be created or opened.
+    """
+    empty = offline and not is_ledger(config.ledger)
+    return open_ledger(MEMORY if empty else config.ledger, config.charge_to)
 
 
 async def conducted(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +23,8 @@ from judgeloop.settings.run_settings import ContestSettings
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
+
+_version = cache(version)  # a file is read for it
 
 
 def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *, represent: str | None = None) -> Setup:
@@ -65,7 +68,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
         run=terms.run_id,
         night=prepared.night,
         most_usd=None if (most := prepared.inputs.most_usd) is None else float(most),
-        version=version("judgeloop"),
+        version=_version("judgeloop"),
     )
 
 

@@ -6,6 +6,7 @@ also if all its verdicts were known and none was paid for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from heapq import nsmallest
 from itertools import takewhile
@@ -34,11 +35,15 @@ def noted_questions(
     with the least hashes of their texts (Broder 1997, "On the resemblance and containment of documents").
     So runs on the same items note the same, and a run on more items mostly notes some of them.
     """
-    chosen = nsmallest(NOTED, range(len(items)), key=lambda at: _hash("".join(_texts(items[at]))))
-    placed = [[_texts(items[at]), output(at)] for at in chosen]
+    placed = [[_texts(items[at]), output(at)] for at in _chosen(tuple(items))]
     return tuple(
         digest([judge, place])[:DIGITS] + digest(given)[:DIGITS] for judge in judges for place, given in placed
     )
+
+
+@lru_cache(maxsize=4)  # of each system, and by the pairs of a night
+def _chosen(items: tuple[Item, ...]) -> list[int]:
+    return nsmallest(NOTED, range(len(items)), key=lambda at: _hash("".join(_texts(items[at]))))
 
 
 def searched(runs: Iterable[RecordedRun], question: str, both: Sequence[Sequence[str]]) -> int:

@@ -443,10 +443,9 @@ async def forecast(
     answering = [
         AnsweringModel(judge, OneModel(model) if model else None) for judge, model in zip(judges, counting, strict=True)
     ]
-    beside, perhaps = [
-        await _quotes_left(run, sources, _controls_left(terms, finished.controls, *numbers), judges, answering)
-        for numbers in ((0, USUAL), (USUAL, MOST))
-    ]
+    first, more = (_controls_left(terms, finished.controls, *ends) for ends in ((0, USUAL), (USUAL, MOST)))
+    of_controls = await _quotes_left(run, sources, [*first, *more], judges, answering)
+    beside, perhaps = of_controls[: len(first)], of_controls[len(first) :]
     controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
     blocks: list[list[Quote]] = []
     if left.first:
@@ -596,8 +595,9 @@ async def _not_known(
     left = [
         replace(each, asks=tuple(ask for ask in each.asks if ask.key not in known and ask.after not in settled))
         for each in plans
+        if known
     ]
-    return left, sum(len(each.asks) for each in plans)
+    return left or plans, sum(len(each.asks) for each in plans)
 
 
 def _judging(sources: Sources, planned: Planned, judges: Sequence[Judge]) -> list[Quote]:

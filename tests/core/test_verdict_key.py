@@ -67,6 +67,13 @@ def test_the_group_and_the_order_of_parameters_do_not_change_the_key(blind):
     assert key(turned, item(group="algebra"), blind=blind) == key(blind=blind)
 
 
+@pytest.mark.parametrize("call", [CALL, replace(CALL, systems=("small",), outputs=("4",))])
+@pytest.mark.parametrize("blind", [True, False])
+def test_a_note_has_the_order_in_which_it_is_hashed(call, blind):
+    made_of = replace(KeyIngredients.of(IDENTITY, call, blind=blind), again_of="gpt-4.1-mini").to_note()
+    assert list(made_of) == sorted(made_of)
+
+
 def test_a_key_is_made_of_named_ingredients_with_texts_by_their_hash():
     parts = note()
     assert parts == {

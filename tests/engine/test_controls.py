@@ -12,9 +12,9 @@ from support.pools import make_pool, make_session, scores
 
 from judgeloop.core.outcomes import Control, ControlTally, StopKind
 from judgeloop.core.records import Abstention, Item, JudgeIdentity, Order, Verdict
-from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries, is_short
+from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries, controls_by, is_short
 from judgeloop.engine.loop import drive
-from judgeloop.engine.state import OneModel, Terms
+from judgeloop.engine.state import OneModel, Recipe, Terms
 from judgeloop.judges.recorded import ScriptedJudge
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.stats.controls import MOST
@@ -42,6 +42,14 @@ def drawn(items=None, judge=JUDGE, number=0, most_bytes=10_000):
 def draws(judge=JUDGE, number=0, *, rates=False):
     """The tries of a judge."""
     return partial(control_queries, "base", answered(), judge, number, 10_000, rates=rates)
+
+
+def test_the_pairs_of_a_night_share_the_controls_of_a_judge_and_a_baseline():
+    judge, recipe = ScriptedJudge(sound), Recipe("base", (True,), 10_000, rates=False)
+    (first,), (second,) = (controls_by(recipe, answered(), [judge]) for _ in range(2))
+    assert first(1) is second(1)
+    assert first(1) == control_queries("base", answered(), judge.identity, 0, 10_000)
+    assert first(2) != first(1)
 
 
 def test_a_control_shows_a_question_its_own_answer_and_another_ones():

@@ -23,6 +23,7 @@ from judgeloop.cli.files import FORMS, OF_NIGHTS
 from judgeloop.diagnostics.past_runs import State, past_runs
 from judgeloop.formats import rows as judgeloop_rows
 from judgeloop.formats.tables import read_rows
+from judgeloop.ledger.opening import MEMORY, open_ledger
 from judgeloop.suite.changes import compared
 from judgeloop.suite.summary import FURTHER, KNOWN, MOVED, Line
 
@@ -671,6 +672,18 @@ def test_a_file_that_pairs_have_in_common_is_read_once(monkeypatch, forecast):
     suite("--dry-run") if forecast else suite()
     first = sorted(["old", "verdicts", *BY_NAME])
     assert sorted(read[: len(first)]) == first, "and again only before another round, as it may have changed"
+
+
+def test_all_forecasts_of_a_night_look_into_one_ledger(monkeypatch):
+    opened = []
+    counted = "judgeloop.runs.begin.open_ledger"
+    monkeypatch.setattr(counted, lambda *given: opened.append(given[0]) or open_ledger(*given))
+    for where in (MEMORY, Path(".judgeloop/ledger.sqlite")):
+        assert len(json.loads(suite("--dry-run", "--json").stdout)["pairs"]) == 3
+        assert opened == [where]
+        opened.clear()
+        suite()
+        opened.clear()
 
 
 def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():

@@ -26,7 +26,8 @@ from judgeloop.methods.stats.hedged import GONE, SLACK, Floats, HedgedBets
 
 RESERVE = 0.2  # of the wealth against a null that was not asked
 _CLOSE = np.geomspace(0.002, 0.1, 30)
-GRID = 2 * np.unique(np.concatenate([_CLOSE, np.linspace(0.1, 0.9, 321), 1 - _CLOSE])) - 1
+# `np.unique` would load numpy.ma.
+GRID = 2 * np.array(sorted({*_CLOSE, *np.linspace(0.1, 0.9, 321), *(1 - _CLOSE)})) - 1
 
 
 class ConfidenceSequence:
