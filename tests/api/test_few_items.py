@@ -13,7 +13,7 @@ import judgeloop
 from judgeloop.core.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("alone")
-FEW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 RIGHT = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12)
 REFUSED = "min_judgments|the same output on all|of two or more groups"
 SHARED = {

@@ -393,7 +393,7 @@ class Judging(RuleBasedStateMachine):
                 assert id(sheet) not in hands
 
 
-Judging.TestCase.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+Judging.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestJudging = Judging.TestCase
 
 
