@@ -324,7 +324,7 @@ class RowReader:
     def _wrong(self, name: str, value: object) -> DataError:
         problem = f"the field {name!r} is wrong: expected text, found {shown(value)}"
         if not isinstance(value, Mapping | list):
-            return self.table.wrong(problem, self.row.line)
+            return self.table.wrong(f"{problem}; write it as text, in quotes", self.row.line)
         field = next(key for key, of in self.candidates.items() for one in of if name in one.names)
         part = next(iter(value), "NAME") if isinstance(value, Mapping) else 0
         remedy = f"say what in it, as in `map={field}={name}.{part}`"

@@ -104,8 +104,11 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayCompar
     winner minus true loser, so that it is positive if the right system is named. A row for a rule
     has `asked` and `named`: 1 for the right system, -1 for the wrong system, 0 if undecided; and
     `met`: whether the rule ended the run, not the end of the pool.
-    Repetitions in which the systems are exactly level have no right answer and are left out.
+    Repetitions in which the systems are exactly level have no right answer and are left out. No number of judged items
+    is above that of a pool.
     """
+    most = max(1, round(config.subset * recordings.scores.shape[1]))
+    config = replace(config, sizes=tuple(min(size, most) for size in config.sizes))
     drawn = ((seed, recordings.contest(pair, config.subset, np.random.default_rng([*pair, seed])))
              for seed in range(config.seeds))  # fmt: skip
     contests = {seed: contest for seed, contest in drawn if contest.gap}
@@ -255,6 +258,8 @@ def check(config: ReplayCompareSettings) -> list[str]:
     """
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
+    if config.max_judgments != type(config).max_judgments and not config.iterative:
+        raise InputError("`max_judgments`: only runs until a rule is met have a limit; use `sizes`, or `iterative`")
     return _check_rules(config) if config.iterative else []
 
 

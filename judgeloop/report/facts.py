@@ -20,6 +20,7 @@ from judgeloop.report.words import (
     count,
     dollars,
     per_cent,
+    plural,
     seconds,
     sentence,
     shortened,
@@ -187,10 +188,18 @@ def of_items(result: RunResult) -> str:
     items = count(result.items, "item")
     if result.per_label > 1:
         return f"{result.drawable:,} blocks of {result.per_label:,} ({items})"
-    if not result.data.units:
-        return items
-    each = "one item" if result.data.families == result.data.drawn else "several items"
-    return f"{result.data.units}, {each} each"
+    return f"{result.data.units}, one item each" if result.data.units else items
+
+
+def judged_of(result: RunResult, drawn: str = "") -> str:
+    """How much was judged of what; `drawn` says how those were chosen that are not all."""
+    if not result.data.several:
+        all_of_them = result.judged == result.queries_in_all
+        return f"{'all' if all_of_them else f'{result.judged_in_words}{drawn} of'} {of_items(result)}"
+    verdicts = sum(row.in_decision and row.score is not None for row in result.labels)
+    families = "" if result.judged == result.data.families else f"{result.judged:,}{drawn} of "
+    every = "all " if verdicts == result.items else ""
+    return f"{every}{count(verdicts, 'item')} of {families}{result.data.units}"
 
 
 def unjudged(result: RunResult) -> str:
@@ -310,7 +319,9 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed
         yield Condition(FLIPS, Outcome.PASSED, found, requires="any share of verdicts may change with the order")
-    requires = f"at most {per_cent(result.setup.max_abstentions)} of {thing_of(result)}s may be without a verdict"
+    requires = (
+        f"at most {per_cent(result.setup.max_abstentions)} of {plural(thing_of(result))} may be without a verdict"
+    )
     silent = result.counts.abstentions + result.counts.abstentions_beside
     without = f"{_silent(result)} without a verdict" if silent else f"every {thing_of(result)} has a verdict"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
@@ -452,7 +463,9 @@ def _silent(result: RunResult) -> str:
 
 
 def thing_of(result: RunResult) -> str:
-    """What has a verdict: of many systems, an item has several."""
+    """What has a verdict: of many systems, an item has several; of several items, a family has one."""
+    if result.data.several:
+        return result.data.unit
     return "judgment" if len(result.setup.systems) > PAIR else "item"
 
 

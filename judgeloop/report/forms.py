@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.core.outcomes import Condition
+from judgeloop.report.notes import LIMITS_THE_RISK
 from judgeloop.report.page import BADGES, COST, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import visible
@@ -31,7 +32,8 @@ ESCAPED = {
     "\N{PLUS-MINUS SIGN}": r"$\pm$",
 }
 UNITS = {"gap": "gap, points"}  # of figures, behind their names
-IN_NOTES = ("judged", "risk", "interval", "gap.means")  # facts that stand below a table
+# Facts that stand below a table, in this order: among them the warnings that limit the stated risk.
+IN_NOTES = ("judged", "risk", *(f"warning.{one}" for one in LIMITS_THE_RISK), "interval", "gap.means")
 _NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.,]*)")
 NEEDS = r"Needs \usepackage{booktabs}."
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -93,8 +95,9 @@ def escape(text: str) -> str:
 def render_latex(page: Page) -> str:
     """A `table` for each, or the figures in a row: a caption of one sentence, a label, and notes below.
 
-    The decision is the first caption; what was judged and at which risk are its notes. The evidence, such as judge,
-    rule and price, and the warnings stand before them as comments, and do not show. The text needs `booktabs`.
+    The decision is the first caption; what was judged, at which risk, and what limits that are its notes. The evidence,
+    such as judge, rule and price, and the other warnings stand before them as comments, and do not show. The text needs
+    `booktabs`.
     """
     figures: dict[str, str] = {}
     for one in page.facts:
@@ -105,12 +108,9 @@ def render_latex(page: Page) -> str:
     title = f"{first.heading}." if first.heading else ""
     tables = [(first, page.caption or page.parted[1], " ".join(filter(None, [*_notes(page), title, first.note])))]
     tables += [(one, f"{one.heading}.", one.note) for one in others]
-    said = [f"{WARNING} {one.text}" for one in page.facts if one.section is Section.WARNING]
-    said += [
-        f"{one.label}: {one.text}"
-        for one in page.facts
-        if one.label and one.key not in IN_NOTES and one.section is not Section.AGAIN
-    ]
+    aside = [one for one in page.facts if one.key not in IN_NOTES and one.section is not Section.AGAIN]
+    said = [f"{WARNING} {one.text}" for one in aside if one.section is Section.WARNING]
+    said += [f"{one.label}: {one.text}" for one in aside if one.label]
     comments = "".join(f"% {' '.join(one.split())}\n" for one in (NEEDS, *said))
     label = re.sub(r"[^0-9a-z]", "", page.text("run")) or "result"
     names = (f"tab:{label}{f'-{at}' if at else ''}" for at in range(len(tables)))
@@ -119,9 +119,9 @@ def render_latex(page: Page) -> str:
 
 def _notes(page: Page) -> Iterable[str]:
     """Yield the facts that stand below a table, each as a sentence."""
-    for one in page.facts:
-        if one.key in IN_NOTES:
-            yield one.text if one.text.endswith(".") else f"{one.label.capitalize()}: {one.text}."
+    noted = [one for one in page.facts if one.key in IN_NOTES]
+    for one in sorted(noted, key=lambda one: IN_NOTES.index(one.key)):
+        yield one.text if one.text.endswith(".") else f"{one.label.capitalize()}: {one.text}."
 
 
 def _latex_table(table: PageTable, caption: str, notes: str, label: str) -> str:

@@ -69,7 +69,7 @@ def _split(result: RunResult) -> str:
     if result.job != AGREE:
         return ""
     number = sum(_differ(row) and not result.lost(row) for row in result.verdicts)
-    return f" items (on {number:,} more people differ), the first: " if number else ""
+    return f" items (people differ among themselves on {number:,} others), the first: " if number else ""
 
 
 def _alike(rows: Sequence[LabelRow], result: RunResult) -> int:

@@ -67,7 +67,7 @@ class NoteCode(enum.StrEnum):
     REST_IS_EXACT = "rest_is_exact"
     ITEMS_WANTED = "items_wanted"
     MORE_ITEMS = "more_items"
-    NO_MORE_ITEMS = "no_more_items"
+    ITEMS_UNKNOWN = "items_unknown"
     OTHER_FAMILIES = "other_families"
     MANY_MORE_ITEMS = "many_more_items"
     BLOCKS_TOO = "blocks_too"
@@ -97,6 +97,8 @@ class NoteCode(enum.StrEnum):
     RAISE_NIGHT = "raise_night"
 
 
+LIMITS_THE_RISK = (NoteCode.SEARCHED, NoteCode.ASKED_OFTEN, NoteCode.NEIGHBOURS)  # what a stated risk is not without
+
 # `{judgments:more judgment}` counts, `{flip_rate:share}` is per cent, `{usd:about}` is a sum in brackets, or nothing.
 TEXTS: dict[NoteCode, str] = {
     NoteCode.FEW_ITEMS: "The set has only {items:item}. Another set may turn out differently.",
@@ -125,9 +127,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two: it compared {systems:system}. Use other items.",
+    NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two of {systems:system}: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any of the answers is wrong may be {risk:.4g}. Take new items.",
+    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any of the answers is wrong may be {risk:.4g}; take new items.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
     "{known:verdict} known are for {other}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
@@ -174,10 +176,10 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
-    NoteCode.MORE_ITEMS: "A new test with {even:more {unit}} is about 50 % likely to decide, with {likely:,} more 80 %.",
-    NoteCode.MANY_MORE_ITEMS: "A new test with {even:more {unit}} is about 50 % likely to decide.",
+    NoteCode.MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide, one of {likely_test:,} 80 %.",
+    NoteCode.MANY_MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide.",
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
-    NoteCode.NO_MORE_ITEMS: "No number of items is likely to decide.",
+    NoteCode.ITEMS_UNKNOWN: "How many more {units} would decide is not known.",
     NoteCode.OTHER_FAMILIES: "More items of the same {unit} change nothing.",
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
     NoteCode.OUT_OF_REACH: "All {items:,} would probably not decide; add items.",

@@ -175,6 +175,11 @@ class DataNotes(Part):
         return "item" if self.families is None else "prompt" if self.by_prompt else "family"
 
     @property
+    def several(self) -> bool:
+        """Whether several items of each family are judged, whose mean counts."""
+        return self.families not in {None, self.drawn}
+
+    @property
     def units(self) -> str:
         """How many families were drawn from, in words; empty where items were drawn."""
         return "" if self.families is None else count(self.families, f"{'different ' * self.by_prompt}{self.unit}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
-from judgeloop.report.words import BOLD, WARNED, WIDTH, shortened
+from judgeloop.report.words import BOLD, WARNED, WIDTH, count, shortened
 
 INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
@@ -18,14 +18,15 @@ GIVE_WAY = (
     "lost.3",
     "lost.2",
     "holds",
-    "asked",
     VOTES,  # moves into the line of who judged
     "near_best",
     "trust",
     "kappa",
-    "widened",
     "groups.found",
     "cost",
+    "halve",
+    "widened",
+    "asked",
     "risk",
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
@@ -44,12 +45,12 @@ def render(
     paint: Paint = _plain,
     *,
     short: bool = False,
-    more: str = "",
+    more: str | None = None,
 ) -> str:
     """The text, wrapped at words to `width` columns; if `short`, only what is shown first.
 
-    `files` are the folder of the result's files, and files of its own. `more` says where the rest is: then at most
-    `MOST_LINES` are shown, and what is least needed gives way.
+    `files` are the folder of the result's files, and files of its own. `more` says where the rest is, perhaps nothing:
+    then at most `MOST_LINES` are shown, and what is least needed gives way.
     """
     if files is not None:
         page = page.with_facts(Fact("files", Section.DATA, "files", files))
@@ -59,17 +60,23 @@ def render(
     rows = list(columns(_named(first, ()), width))
     warnings = [wrapped(f"{WARNING} {one.text}", width) for one in first if one.section is Section.WARNING]
     last = [wrapped(more, width)] if more else []
-    if more and _lines(head, rows, [*warnings, *last]) > MOST_LINES:
+    capped = more is not None
+
+    def room() -> int:
+        """How many lines of warnings fit below an empty one, and above where the rest is, if that is said."""
+        return MOST_LINES - _lines(head, rows, last or [""]) + (not last)
+
+    if capped and _lines(head, rows, [*warnings, *last]) > MOST_LINES:
         texts = (one.text for one in first if one.section is Section.WARNING)
         warnings = [wrapped(f"{WARNING} {_SENTENCES.split(text)[0]}", width) for text in texts]
-    for number in range(1, len(GIVE_WAY) + 1) if more else ():
+    for number in range(1, len(GIVE_WAY) + 1) if capped else ():
         if GIVE_WAY[number - 1] == "cost":  # a second warning gives way before money and risk
-            warnings = _as_fit(warnings, MOST_LINES - _lines(head, rows, last))
+            warnings = _as_fit(warnings, room())
         if _lines(head, rows, [*warnings, *last]) <= MOST_LINES:
             break
         rows = list(columns(_named(first, GIVE_WAY[:number]), width))
-    if more:
-        warnings = _as_fit(warnings, MOST_LINES - _lines(head, rows, last))
+    if capped:
+        warnings = _as_fit(warnings, room())
     warned = "\n".join([*(paint(line, WARNED) for line in warnings), *last])
     parts = ["\n".join(head), "\n".join(rows), warned]
     for section, facts, tables in () if short else page.parts():
@@ -115,7 +122,7 @@ def _as_fit(warnings: list[str], lines: int) -> list[str]:
         left = len(warnings) - at
         taken += one.count("\n") + 1
         if kept and taken + (left > 1) > lines:
-            return [*kept, f"{WARNING} {left} more"]
+            return [*kept, f"{WARNING} and {count(left, 'other warning')}"]
         kept.append(one)
     return kept
 

@@ -93,8 +93,12 @@ def count(number: int, thing: str) -> str:
     >>> count(1, "item"), count(2, "item"), count(2, "family")
     ('1 item', '2 items', '2 families')
     """
-    several = f"{thing.removesuffix('y')}ies" if thing.endswith("ily") else f"{thing}s"
-    return f"{number:,} {thing if number == 1 else several}"
+    return f"{number:,} {thing if number == 1 else plural(thing)}"
+
+
+def plural(thing: str) -> str:
+    """A noun for several."""
+    return f"{thing.removesuffix('y')}ies" if thing.endswith("ily") else f"{thing}s"
 
 
 def times(number: int) -> str:

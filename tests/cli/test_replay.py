@@ -147,6 +147,7 @@ def test_scripts_draw_a_finished_replay_and_what_diffuse_picked(data, tmp_path):
         (["--leave-out", "s9"], "--leave-out s9: the verdicts contain no such system"),
         (["--leave-out", "s0,s1,s2"], "expected scores of at least 2 of the systems, found s3"),
         (["--subset", "0"], "--subset"),
+        (["--max-judgments", "40"], "--max-judgments: only runs until a rule is met have a limit"),
         (["--verdicts", "none.csv"], "none.csv"),
     ],
 )

@@ -89,6 +89,12 @@ def test_an_output_that_is_an_object_is_told_with_the_path_to_its_text():
     assert "; say what in it, as in --map output=output.text" in alone.stderr
 
 
+def test_an_output_that_is_no_text_is_refused_with_what_to_do():
+    written(lambda name, n: {"id": f"long id {n}", "prompt": f"p{n}", "output": name == "june" or n > 1})
+    done = compare(".jsonl")
+    assert (done.exit_code, "found True; write it as text, in quotes" in done.stderr) == (2, True)
+
+
 def test_a_path_is_proposed_through_the_lists_of_a_batch_of_gemini():
     def gemini(name, n):
         def content(text):

@@ -117,9 +117,9 @@ def test_the_gap_by_items_stands_beside_that_by_families_where_it_speaks_for_the
     result = Asking(prompts, lambda words: int(words[0]) <= 5, tmp_path).compare(risk=0.01)
     assert (result.gap, result.leader) == (0.5, "a")
     assert result.gap_by_items == pytest.approx((6 - 24) / 30)
-    assert "a +50 points against b, b +60 if each family counts as often as it has items" in " ".join(
-        result.to_text().split()
-    )
+    gap = result.page.text("gap")
+    assert gap.startswith("a +50 points against b (")
+    assert gap.endswith("), b +60 if each family counts as often as it has items"), "each figure has its own bounds"
     same = Asking(prompts, lambda _: True, tmp_path / "same").compare(risk=0.01)
     assert same.gap_by_items == 1.0
     assert "counts as often" not in str(same)
@@ -273,6 +273,9 @@ def test_several_members_of_a_family_bet_on_the_mean_of_their_verdicts(tmp_path)
     assert 3 * result.judged <= result.asked <= judged
     assert result.to_dict()["drawn"] == 90
     assert result.limit == 90, "the limit is one of judgments"
+    said = result.page.text("judged").split(",")[0]
+    assert said == f"{3 * result.judged} items of {result.judged} of 30 families"
+    assert "do not count" not in result.page.text("votes")
     # Of each family the first system wins two of four: the means are small, and 30 of them decide nothing.
     asking, result = compare(lambda words: int(words[1]) % 2 == 0, "half")
     assert result.winner is None

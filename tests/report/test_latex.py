@@ -27,6 +27,19 @@ def test_standings_are_a_table_with_the_decision_as_caption_and_notes_below():
     )
 
 
+def test_a_warning_that_limits_the_stated_risk_stands_behind_it_and_others_are_comments():
+    facts = (
+        decided("a is better."),
+        Fact("risk", Section.RISK, "risk", "0.1, guaranteed"),
+        Fact("gap.means", Section.EVIDENCE, "gap", "The gap is a share."),
+        Fact("warning.searched", Section.WARNING, "", "The risk does not hold.", first=True),
+        Fact("warning.few_items", Section.WARNING, "", "The set is small.", first=True),
+    )
+    before, table = render_latex(Page(facts)).split(r"\begin{table}")
+    assert "Risk: 0.1, guaranteed. The risk does not hold. The gap is a share." in table
+    assert ("does not hold" in before, "The set is small." in before, "set is small" in table) == (False, True, False)
+
+
 def test_groups_are_a_table_of_their_own_below_the_evidence():
     groups = PageTable("By group", ("group", "won"), (("maths", "3"),), "Counts only.", Section.GROUPS)
     text = render_latex(Page((decided("x"),), (groups, STANDINGS)))

@@ -294,5 +294,6 @@ def corrected_by_pool(
     found = corrected(scores, asides, cheap, risk, limit, items, drawn=drawn)
     if found.interval is None or len(cheap) == len(scores):
         return found
-    low, high = bounds(scores, [ALONE] * len(scores), risk, limit, items)
+    alone = len(scores) if sampled else limit  # without these verdicts the bets would aim at the labels
+    low, high = bounds(scores, [ALONE] * len(scores), risk, alone, items)
     return replace(found, widened=(found.interval[1] - found.interval[0]) / (high - low) - 1) if low < high else found

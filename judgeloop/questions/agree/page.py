@@ -18,8 +18,8 @@ SURE_OF_KAPPA = 0.2  # a reach of its interval that says something
 def page(result: Agreed) -> Page:
     """What `agree` says."""
     outcome = None if result.outcome is Outcome.DECIDED else result.outcome  # a figure is no decision
-    asks = "May this judge be trusted?"
-    return Page(tuple(facts(result)), tables(result), pictures(result), asks=asks, outcome=outcome)
+    asks, caption = "May this judge be trusted?", decision(result, "one person")  # a paper has other readers
+    return Page(tuple(facts(result)), tables(result), pictures(result), asks=asks, outcome=outcome, caption=caption)
 
 
 def facts(result: Agreed) -> list[Fact]:
@@ -48,30 +48,32 @@ def facts(result: Agreed) -> list[Fact]:
     return [*told(*own), *[one for one in said.shared(result) if one.key not in {"agreement", "holds"}]]
 
 
-def decision(result: Agreed) -> str:
-    """How often the judge says what people say, its ceiling, whom it favours, and what that is good for."""
+def decision(result: Agreed, you: str = "you") -> str:
+    """How often the judge says what people say, their ceiling, to whom it is kinder, and what that is good for.
+
+    `you` is who gave the labels, if one person did.
+    """
     judge, things = visible(result.setup.judge.rpartition("/")[2]), "outputs" if result.rates else "pairs"
+    whom = you if len(result.options.people) == 1 else "people"
     if result.equal is None:
         ended = said.ended(result)
-        return said.headline(result, f"nothing is known yet of how {judge} agrees with {_whom(result)}: {ended}.")
-    within = " within a step" if result.rates else ""
-    whom = f"{_whom(result)}{within}"
-    sentences = [f"{judge} agrees with {whom} on {per_cent(result.equal)} of {_where(result, things)}."]
+        return said.headline(result, f"nothing is known yet of how {judge} agrees with {whom}: {ended}.")
+    within, who = " within a step" if result.rates else "", "you" if whom == "you" else "they"
+    sentences = [f"{judge} agrees with {whom}{within} on {per_cent(result.equal)} of {_where(result, things, who)}."]
     sentences += [_gate(one, result) for one in result.gates]
     if not (result.rates or result.prefers):
         sentences.append(_prefers_none(result))
     if result.people_equal is not None:
         sentences.append(f"Two annotators agree on {per_cent(result.people_equal)}.")
     if result.favours is not None:
-        sentences.append(f"It favours {visible(result.favours)} by {in_points(abs(result.off or 0.0))}.")
+        sentences.append(f"It is {in_points(result.off or 0.0)} kinder to {visible(result.favours)} than people are.")
     if result.favours_length is not None:
-        sentences.append(f"It favours the {result.favours_length} answer.")
+        sentences.append(f"It likes the {result.favours_length} answer more than people do.")
     if not result.gates and not result.rates and result.off_interval is not None:
         shown = max(map(abs, result.off_interval)) <= MARGIN
+        found = "shown" if shown else "no, it is shown to be off by more" if result.off_by_more else "not shown"
         between = " and ".join(map(visible, result.setup.systems))
-        sentences.append(
-            f"Good enough for a gate at a margin of {in_points(MARGIN)} between {between}: {'shown' if shown else 'not shown'}."
-        )
+        sentences.append(f"Good enough for a gate at a margin of {in_points(MARGIN)} between {between}: {found}.")
     return said.headline(result, " ".join(sentences))
 
 
@@ -85,12 +87,8 @@ def _prefers_none(result: Agreed) -> str:
     return f"It contradicts itself on all {result.judged:,}{takes}."
 
 
-def _whom(result: Agreed) -> str:
-    return "you" if len(result.options.people) == 1 else "people"
-
-
-def _where(result: Agreed, things: str) -> str:
-    """What the share is of, and its interval."""
+def _where(result: Agreed, things: str, who: str) -> str:
+    """What the share is of, `who` labelled it, and its interval with its level."""
     low, high = result.equal_interval or (0.0, 1.0)
     # Where people are asked until it is enough, the gate is a table of its own, and may know more than the interval.
     within = any(
@@ -99,7 +97,8 @@ def _where(result: Agreed, things: str) -> str:
         if one.name == "agreement"
     )
     between = "" if within else f" ({100 * low:.0f} to {per_cent(high)}"
-    who = "you" if len(result.options.people) == 1 else "they"
+    each = "each end " if any(one.name == "agreement" for one in result.gates) else ""
+    level = f", {each}at {_level(result)}"
     asked = result.judged + result.counts.abstentions  # of them, money or time may have ended the run
     every = result.items - (result.options.unlabelled if result.options.judge_all else 0)
     labelled = f"the {every if asked < every else result.judged:,} {things} {who} labelled"
@@ -112,9 +111,14 @@ def _where(result: Agreed, things: str) -> str:
         return labelled
     if result.options.chosen:
         like = f"{things} like them" if result.setup.sampled else f"all {result.items:,}"
-        return f"{labelled}{between and f'{between} of {like})'}"
+        return f"{labelled}{between and f'{between} of {like}{level})'}"
     like = f"{things} like these" if result.setup.sampled else f"these {result.items:,} {things}"
-    return f"{like}{between and f'{between})'}"
+    return f"{like}{between and f'{between}{level})'}"
+
+
+def _level(result: Agreed) -> str:
+    """How often intervals hold, at least."""
+    return per_cent(1 - result.setup.risk_threshold)
 
 
 def _gate(gate: GateRow, result: Agreed) -> str:
@@ -216,7 +220,8 @@ def _off(result: Agreed) -> str:
     name, _, sign = _seen(result)
     least, most = sorted((sign * low, sign * high))
     shown = _between_gaps(least, most, result)
-    return f"the judge's gap of {name} is {signed_points(sign * result.off)} against people's ({shown})"
+    own = "" if result.by_judge is None else f": {name} {signed_points(0.0 + sign * result.by_judge)} by the judge"
+    return f"{signed_points(sign * result.off)} ({shown}){own}"
 
 
 def _by_people(result: Agreed) -> str:
@@ -257,8 +262,8 @@ def _widened(result: Agreed) -> str:
     r2 = "not defined" if found.r2 is None else f"{found.r2:.2f}"
     mend = "leave out `judge_all`" if result.options.judge_all else "take another judge"
     return (
-        f"none here: R² is {r2}, and its verdicts make the bounds by people {per_cent(found.widened)} wider; for the next "
-        f"labels {mend} (to choose between bounds that were both seen adds to the risk)"
+        f"none: its verdicts make the bounds by people {per_cent(found.widened)} wider (R² {r2}); for the next labels {mend} "
+        "(a choice after a look adds to the risk)"
     )
 
 
@@ -266,7 +271,7 @@ def _gaps(result: Agreed) -> str:
     """What the gaps are, what they are of, and how sure their bounds are."""
     if result.off is None or result.off_interval is None:
         return ""
-    bounds = "each bound is wrong with at most the risk"
+    bounds = f"each bound at {_level(result)}"
     if result.rates:
         return bounds
     parts = ["share won less share lost", bounds, "of other systems than these they say nothing"]
@@ -282,7 +287,7 @@ def _longer(result: Agreed) -> str:
         return ""
     low, high = result.longer_interval
     return (
-        f"the judge's gap of the longer answer is {signed_points(result.longer)} against people's "
+        f"the longer answer's gap by the judge less that by people: {signed_points(result.longer)} "
         f"({_between_gaps(low, high, result)})"
     )
 
@@ -292,15 +297,15 @@ def _family(result: Agreed) -> str:
         return ""
     own = result.by_family[0]
     return (
-        f"{visible(own.name)} bears the name of the judge's own family of models; the judge's gap of it is "
-        f"{signed_points(own.gap_off or 0.0)} against people's"
+        f"{visible(own.name)} bears the name of the judge's own family of models; its gap by the judge "
+        f"less that by people: {signed_points(own.gap_off or 0.0)}"
     )
 
 
 def _halve(result: Agreed) -> str:
     more = result.labels_to_halve
     states = {one.state for one in result.gates}
-    settled = "failed" in states or states == {"passed"}
+    settled = "failed" in states or states == {"passed"} or (not states and result.off_by_more)
     if more is None or settled:
         return ""
     gap = result.corrected
@@ -311,17 +316,10 @@ def _halve(result: Agreed) -> str:
 
 
 def _means(result: Agreed) -> str:
-    risk = per_cent(result.setup.risk_threshold)
     share = "exact, for one look" if result.looked_at_once else "like the others"
-    ends = (
-        "; each end of that of the share alone, as its gate is"
-        if any(one.name == "agreement" for one in result.gates)
-        else ""
-    )
-    parts = [
-        f"each interval misses with a chance of at most {risk}{ends}",
-        f"that of the share is {share}, the others hold at every look",
-    ]
+    gated = any(one.name == "agreement" for one in result.gates)
+    ends = ", and of the share each end, as its gate is" if gated else ""
+    parts = [f"intervals are at {_level(result)}{ends}", f"that of the share is {share}, the others hold at every look"]
     if result.options.chosen and not result.whole:
         parts.append(
             "the labelled items are taken for a random sample: if somebody picked them, the share is of those alone"
@@ -330,7 +328,7 @@ def _means(result: Agreed) -> str:
         total = per_cent(min(1.0, len(result.gates) * result.setup.risk_threshold))
         parts.append(f"of {len(result.gates)} gates all must pass, and a wrong FAIL has a chance of at most {total}")
     elif result.gates:
-        parts.append(f"a gate is wrong with a chance of at most {risk}")
+        parts.append(f"a gate is wrong with a chance of at most {per_cent(result.setup.risk_threshold)}")
     return "; ".join(parts)
 
 

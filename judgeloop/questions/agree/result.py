@@ -133,6 +133,7 @@ class Agreed(RunResult):
     - `ac1`: Gwet's AC1, a figure without an interval; null for ratings
     - `rank_correlation`: of ratings, Spearman's, a figure without an interval; null for comparisons
     - `off`: the gap of the first system by the judge less that by people; of ratings, the mean score
+    - `by_judge`: the former of these two; null for ratings
     - `off_interval`: bounds of it, each wrong with at most the risk
     - `longer`: the gap of the longer output by the judge less that by people; null for ratings
     - `longer_interval`: its interval, which holds at every look
@@ -170,6 +171,7 @@ class Agreed(RunResult):
     ac1: float | None
     off: float | None
     off_interval: Interval | None
+    by_judge: float | None = None
     rank_correlation: float | None = None
     longer: float | None = None
     longer_interval: Interval | None = None
@@ -208,7 +210,7 @@ class Agreed(RunResult):
 
     @property
     def favours(self) -> str | None:
-        """The system that the judge is shown to favour; None if none is."""
+        """The system to which the judge is shown to be kinder than people are; None if none is."""
         if self.rates or not self.prefers or self.off_interval is None:
             return None
         low, high = self.off_interval
@@ -216,11 +218,17 @@ class Agreed(RunResult):
 
     @property
     def favours_length(self) -> str | None:
-        """`longer` or `shorter`, if the judge is shown to favour it; None if neither is."""
+        """`longer` or `shorter`, if the judge is shown to like it more than people do; None if neither is."""
         if not self.prefers or self.longer_interval is None:
             return None
         low, high = self.longer_interval
         return "longer" if low > 0 else "shorter" if high < 0 else None
+
+    @property
+    def off_by_more(self) -> bool:
+        """Whether the judge's gap is shown to be off by more than `MARGIN`."""
+        low, high = self.off_interval or (0.0, 0.0)
+        return not self.rates and (low > MARGIN or high < -MARGIN)
 
     @property
     def also_judged(self) -> str:
@@ -339,9 +347,11 @@ def agreed_of(
     apart = tally.judge - tally.truth if tally.asked else np.zeros(0)
     off = worth * float((judge - truth).mean()) if tally.judged else None
     off_interval = _scaled(bounds(apart, 2 * risk, -1.0), worth) if tally.judged else None
+    by_judge = 2 * float(judge.mean()) - 1 if tally.judged and not tally.rates else None
     corrected = None if tally.rates else _corrected(tally, judged, rule, setup.seed)
     if judged is not None and corrected is not None and corrected.off_interval is not None:
-        off, off_interval = corrected.off, corrected.off_interval  # what the judge said of the others is of use, too
+        # What the judge said of the others is of use, too.
+        off, off_interval, by_judge = corrected.off, corrected.off_interval, corrected.alone
     longer = None if tally.rates else _by_longer(apart, places, pool)
     gates = tuple(
         GateRow(gate.kind, gate.worst, gate.best, {True: "passed", False: "failed", None: "open"}[answer])
@@ -378,6 +388,7 @@ def agreed_of(
         ac1=None if tally.rates else ac1(judge, truth, len(VOTES)),
         off=off,
         off_interval=off_interval,
+        by_judge=by_judge,
         longer=None if longer is None else worth * float(np.nanmean(longer)),
         longer_interval=_scaled(bounds(longer, risk, -1.0), worth) if longer is not None else None,
         people_equal=alike,

@@ -26,6 +26,7 @@ from judgeloop.report.words import (
     in_points,
     one_in,
     per_cent,
+    plural,
     shortened,
     signed,
     signed_points,
@@ -78,8 +79,7 @@ def facts(result: Comparison) -> list[Fact]:
     first, second = result.setup.systems
     gap, won, judged = result.of(second)[0], result.wins, result.judged
     alike = f", {result.identical:,} with identical outputs" if result.identical else ""
-    some_of = f"{judged:,} of {said.of_items(result)}{result.also_judged}"
-    of = f"all {said.of_items(result)}" if judged == result.drawable else some_of
+    of = f"{said.judged_of(result)}{result.also_judged}"
     by = f", by {said.judged_by(result)}"
     if result.alike:
         alike, by = ", with identical outputs", f": {said.judged_by(result)} was asked about none"
@@ -99,7 +99,7 @@ def facts(result: Comparison) -> list[Fact]:
             "judged",
             f"{of}{alike}{by}{said.unjudged(result)}",
             True,
-            {"judged": f"{judged:,}"},
+            {"judged": count(judged, result.data.unit) if result.data.several else f"{judged:,}"},
         ),
         Fact(
             "votes",
@@ -231,13 +231,14 @@ def _for_a_paper(result: Comparison) -> str:
     if gap is None or result.outcome.broke_off:
         return ""
     setup, won = result.setup, result.wins
-    of = "all" if result.judged == result.drawable else f"{result.judged:,} (drawn at random) of"
+    unit = result.data.unit if result.data.several else ""
     order = {"both": ", each pair in both orders", "random": ", each pair in one random order"}.get(
         setup.order or "", ""
     )
     said_of = (
-        f"Judged by {visible(setup.judge)} on {of} {said.of_items(result)}{order}, {visible(own)} won {won[own]:,}, lost "
-        f"{won[other]:,} and tied {result.ties:,} against {visible(other)}: a gap of {signed_points(gap)}"
+        f"Judged by {visible(setup.judge)} on {said.judged_of(result, ' (drawn at random)')}{order}, {visible(own)} won "
+        f"{count(won[own], unit) if unit else f'{won[own]:,}'}, lost {won[other]:,} and tied {result.ties:,} against "
+        f"{visible(other)}: a {'mean ' * bool(unit)}gap of {signed_points(gap)}"
     )
     if bounds is None or result.whole or setup.rule not in {BETS, ONCE}:
         return f"{said_of}."
@@ -261,7 +262,8 @@ def _ahead(result: Comparison) -> str:
     own, other = _leader_first(result)
     known = result.gap is not None and not (result.gap_biased or result.gap_weighted)
     by = f"{in_points(result.gap or 0.0)} " if known and round(result.gap or 0.0, 2) else ""
-    of = f"one item of each of the {result.data.units}" if result.data.units else f"these {result.items:,} items"
+    each = "" if result.data.several else "one item of each of "
+    of = f"{each}these {result.data.units}" if result.data.units else f"these {result.items:,} items"
     return f"{own} is {by}ahead of {other} on {of}, but on items like these that may be chance"
 
 
@@ -315,7 +317,7 @@ def reading(
     worse = bounds is not None and bounds[1] <= 0 > (gap or 0.0)
     by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items, families=result.data.units)
     answer = {
-        Outcome.PASSED: f"{second} is not worse than {first} {by} {where}{', but worse' if worse else ''}.",
+        Outcome.PASSED: f"{second} is not worse than {first} {by} {where}{f'. It is worse, by less than {points(margin)}' if worse else ''}.",
         Outcome.FAILED: f"{second} is worse than {first} {where}.",
     }.get(outcome, f"it is not shown whether {second} is worse than {first} {by}, {where}.")
     word = BADGES[outcome].word
@@ -344,9 +346,10 @@ def reading(
 
 
 def _votes(result: Comparison) -> str:
-    wins = ", ".join(f"{won:,} for {visible(name)}" for name, won in result.wins.items())
-    counts = result.counts
-    aside = counts.asked - counts.judged - counts.abstentions - counts.ahead
+    (first, won), (second, lost) = result.wins.items()
+    unit = f" {result.data.unit if won == 1 else plural(result.data.unit)}" if result.data.several else ""
+    wins, counts = f"{won:,}{unit} for {visible(first)}, {lost:,} for {visible(second)}", result.counts
+    aside = 0 if unit else counts.asked - counts.judged - counts.abstentions - counts.ahead
     silent = f", {count(counts.abstentions, 'abstention')}" if counts.abstentions else ""
     more = f"; {aside:,} more were judged, but do not count in the decision" if aside else ""
     return f"{wins}, {count(result.ties, 'tie')}{silent}{more}"
@@ -361,13 +364,13 @@ def _gap(result: Comparison) -> str:
     gap = result.gap if leads else 0.0 - result.gap
     found = f"{visible(own)} {signed_points(gap)} against {visible(other)}"
     found += f" by {said.judged_by(result)}" if result.corrected else ""  # another is the proxy's
+    found += f" in the mean of {plural(result.data.unit)}" if result.data.several else ""
     if result.gap_biased:
         return f"{found} among the judged items, which were not drawn at random: no estimate for all items"
     if result.gap_weighted:
         return f"{found}, estimated from draws that prefer some items{_estimated(result, gap, leads=leads)}"
-    found += _by_items(result)
     if not (shown := result.bounds_of(own)):
-        return found
+        return f"{found}{_by_items(result)}"
     allowed = (
         ""
         if result.options.not_worse is None or shown.startswith("above")
@@ -377,7 +380,8 @@ def _gap(result: Comparison) -> str:
     if result.bounds and result.gap in result.bounds and abs(gap) < 1:  # earlier verdicts had narrowed them beyond it
         higher = (result.gap == result.bounds[0]) == leads
         moved = f", as earlier verdicts were {'higher' if higher else 'lower'}"
-    return f"{found} ({shown} on {'items like these' if result.setup.sampled else 'all items'}{moved}{allowed})"
+    where = "items like these" if result.setup.sampled else "all items"
+    return f"{found} ({shown} on {where}{moved}{allowed}){_by_items(result)}"
 
 
 def _gap_means(result: Comparison) -> str:
@@ -387,7 +391,12 @@ def _gap_means(result: Comparison) -> str:
     each = result.setup.risk_threshold
     bounds = f" Each bound is wrong with a chance of at most {each:g}, so both hold in at least {per_cent(1 - 2 * each)} of runs."
     exact = result.whole or result.bounds is None
-    return f"{GAP_MEANS}{'' if exact else bounds}{_among_decisive(result)}"
+    means = (
+        f" Won, ties and lost count {plural(result.data.unit)}; the gap is the mean of their gaps."
+        if result.data.several
+        else ""
+    )
+    return f"{GAP_MEANS}{means}{'' if exact else bounds}{_among_decisive(result)}"
 
 
 def _by_items(result: Comparison) -> str:
@@ -512,7 +521,7 @@ def _means(result: Comparison) -> str:
         )
         says = DRAWN_WHOLE if result.whole else heuristic
         return f"{says} {said.about_the_judge(result)}"
-    read = "; what else the bounds of the gap answer has the same risk"
+    read = "; what else the bounds of the gap answer has the same risk" if setup.rule != ONCE else ""
     return said.promise(result, f"{setup.guarantee}{read}{SEARCHED if result.searched else ''}")
 
 
@@ -560,6 +569,7 @@ def _groups_found(result: Comparison) -> str:
     found = [f"{claim} in {visible(some(named[claim]))}" for claim in ("better", "worse") if named[claim]]
     own = f"{visible(result.seen[0])} is {', '.join(found)}" if found else ""
     left = f"{len(named['open']):,} of {len(rows):,} are open" if named["open"] else ""
+    own += f", at a risk of their own, {result.setup.risk_threshold:g}" if own else ""
     return "; ".join(filter(None, (own, left)))
 
 

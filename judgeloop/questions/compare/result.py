@@ -46,7 +46,7 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.pictures import Curve, Role
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import FEWEST_TIES, RunResult
-from judgeloop.report.words import ends, signed_points
+from judgeloop.report.words import ends, plural, signed_points
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 BETS = "bets"  # the rule whose bounds answer every question
@@ -233,8 +233,9 @@ class Comparison(RunResult):
             return Outcome.BROKEN
         if not bets or bounds is None:
             raise InputError(
-                f"the run {self.setup.run} was decided by rule={self.setup.rule}, and has no bounds off which another "
-                f"question is read; `compare` with `not_worse={margin:g}` asks it"
+                f"the run {self.setup.run} was decided by rule={self.setup.rule}, whose bounds, if it has any, answer what was "
+                f"asked and nothing chosen after a look at them; `compare` with `not_worse={margin:g}` and the same files and "
+                "judge asks it as a question of its own: of recorded verdicts at no cost"
             )
         if bounds[0] >= -margin:
             return Outcome.PASSED
@@ -520,8 +521,7 @@ class Comparison(RunResult):
         """How many judgments would show that a system named within the gap is better."""
         if self.claim != "better_or_within" or self.more_judgments is None:
             return ()
-        more, usd = self.more_judgments, self.more_usd
-        return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
+        return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=self.more_judgments, usd=self.more_usd),)
 
     def _more_items(self) -> tuple[Note, ...]:
         """How many further items would decide about items like these."""
@@ -530,12 +530,13 @@ class Comparison(RunResult):
         others = (note(NoteCode.OTHER_FAMILIES, unit=unit),) if self.data.families else ()
         if self.per_label > 1 and even is not None:
             others = (*others, note(NoteCode.BLOCKS_TOO, block=self.per_label))
-        if even is not None and likely is not None:
-            return (note(NoteCode.MORE_ITEMS, even=even, likely=likely, unit=unit), *others)
         if even is not None:
-            return (note(NoteCode.MANY_MORE_ITEMS, even=even, unit=unit), *others)
+            there = self.data.families or self.items
+            more = {} if likely is None else {"likely": likely, "likely_test": there + likely}
+            code = NoteCode.MORE_ITEMS if more else NoteCode.MANY_MORE_ITEMS
+            return (note(code, even=even, test=there + even, **more, unit=unit), *others)
         if self.more_judgments is None:
-            return (note(NoteCode.NO_MORE_ITEMS),)
+            return (note(NoteCode.ITEMS_UNKNOWN, units=plural(unit)),)
         wanted = note(NoteCode.ITEMS_WANTED, items=self.more_judgments, unit=unit)
         return (wanted, note(NoteCode.SECOND_TEST), *others)
 
@@ -544,8 +545,7 @@ class Comparison(RunResult):
         gap = self.options.gap_asked
         assert gap is not None, "the question is about one"
         decisive = max(1, sum(self.wins.values())) / self.judged
-        items = math.inf if self.setup.sampled else self.items
-        given = gap, self.setup.risk_threshold, decisive, items
+        given = gap, self.setup.risk_threshold, decisive, math.inf if self.setup.sampled else self.items
         names = self.options.not_worse is None
         limit = limit_to_name(*given) if names else limit_to_pass(*given)
         beyond = limit > self.drawable and self.per_label == 1  # smaller blocks allow for more labels

@@ -129,7 +129,7 @@ def _risk(result: Selection) -> str:
     """How likely the decision is wrong: the figure, then what it means, for what was asked for."""
     if result.winner is None or not result.judged:
         return ""
-    if result.whole:
+    if result.whole or result.risk == 0:
         return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
     if result.risk is None or result.setup.guarantee is None:
         return NO_RISK

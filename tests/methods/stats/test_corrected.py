@@ -158,7 +158,7 @@ def test_a_judge_that_agrees_makes_the_interval_narrow_and_a_useless_one_does_it
 @pytest.mark.parametrize("sampled", [False, True])
 def test_by_how_much_a_judge_widens_the_interval_is_beside_that_of_the_labels_alone(sampled):
     found, scores = by_pool(sampled=sampled), np.array(DEAR, dtype=np.float64)
-    low, high = lower_bounds(np.array([scores, -scores]), 0.05, 40, math.inf if sampled else 50.0)[:, -1]
+    low, high = lower_bounds(np.array([scores, -scores]), 0.05, *((20, math.inf) if sampled else (40, 50.0)))[:, -1]
     assert found.widened == pytest.approx((found.interval[1] - found.interval[0]) / (-high - low) - 1)
     assert corrected_by_pool(DEAR, range(20), POOL[:20], 0.05, sampled=True).widened is None
 

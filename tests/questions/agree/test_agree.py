@@ -73,9 +73,9 @@ def test_the_share_of_equal_verdicts_has_an_exact_interval_of_one_look(agree):
     assert result.looked_at_once
     assert result.options.chosen
     assert result.outcome == "decided"
-    assert (
-        "agrees with you on 80 % of the 60 pairs you labelled (70 to 88 % of pairs like them)." in result.page.headline
-    )
+    shares = "on 80 % of the 60 pairs you labelled (70 to 88 % of pairs like them, at 90 %)."
+    assert shares in result.page.headline
+    assert " you" not in result.page.caption, "which other people read"
 
 
 @pytest.mark.parametrize("about", ["like-these", "items"])
@@ -129,7 +129,7 @@ def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_dif
     assert len(apart) == result.judged - round(result.equal * result.judged)
     assert len(split) == sum(at % 7 == 2 for at in range(ITEMS))
     first, *_ = (one.text for one in result.page.facts if one.label == "differs")
-    assert first.startswith(f"{len(apart)} items (on {len(split)} more people differ), the first: q")
+    assert first.startswith(f"{len(apart)} items (people differ among themselves on {len(split)} others), the first: q")
     shown = [one for one in apart if f" {one.item_id} judge " in first]
     assert [len(set(one.votes[1:])) for one in shown] == [1], "people say the same of it"
 
@@ -201,10 +201,19 @@ def test_a_judge_that_favours_the_longer_answer_is_found_out(agree):
     old = rows("old", lambda at: f"answer {at} at great length")
     result = agree(long, labels(), old=old)
     assert (result.favours, result.favours_length) == ("old", "longer")
-    assert result.off == pytest.approx(1 + 1 / 3)
+    assert (result.off, result.by_judge) == (pytest.approx(1 + 1 / 3), 1.0)
     assert result.off_interval[0] > 0.9
+    assert result.off_by_more, "than the margin, which more labels do not change"
+    assert (result.labels_to_halve, result.page.text("halve")) != (None, "")
+    assert not result.page.text("halve")
     fair = agree(better, labels(), old=old)
     assert (fair.favours, fair.favours_length, fair.off) == (None, None, 0.0)
+
+
+def test_a_level_judge_where_people_prefer_one_is_kinder_to_the_other_and_favours_nobody_by_itself(agree):
+    result = agree(lambda at: "old" if at % 2 else "new", labels(lambda at: "new" if at % 12 else "old"))
+    assert (result.by_judge, result.favours) == (0.0, "old")
+    assert f"{100 * result.off:.0f} points kinder to old than people are" in result.page.headline
 
 
 def tie(*, prompt, first, second):
@@ -442,8 +451,10 @@ def test_the_gap_by_people_stands_beside_the_judges(agree):
         f"new is better: +33 points against old ({-100 * high:+.0f} to {-100 * low:+.0f})"
     )
     low, high = result.off_interval
+    assert result.by_judge - result.off == pytest.approx(result.corrected.gap)
     assert result.page.text("off") == (
-        f"the judge's gap of new is {-100 * result.off:+.0f} points against people's ({-100 * high:+.0f} to {-100 * low:+.0f})"
+        f"{-100 * result.off:+.0f} points ({-100 * high:+.0f} to {-100 * low:+.0f}): new {-100 * result.by_judge:+.0f} "
+        "points by the judge"
     )
     assert result.to_dict()["corrected"]["labels"] == 60
     every = agree(often, labels(), about="items")
@@ -464,7 +475,7 @@ def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_an
     assert every.corrected.widened > 0.01
     assert f"{every.corrected.r2:.2f}" in every.page.text("widened")
     assert (alone.corrected.widened, alone.page.text("widened")) == (None, "")
-    good = agree(often, labels(places=some), judge_all=True)
+    good = agree(most, labels(most, some), judge_all=True)
     assert good.corrected.widened < 0
     assert not good.page.text("widened")
     many = agree(often, labels(places=range(ITEMS - 5)), judge_all=True)

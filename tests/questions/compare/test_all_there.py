@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, norm
-from support.commandline import result_of
+from support.commandline import judgeloop, result_of
 
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stopping.bets import Bets, answers
@@ -57,9 +57,9 @@ def test_an_open_end_says_how_many_items_more_would_decide_unless_the_two_are_le
     z, c = 8 / 60**0.5, norm.ppf(0.95)
     assert found["more_items"] == pytest.approx(60 * ((c / z) ** 2 - 1), rel=0.05)
     assert found["more_items_likely"] is None or found["more_items_likely"] > found["more_items"]
-    assert [one["code"] for one in found["advice"]] != ["no_more_items"]
+    assert [one["code"] for one in found["advice"]] != ["items_unknown"]
     level = result_of(*table([1, 0] * 30))
-    assert (level["more_items"], [one["code"] for one in level["advice"]]) == (None, ["no_more_items"])
+    assert (level["more_items"], [one["code"] for one in level["advice"]]) == (None, ["items_unknown"])
 
 
 def test_of_families_the_sign_of_the_sum_is_one_observation(table):
@@ -96,3 +96,28 @@ def test_bounds_that_are_read_at_the_end_are_wrong_with_at_most_the_risk(asked):
     draws = np.random.default_rng(6).choice([1, 0, -1], (500, ITEMS), p=[0.25, 0.3, 0.45])
     side, draws = (0, draws) if "min_gap" in asked else (1, -draws)
     assert 10 < (answers(rule.begin, draws)[1] == side).sum() <= binom.ppf(0.999, 500, 0.1)
+
+
+def test_where_several_items_of_families_are_judged_figures_and_files_tell_one_story(table, tmp_path):
+    """Most families are for "a", narrowly; the mean of the families is for "b". All items count in it."""
+    families = [at // 5 for at in range(40)]
+    command = table([float(at < 25 and at % 5 < 3) for at in range(40)], families)
+    found = result_of(*command)
+    assert (found["wins"], found["leader"], found["gap"]) == ({"a": 5, "b": 3}, "b", pytest.approx(0.25))
+    text = " ".join(judgeloop(*command, "--details", "-o", "c.tex", "-o", "c.csv").stdout.split())
+    assert text.count("all 40 items of 8 families") == 2, "what was judged, and for a paper"
+    assert "votes 5 families for a, 3 for b, 0 ties gap b +25 points" in text
+    assert "0 of 8 families" in text
+    assert "& 8 families & 3 & 0 & 5 & +25 &" in (tmp_path / "c.tex").read_text()
+    assert (tmp_path / "c.csv").read_text().count(",True,") >= 40
+
+
+def test_another_question_about_recorded_verdicts_is_a_run_of_its_own(table):
+    command = table([1] * 30 + [0] * 30)
+    run = result_of(*command)["run"]
+    done = judgeloop("runs", "show", run, "--not-worse", "0.5")
+    assert (done.exit_code, "--not-worse 0.5" in done.stderr) == (2, True)
+    text = judgeloop(*command, "--details").stdout
+    assert "what else the bounds" not in " ".join(text.split())
+    asked = judgeloop(*command, "--not-worse", "0.5")
+    assert asked.exit_code == 0

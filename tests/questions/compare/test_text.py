@@ -247,17 +247,22 @@ def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, 
     assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.LEAD_STAYS, code]
 
 
-@pytest.mark.parametrize(
-    ("wins", "more", "said"),
-    [
-        ((5, 4), None, "No number of items is likely to decide."),
-        ((5, 5), None, "No number of items is likely to decide."),
-    ],
-)
-def test_items_that_are_used_up_say_that_no_number_helps(wins, more, said):
+@pytest.mark.parametrize("wins", [(5, 4), (5, 5)])
+def test_items_that_are_used_up_without_a_forecast_promise_no_number(wins):
     tally = Tally(items=10, wins=wins, ties=10 - sum(wins))
-    result = undecided(tally=tally, more_judgments=more, rule="bets", **LIKE)
-    assert said in detail(result, "next")
+    result = undecided(tally=tally, more_judgments=None, rule="bets", **LIKE)
+    assert codes(result.advice) == [NoteCode.ITEMS_UNKNOWN]
+    families = replace(result, data=replace(result.data, families=10, drawn=10))
+    assert families.advice[0].values == {"units": "families"}
+
+
+def test_a_new_test_is_of_the_items_that_are_there_and_of_more():
+    tally = Tally(items=10, wins=(6, 4))
+    result = replace(
+        undecided(tally=tally, more_judgments=None, rule="bets", **LIKE), more_items=20, more_items_likely=90
+    )
+    found = result.advice[0].values
+    assert [found[name] for name in ("even", "test", "likely", "likely_test")] == [20, 30, 90, 100]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +270,7 @@ def test_items_that_are_used_up_say_that_no_number_helps(wins, more, said):
     [
         (30, None, {"more_items": 240}, ["many_more_items", "blocks_too"]),  # one of each block of 4
         (27, None, {"more_items": 240, "more_items_likely": 900}, ["more_items", "blocks_too"]),  # few are left
-        (30, None, {}, ["no_more_items"]),
+        (30, None, {}, ["items_unknown"]),
         (30, 20, {}, ["lead_stays_limit", "second_test"]),  # in smaller blocks
         (27, 3, {}, ["lead_stays_limit", "same_test"]),
     ],

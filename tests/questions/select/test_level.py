@@ -147,3 +147,17 @@ def test_a_search_that_took_the_usual_number_hears_what_all_would_do(search):
         late = replace(search(nearly_level, about=about, max_judgments=110), more_judgments=None)
         (advice,) = late.to_decide()
         assert (late.outcome, advice.code, advice.values["limit"]) == ("undecided", code, late.queries_in_all)
+
+
+def test_a_best_that_is_known_as_all_is_judged_has_no_risk(tmp_path):
+    def rows(length):
+        return [{"id": at, "prompt": f"q{at}", "output": "x" * length(at)} for at in range(3)]
+
+    def longer(*, prompt, first, second):
+        del prompt
+        return "A" if len(first) > len(second) else "B" if len(first) < len(second) else "tie"
+
+    systems = {"a": rows(lambda at: at + 2), "b": rows(lambda at: at + 1), "c": rows(lambda at: at + 3 if at else 1)}
+    found = judgeloop.select(systems, judge=longer, version="1", ledger=tmp_path / "l.sqlite")
+    assert (found.winner, found.risk, found.judged) == ("c", 0.0, found.queries_in_all)
+    assert found.page.text("risk").startswith("0: all items have been judged")
