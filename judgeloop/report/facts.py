@@ -14,7 +14,7 @@ from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
 from judgeloop.report.records import said_ends
-from judgeloop.report.result import FLIPS, TOO_OFTEN, RunResult
+from judgeloop.report.result import FLIPS, ID, TOO_OFTEN, RunResult
 from judgeloop.report.words import (
     about,
     count,
@@ -32,7 +32,6 @@ LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 600  # characters of why a run ended, in its headline
 BESIDE_THE_ANSWER = "{}, not accepted"  # what begins a headline where the answer is fine, and a condition is not
-ID = 8  # digits of a run's id that name it in a sentence
 GROUP = "group "  # how the names of conditions on single groups begin
 RANDOM = "random"
 ONE_WAY = {RANDOM, "fixed"}  # orders of presentation in which no flip is seen

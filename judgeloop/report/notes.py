@@ -53,6 +53,8 @@ class NoteCode(enum.StrEnum):
     JUDGE_SKIPPED = "judge_skipped"
     FIX_AND_RESUME = "fix_and_resume"
     FIX_IS_ANOTHER = "fix_is_another"
+    HELD_BY_FAILURES = "held_by_failures"
+    MAKE_UP = "make_up"
     SILENT = "silent"
     NO_VERDICTS = "no_verdicts"
     BEGIN_ANEW = "begin_anew"
@@ -153,6 +155,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
     NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
+    NoteCode.HELD_BY_FAILURES: "Calls that failed hold {held:dollars}, as they may have been billed. If the provider's bill "
+    "shows none of them, `judgeloop ledger settle --run {run} 0` frees it.",
+    NoteCode.MAKE_UP: "Else `budget={budget:.10g}` makes up for it.",
     NoteCode.FIX_IS_ANOTHER: "Rerun the command to go on. If you change the code of {judge}, it is another judge: its "
     "{judged:verdict} are asked for again.",
     NoteCode.SILENT: "Use a judge or a prompt that brings more verdicts, or let more be missing by `max_abstentions={share:.2g}`, "

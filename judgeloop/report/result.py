@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from judgeloop.core.errors import InputError
 from judgeloop.core.jsonable import Part, Say, Sentence, plain
 from judgeloop.core.money import budget_over, to_pico, to_usd
-from judgeloop.core.outcomes import Condition, Control, Outcome, StopKind, StopReason, outcome_of
+from judgeloop.core.outcomes import BREAKS, Condition, Control, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.records import IDENTICAL, Population, Shown
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stats.intervals import wilson_interval
@@ -29,6 +29,7 @@ from judgeloop.report.terminal import render
 from judgeloop.report.words import as_python, count, moves, visible
 
 SCHEMA_VERSION = 1
+ID = 8  # digits of a run's id that name it in a sentence
 FLIPS = "flips"  # the name of the condition on verdicts that change with the order
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
@@ -402,9 +403,11 @@ class RunResult(Part):
         if self.answer.answered and not cut:
             return self.to_claim_more()
         if self.lost_to_failures:
-            return (note(NoteCode.FIX_AND_RESUME), *self._budget_enough())
+            return (*self._held_by_failures(), note(NoteCode.RESUME))
         if stop in CUT_SHORT:
-            return (self._to_go_on(stop),)
+            most_p = self.spend.budget_p or 0
+            starves = stop in BREAKS and 0 < most_p < 2 * self.spend.unconfirmed_p  # so may the next attempt
+            return (self._to_go_on(stop), *(self._held_by_failures() if starves else ()))
         found = () if cut else self.to_decide()
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
@@ -428,6 +431,16 @@ class RunResult(Part):
             most = wilson_interval(silent, judged + silent)[1]  # in the long run
             return note(NoteCode.SILENT, share=math.ceil(10 * most) / 10)
         return note((BY_HAND if self.by_hand else CUT_SHORT)[stop])
+
+    def _held_by_failures(self) -> tuple[Note, ...]:
+        """How to free what is held for calls that failed, and which budget makes up for it."""
+        spend, most_usd = self.spend, self.setup.most_usd
+        held = note(NoteCode.HELD_BY_FAILURES, held=float(to_usd(spend.unconfirmed_p)), run=self.setup.run[:ID])
+        if self.setup.night:
+            return (held, *self._budget_enough())
+        enough = float(budget_over((spend.budget_p or 0) + spend.unconfirmed_p))
+        helps = not spend.ledger_is_short and (most_usd is None or enough <= most_usd)
+        return (held, note(NoteCode.MAKE_UP, budget=enough)) if helps else (held,)
 
     def _asked_of_another(self) -> Note:
         """How many verdicts are asked again once another model answers, and their probable cost."""
@@ -462,8 +475,7 @@ class RunResult(Part):
             before = self.usd_for(more - 1)
             likely = usd if before is None else min(usd, float(budget_over(to_pico(str(before)) + spend.next_p)))
             return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd, likely_usd=likely),)
-        # What was held for calls that failed may be free again, and was too little all the same.
-        base_p = (self.lost_to_failures and spend.budget_p) or spend.charged_p
+        base_p = spend.charged_p
         if (most_usd := self.setup.most_usd) is not None:
             more = min(more, (to_pico(str(most_usd)) - base_p) // spend.next_p)
         enough = float(budget_over(base_p + more * spend.next_p))
