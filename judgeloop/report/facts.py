@@ -89,6 +89,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact("asked", Section.RISK, "before", _asked(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
+        Fact("fails", Section.GATE, "fails", "; ".join(one.sentence for one in _also_fail(result)), first=True),
         Fact("holds", Section.GATE, "holds", "; ".join(one.sentence for one in gate if holds(one, result)), first=True),
         *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), _required(one)) for one in gate),
         Fact("ended", Section.EVIDENCE, "ended", _why_ended(result), first=early),
@@ -254,6 +255,24 @@ def _why_ended(result: RunResult) -> str:
     return said
 
 
+def _named(result: RunResult) -> list[Condition]:
+    """The conditions for whose sake the outcome is not that of the answer; the headline names the first."""
+    if result.outcome in {result.answer, Outcome.PASSED}:
+        return []
+    failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
+    failing = [one for one in failing if not one.name.startswith(GROUP)]
+    return sorted(failing, key=lambda one: one.outcome is not result.outcome)
+
+
+def _also_fail(result: RunResult) -> list[Condition]:
+    """The conditions beside the answer that fail, and that the headline does not name; none of a run that broke off."""
+    if result.answer.broke_off:
+        return []
+    named = _named(result)[:1]
+    beside = (one for one in result.conditions[1:] if one.outcome.exit_code and one.name != COST)
+    return [one for one in beside if one not in named and not one.name.startswith(GROUP)]
+
+
 def headline(result: RunResult, decision: str) -> str:
     """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
     required, word = visible(result.setup.required_winner or ""), BADGES[result.outcome].word
@@ -267,15 +286,13 @@ def headline(result: RunResult, decision: str) -> str:
         return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{word}: {decision}"
     if result.outcome is Outcome.PASSED:
         return f"{word}: {decision}"
-    failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
-    failing = [one for one in failing if not one.name.startswith(GROUP)]
-    why = next(one for one in failing if one.outcome is result.outcome).sentence
-    others = f" and {len(failing) - 1} more" if failing[1:] else ""
+    first, *others = _named(result)
+    why = f"{first.sentence} and {len(others)} more" if others else first.sentence
     if result.outcome is Outcome.BROKEN and result.answer.answered:
         decision = f"Not relied on: {decision}"
     elif not result.answer.exit_code:
         word = BESIDE_THE_ANSWER.format(BADGES[Outcome.PASSED if result.requirement else result.answer].word)
-    return f"{word}: {stopped(f'{visible(why)}{others}')} {decision}"
+    return f"{word}: {stopped(visible(why))} {decision}"
 
 
 def judged_by(result: RunResult) -> str:

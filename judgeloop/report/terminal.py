@@ -17,8 +17,8 @@ JUDGED, VOTES = "judged", "votes"
 GIVE_WAY = (
     "lost.3",
     "lost.2",
-    "holds",
     "asked",
+    "holds",
     VOTES,  # moves into the line of who judged
     "near_best",
     "trust",

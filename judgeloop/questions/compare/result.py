@@ -413,10 +413,12 @@ class Comparison(RunResult):
             interrupted = self.groups_cut is StopKind.INTERRUPTED
             found.append(Outcome.BROKEN if broken else Outcome.INTERRUPTED if interrupted else Outcome.UNDECIDED)
         worse, left = ([one.name for one in self.groups if one.claim == claim] for claim in ("worse", "open"))
-        where = f"group{'s' * (len(worse) > 1)} {some(worse)}" if worse else "no group"
-        cut = f"; {self._cut}" if self._cut_groups else ""
-        sentence = f"{self.setup.systems[1]} is worse in {where}{cut}"
-        figures = f"open: {some(left)}" if left and not cut else ""
+        where = f"is worse in group{'s' * (len(worse) > 1)} {some(worse)}" if worse else "is worse in no group"
+        if left and not worse:
+            where = "is not shown to be worse in any group"
+        open_ = self._cut if self._cut_groups else f"{len(left):,} of {len(self.groups):,} are open"
+        sentence = f"{self.setup.systems[1]} {where}{f'; {open_}' if left else ''}"
+        figures = f"open: {some(left)}" if left and not self._cut_groups else ""
         requires = f"{self.setup.systems[1]} must be worse in no group"
         return Condition("groups", Outcome.worst(found), sentence, figures, requires)
 

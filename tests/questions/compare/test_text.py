@@ -14,9 +14,11 @@ from judgeloop.core.records import IDENTICAL, Choice, Groups, Label, Population,
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import risk_met
-from judgeloop.questions.compare.page import facts, pictures
+from judgeloop.questions.compare.page import facts, page, pictures
 from judgeloop.questions.compare.proxy import CorrectedGap
 from judgeloop.report.facts import shared
+from judgeloop.report.groups import GroupRow
+from judgeloop.report.lost import lost_first
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.pictures import Curve
 from judgeloop.report.terminal import render
@@ -667,6 +669,43 @@ def test_a_longer_run_pays_for_no_item_that_is_judged_beyond_the_decision():
 
     assert with_aside(1).more_usd == pytest.approx(whole.more_usd * 20 / 30)
     assert with_aside(4).more_usd == 0
+
+
+def with_groups(result, *claims):
+    """The result, with a required group for each claim."""
+    rows = tuple(
+        GroupRow(f"g{at}", 20, 5, 1, 1, 3, -0.4, claim=claim, interval=(-0.9, 0.3)) for at, claim in enumerate(claims)
+    )
+    result = replace(result, groups=rows, options=replace(result.options, by_group=Groups.REQUIRE))
+    return replace(result, page=page(result))
+
+
+def test_groups_that_fail_stand_beside_an_answer_that_fails_and_open_ones_are_no_fact():
+    failed = make_result(not_worse=0.05, winner=0, tally=Tally(items=100, wins=(30, 2), ties=1), **PROVED)
+    passed = make_result(not_worse=0.05, winner=None, stop=PASSED, tally=Tally(items=100, wins=(2, 30)), **PROVED)
+
+    def said(result, *claims):
+        result = with_groups(result, *claims)
+        (groups,) = (one for one in result.conditions if one.name == "groups")
+        return result.exit_code, groups, {one.key: one.text for one in result.page.first}
+
+    code, groups, shown = said(failed, "worse", "open")
+    assert (code, groups.outcome, shown["fails"]) == (5, "failed", groups.sentence)
+    code, groups, shown = said(passed, "worse", "open")
+    assert (code, "fails" in shown) == (5, False), "the headline says it"
+    code, groups, shown = said(passed, "open", "better", "open")
+    assert (code, groups.outcome, "2 of 3 are open" in shown["holds"]) == (0, "passed", True)
+    code, groups, shown = said(passed, "better")
+    assert (code, "open" in shown["holds"]) == (0, False)
+
+
+def test_items_that_were_judged_for_groups_alone_are_apart_from_the_votes_among_those_that_were_lost():
+    labels = tuple(Label(Choice(n, None), Verdict(1.0, "worse")) for n in range(6))
+    tally = Tally(items=100, wins=(6, 0))
+    failed = make_result(not_worse=0.05, winner=0, tally=tally, labels=labels, groups=("g0",))
+    further = tuple(replace(row, in_decision=at < 4) for at, row in enumerate(failed.labels))
+    found = [lost_first(with_groups(one, "worse")) for one in (failed, replace(failed, labels=further))]
+    assert [re.findall(r"\d+(?= items| of them)", one[0].text) for one in found] == [["6"], ["6", "2"]]
 
 
 def test_a_budget_that_failed_attempts_used_up_says_so():
