@@ -314,7 +314,10 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         if tally is None or (tally.end is None and result.answer is Outcome.BROKEN):
             continue  # no model, or cut off by what the answer names
         if result.setup.controlled:
-            right = f"{judge} has {tally.right:,} of {count(tally.asked, 'control')} right"
+            # Where the first has to win, these are not the controls of other questions about the two.
+            other = result.setup.required_winner == result.setup.systems[0]
+            whose = f", which show answers of {result.setup.controls_from}" if other else ""
+            right = f"{judge} has {tally.right:,} of {count(tally.asked, 'control')} right{whose}"
             found = right if tally.end is Control.PASSED else of_controls(judge, tally)
             yield Condition(
                 f"controls of {judge}", OF_CONTROLS[tally.end], found, requires="the judge must pass its controls"
@@ -502,7 +505,7 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
         return f"none for {judge}, which is no model"
     if not tally.asked:
         return f"{judge} has given no verdict on its controls"
-    found = f"{tally.right:,} right, {count(tally.tied, 'tie')}, {tally.wrong:,} wrong"
+    found = f"{tally.right:,} right, {tally.level}, {tally.wrong:,} wrong"
     found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
     found += f"; try {tally.number}" if tally.number > 1 else ""
     return f"{judge} {CONTROLS[tally.end]} ({found})"

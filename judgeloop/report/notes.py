@@ -140,12 +140,12 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.THIN_LEAD: "On other items either {best} or {rival} may be the better one: here {best} did better on {won:item}, and worse on "
     "{lost:,}. `about=like-these` asks about items like these.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
-    "{asked} right, {tied} tied.",
+    "{asked} right, {level}.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
     NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now, not as {before}: {verdicts:verdict} of {before} do not count, "
     "and were asked again{usd:about}.",
     NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
-    "{right} of {asked} controls right, {tied} tied. If your criteria ignore the question (valid JSON, tone), set "
+    "{right} of {asked} controls right, {level}. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
     NoteCode.CHECKS_FAILED: "{person} preferred an answer to another question in {wrong} of {asked} checks, and was asked "
     "no more. What {person} answered before counts.",

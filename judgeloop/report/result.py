@@ -507,7 +507,7 @@ class RunResult(Part):
         if not self.setup.controlled:
             code = NoteCode.CONTROLS_NOT_PASSED if self.setup.advised else NoteCode.CONTROLS_BEFORE
             found += [
-                note(code, judge=judge, right=one.right, tied=one.tied, asked=one.asked)
+                note(code, judge=judge, right=one.right, tied=one.tied, asked=one.asked, level=one.level)
                 for judge, one in zip(self.setup.judges, self.counts.controls, strict=False)
                 if one and one.end in {Control.FAILED, Control.NOT_SHOWN}
             ]

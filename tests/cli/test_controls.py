@@ -138,10 +138,10 @@ def test_who_leaves_the_gate_out_is_told_that_the_judge_did_not_pass(judge):
     done = compare(server, "-o", "open.json", "-o", "open.html")
     kept = json.loads(Path("open.json").read_text())
     tally = kept["controls"][0]
-    right = f"{tally['right']} of {sum(tally[name] for name in ('right', 'tied', 'wrong'))} right"
-    (said,) = [one["message"] for one in kept["warnings"] if one["code"] == "controls_before"]
-    assert said.startswith("openai/judge did not pass its controls")
-    assert said.endswith(f": {right}, {tally['tied']} tied.")
+    asked = sum(tally[name] for name in ("right", "tied", "wrong"))
+    (said,) = [one for one in kept["warnings"] if one["code"] == "controls_before"]
+    values = [said[name] for name in ("judge", "right", "tied", "asked")]
+    assert values == ["openai/judge", tally["right"], tally["tied"], asked]
     assert "asked by an earlier command of this run" in unwrapped(done.stdout)
     assert "asked by an earlier command of this run" in Path("open.html").read_text()
     compare(server, "--dry-run")
@@ -342,7 +342,8 @@ def test_a_judge_that_reads_passes_its_controls_once_for_all_nights(judge):
     first = compare(server, "--not-worse", "20%", "--json", "--seed", 1)
     found = json.loads(first.stdout)
     assert found["controls"] == [
-        {"right": 9, "tied": 0, "wrong": 0, "abstained": 0, "end": "passed", "number": 1, "model": "judge-2026-01-01"}
+        {"right": 9, "tied": 0, "wrong": 0, "abstained": 0, "end": "passed", "number": 1}
+        | {"model": "judge-2026-01-01", "flipped": 0}
     ]
     assert (first.exit_code, found["controlled"]) == (0, True)
     asked = len(server.requests)
@@ -351,6 +352,21 @@ def test_a_judge_that_reads_passes_its_controls_once_for_all_nights(judge):
         again.stdout
     )
     assert len(server.requests) <= asked + 60, "ties take one call, and no control is asked again"
+
+
+def test_another_system_that_has_to_win_brings_other_controls_and_the_result_says_whose_answers_they_show(judge):
+    server, found = judge(reads), []
+    for required in ("new", "old", "new"):
+        asked = len(server.requests)
+        result = json.loads(compare(server, "--require-winner", required, "--json").stdout)
+        found.append((result["controls_from"], len(server.requests) - asked >= 18))
+    assert found == [("old", True), ("new", True), ("old", False)]
+
+
+def test_a_control_whose_verdict_changed_with_the_order_is_not_said_to_be_a_tie(judge):
+    found = [json.loads(compare(judge(JUDGES[f"always {one}"]), *NOT_WORSE, "--json").stdout) for one in ("A", "a tie")]
+    assert [(one["controls"][0]["tied"], one["controls"][0]["flipped"]) for one in found] == [(7, 7), (7, 0)]
+    assert ["tied" in one["stop_sentence"] for one in found] == [False, True]
 
 
 def test_the_forecast_counts_the_controls_until_they_are_known(judge):

@@ -416,7 +416,11 @@ class Comparison(RunResult):
         where = f"is worse in group{'s' * (len(worse) > 1)} {some(worse)}" if worse else "is worse in no group"
         if left and not worse:
             where = "is not shown to be worse in any group"
-        open_ = self._cut if self._cut_groups else f"{len(left):,} of {len(self.groups):,} are open"
+        open_ = (
+            self._cut
+            if self._cut_groups
+            else f"{len(left):,} of {len(self.groups):,} {'is' if len(left) == 1 else 'are'} open"
+        )
         sentence = f"{self.setup.systems[1]} {where}{f'; {open_}' if left else ''}"
         figures = f"open: {some(left)}" if left and not self._cut_groups else ""
         requires = f"{self.setup.systems[1]} must be worse in no group"

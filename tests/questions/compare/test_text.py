@@ -479,7 +479,7 @@ def test_a_panel_is_named_with_how_often_and_how_far_beyond_chance_it_agrees(vot
         (ControlTally(12, 1, 0, 0, Control.PASSED), "openai/m can tell an answer to the question"),
         (ControlTally(0, 5, 0, 0, Control.FAILED), "openai/m cannot tell an answer to the question"),
         (ControlTally(30, 0, 8, 2, Control.NOT_SHOWN), "is not shown to tell an answer"),
-        (ControlTally(3, 0, 0, 0), "openai/m has not finished its controls (3 right, 0 ties, 0 wrong)"),
+        (ControlTally(3, 0, 0, 0), "openai/m has not finished its controls (3 right, 0 tied, 0 wrong)"),
         (ControlTally(), "openai/m has given no verdict on its controls"),
         (None, "none for openai/m, which is no model"),
     ],
@@ -495,7 +495,7 @@ def test_a_result_says_what_a_judge_made_of_its_controls(tally, words):
     ("tally", "said"),
     [
         (ControlTally(), "has given no verdict on its controls"),
-        (ControlTally(3), "has not finished its controls (3 right, 0 ties, 0 wrong)"),
+        (ControlTally(3), "has not finished its controls (3 right, 0 tied, 0 wrong)"),
     ],
 )
 def test_controls_that_were_not_asked_have_not_failed(tally, said):
