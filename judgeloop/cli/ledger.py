@@ -37,7 +37,7 @@ ASKED = {"earmark": "earmark: set aside for judges until the outputs are there"}
 STATES = {
     "abandoned": "sent, and may have been billed; charged at its maximum cost until it is settled",
     "released": "certainly not billed; not charged",
-    "reserved": "not sent yet; charged at its maximum cost",
+    "reserved": "not sent yet; its maximum cost is held until it is sent, and free again when its run goes on",
     "sent": "waiting for the reply; charged at its maximum cost",
 }
 

@@ -269,7 +269,8 @@ def _also_fail(result: RunResult) -> list[Condition]:
     if result.answer.broke_off:
         return []
     named = _named(result)[:1]
-    beside = (one for one in result.conditions[1:] if one.outcome.exit_code and one.name != COST)
+    fine = {0, Outcome.UNDECIDED.exit_code}
+    beside = (one for one in result.conditions[1:] if one.outcome.exit_code not in fine)
     return [one for one in beside if one not in named and not one.name.startswith(GROUP)]
 
 
@@ -547,6 +548,9 @@ def _cost(result: RunResult) -> str:
             if spend.unconfirmed_p
             else ""
         ),
+        "all answers were in the ledger"
+        if spend.remembered and not (spend.run_p or spend.attempts) and people is None
+        else "",
         f"judging all {every:,} would cost about {dollars(usd)}"
         if usd and result.judged + result.counts.further < every
         else "",

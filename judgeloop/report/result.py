@@ -15,6 +15,7 @@ from judgeloop.core.money import budget_over, to_pico, to_usd
 from judgeloop.core.outcomes import BREAKS, Condition, Control, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.records import IDENTICAL, Population, Shown
 from judgeloop.core.spend import Spend
+from judgeloop.methods.stats.controls import MOST
 from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
@@ -31,6 +32,7 @@ from judgeloop.report.words import as_python, count, moves, visible
 SCHEMA_VERSION = 1
 ID = 8  # digits of a run's id that name it in a sentence
 FLIPS = "flips"  # the name of the condition on verdicts that change with the order
+MOST_FLIPS = 0.8  # the highest limit of flips that is advised
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
@@ -399,7 +401,10 @@ class RunResult(Part):
         stop, cut = self.halt.kind, self.halt.kind is not self.stop_reason
         # Of all conditions beside the answer only this one breaks a run that was not cut short.
         if any(one.name == FLIPS and one.outcome is Outcome.BROKEN for one in self.conditions[1:]):
-            return (note(NoteCode.STEADIER_JUDGE),)
+            flips, both = self.counts.flips_in_all, self.counts.both_in_all
+            share = math.ceil(10 * flips / both) / 10 if both else 1.0  # a judge of places is no matter of a limit
+            more = (note(NoteCode.MORE_FLIPS, share=share),) if share <= MOST_FLIPS else ()
+            return (note(NoteCode.STEADIER_JUDGE), *more)
         if self.answer.answered and not cut:
             return self.to_claim_more()
         if self.lost_to_failures:
@@ -461,12 +466,14 @@ class RunResult(Part):
         """A budget that covers the worst case of what is `wanted`; of a night how much more.
 
         Without a forecast it covers the rest of the limit: no decision is forecast, and one may come all the same. It
-        takes each for as dear as the one that the budget did not cover. None while controls go on, and none above the
-        most that a budget may be.
+        takes each for as dear as the one that the budget did not cover, and so the controls that are left. None above
+        the most that a budget may be.
         """
         spend = self.spend
-        testing = any(one and one.end is None for one in self.counts.controls)
-        if self.halt.kind is not StopKind.BUDGET or not spend.next_p or testing:
+        controls = sum(MOST - one.asked for one in self.counts.controls if one and one.end is None)
+        if self.halt.kind is StopKind.BUDGET and spend.ledger_is_short:
+            return (note(NoteCode.LEDGER_SHORT),)
+        if self.halt.kind is not StopKind.BUDGET or not spend.next_p:
             return ()
         more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
@@ -475,7 +482,7 @@ class RunResult(Part):
             before = self.usd_for(more - 1)
             likely = usd if before is None else min(usd, float(budget_over(to_pico(str(before)) + spend.next_p)))
             return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd, likely_usd=likely),)
-        base_p = spend.charged_p
+        base_p = spend.charged_p + controls * spend.next_p
         if (most_usd := self.setup.most_usd) is not None:
             more = min(more, (to_pico(str(most_usd)) - base_p) // spend.next_p)
         enough = float(budget_over(base_p + more * spend.next_p))
@@ -529,7 +536,8 @@ class RunResult(Part):
             model = controls.model if controls else ""
             if model and (before := [one for one in models if one != model]):
                 return note(NoteCode.NOTHING_COUNTS, judge=judge, model=model, before=" and ".join(before))
-        return note(NoteCode.NOTHING_JUDGED)
+        paid_p = self.spend.controls_p
+        return note(NoteCode.ONLY_CONTROLS, usd=float(to_usd(paid_p))) if paid_p else note(NoteCode.NOTHING_JUDGED)
 
     def all_tied(self, ties: int) -> tuple[Note, ...]:
         """A warning if the decision has ties alone: of a judge that does not fit, or of outputs that are identical."""

@@ -357,6 +357,11 @@ def _controls(
     live = systems.get(pool.systems.index(system))
     if live and (drawn := controls.controls_by(made(system), _supposed(pool, live), judges)):
         return drawn, made(system), system
+    if len(pool) < controls.FEWEST_ITEMS:
+        raise InputError(
+            f"`controls`: a judge is tested with answers to {controls.FEWEST_ITEMS} questions or more, and there are "
+            f"{len(pool)} items; add items, or set `controls=off`"
+        )
     raise InputError(
         "`controls`: a judge is tested with answers to different questions, and there are not "
         f"{controls.FEWEST_ITEMS} of {system} that differ and have {controls.SHORT_CHARACTERS} characters or "

@@ -12,6 +12,7 @@ import pytest
 from support.chat_server import ChatServer, candidates, completion, error, used, verdict
 from support.commandline import judged_by, judgeloop
 from support.live import system_flags
+from support.outputs import write_outputs
 from support.text import unwrapped
 
 WORDS = ("quartz", "violin", "penguin", "harvest", "turbine", "saffron", "glacier", "lantern")
@@ -257,6 +258,14 @@ def test_where_the_money_ends_in_the_controls_of_a_new_model_it_is_said_whose_ve
     found = json.loads(compare(server, *run, "--budget", "0.0205").stdout)
     assert (found["run"], found["judged"], found["judge_models"]) == (first["run"], 0, [["judge-1", "judge-2"]])
     assert [one["code"] for one in found["advice"]] == ["nothing_counts"]
+
+
+@pytest.mark.parametrize(("items", "advised"), [(3, "add items"), (12, "give the items references")])
+def test_a_set_that_is_too_small_for_controls_is_told_apart_from_outputs_that_are_too_short(judge, items, advised):
+    for name in ("old", "new"):
+        write_outputs(Path(f"{name}.jsonl"), [("long enough, that is, " * (items == 3)) + f"{n}" for n in range(items)])
+    done = compare(judge(reads), *NOT_WORSE)
+    assert (done.exit_code, advised in unwrapped(done.stderr)) == (2, True)
 
 
 def test_the_forecast_says_what_is_asked_again(judge):

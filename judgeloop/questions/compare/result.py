@@ -524,8 +524,10 @@ class Comparison(RunResult):
 
     def to_claim_more(self) -> tuple[Note, ...]:
         """How many judgments would show that a system named within the gap is better."""
-        if self.claim != "better_or_within" or self.more_judgments is None:
+        if self.claim != "better_or_within":
             return ()
+        if self.more_judgments is None:
+            return (note(NoteCode.ASK_FOR_BETTER, system=self.winner),) if self.answer is Outcome.NOT_SHOWN else ()
         more, usd = self.more_judgments, self.more_usd
         return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
 

@@ -318,8 +318,34 @@ def test_a_condition_that_breaks_a_run_says_what_to_do(won):
     tally = Tally(items=100, wins=(1, 9) if won else (5, 4), ties=40, both=50, flips=40)
     result = (make_result if won else undecided)(tally=tally, max_flips=0.5, required_winner="large")
     assert (result.answer.answered, result.outcome, result.exit_code) == (won, "broken", 4)
-    assert codes(result.advice) == [NoteCode.STEADIER_JUDGE]
-    assert "`max_flips`" in detail(result, "next")
+    assert codes(result.advice) == [NoteCode.STEADIER_JUDGE, NoteCode.MORE_FLIPS]
+    share = result.advice[1].values["share"]
+    assert make_result(tally=tally, max_flips=share).exit_code == 0
+    all_flip = make_result(tally=Tally(items=100, ties=40, both=40, flips=40), winner=None, stop=LEVEL, max_flips=0.5)
+    assert codes(all_flip.advice) == [NoteCode.STEADIER_JUDGE], "it reads places alone"
+
+
+def test_the_money_that_controls_took_and_a_budget_of_the_ledger_are_named():
+    spend = replace(SPEND, controls_p=10**10, next_p=10**10)
+    untested = {"tally": Tally(items=100), "controls": (ControlTally(8),)}
+    only, enough = undecided(spend=spend, **untested).advice
+    assert (only.code, only.values["usd"], enough.code) == ("only_controls", 0.01, "raise_budget")
+    assert enough.values["budget"] == pytest.approx(0.042 + (100 + 40 - 8) * 0.01, abs=0.01)
+    short = undecided(spend=replace(spend, next_p=0, ledger_left_p=1), **untested)
+    assert codes(short.advice) == ["only_controls", "ledger_short"]
+
+
+def test_a_required_winner_within_the_gap_is_asked_about_without_it():
+    result = make_result(min_gap=0.5, required_winner="large", tally=CLOSE, **PROVED)
+    assert (result.exit_code, codes(result.advice)) == (3, [NoteCode.ASK_FOR_BETTER])
+
+
+def test_what_cost_nothing_says_that_the_ledger_had_it():
+    def cost(**spent):
+        return detail(make_result(spend=replace(SPEND, now_p=0, run_p=0, **spent)), "cost")
+
+    parts = {one: cost(**values).split("; ") for one, values in (("known", {"attempts": 0}), ("asked", {}))}
+    assert len(parts["known"]) == len(parts["asked"]) + 1
 
 
 def test_no_budget_above_the_ceiling_is_advised():
