@@ -158,7 +158,7 @@ def _list(*, json: bool, **given: Any) -> None:
     if config.night and not found:
         raise InputError(f"`night`: no runs{since} of a night that begins with {config.night} in {config.ledger}")
     nothing = f"no runs{since}"
-    print("\n".join(lines(found) or [nothing]))
+    print("\n".join(map(as_flags, lines(found) or [nothing])))
 
 
 def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tuple[Path, ...], **given: Any) -> None:

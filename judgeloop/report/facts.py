@@ -135,7 +135,8 @@ def _asked(result: RunResult) -> str:
         parts.append(
             f"{visible(baseline)} {met}" if parts else f"{visible(baseline)} was compared {met} on these items"
         )
-    wrong = f"with this run, expect at most {result.wrong_in_all:.4g} wrong answers in all"
+    number = f"{result.wrong_in_all:.4g}"
+    wrong = f"with this run, expect at most {number} wrong answer{'s' * (number != '1')} in all"
     return f"{', and '.join(parts)}: {wrong}" if parts else ""
 
 
@@ -570,7 +571,7 @@ def _calls(result: RunResult) -> str:
     waited = result.waits and counts.rounds > 1 and spend.attempts
     controls = sum(one.asked for one in counts.controls if one is not None)
     controls *= result.setup.controlled or result.setup.advised
-    paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
+    paid = f" ({count(spend.controls, 'call')}, {show_usd(spend.controls_p)})" if spend.controls_p else ""
     looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
     asked = f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger"
     if result.setup.by_hand:

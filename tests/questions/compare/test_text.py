@@ -340,6 +340,12 @@ def test_a_required_winner_within_the_gap_is_asked_about_without_it():
     assert (result.exit_code, codes(result.advice)) == (3, [NoteCode.ASK_FOR_BETTER])
 
 
+def test_controls_are_counted_with_their_calls():
+    spend = replace(SPEND, controls=28, controls_p=67 * 10**9)
+    result = make_result(spend=spend, controls=(ControlTally(14, end=Control.PASSED),), controlled=True)
+    assert "; with 14 controls (28 calls, $0.067)" in detail(result, "calls")
+
+
 def test_what_cost_nothing_says_that_the_ledger_had_it():
     def cost(**spent):
         return detail(make_result(spend=replace(SPEND, now_p=0, run_p=0, **spent)), "cost")
