@@ -103,7 +103,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
             say(f"{WARNING} {found.changed}", "judge_changed")
         if quiet_log and found.absent:
             say(f"{WARNING} {found.missed}", "warning", absent=[*found.absent])
-        if quiet_log and json and found.exit_code:  # else the page says it
+        if quiet_log and found.exit_code:
             say(found.headline, "night", exit_code=found.exit_code)
         values = json_text(found.to_json(), read.files)
         try:

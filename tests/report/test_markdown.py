@@ -33,7 +33,10 @@ def test_escaping_changes_what_markup_is_read_and_nothing_that_is_seen(text):
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("see `judgeloop runs show 1 --ledger a_b_<i>.sqlite`, x_y_z", ["judgeloop runs show 1 --ledger a_b_<i>.sqlite"]),
+        (
+            "see `judgeloop runs show 1 --ledger a_b_<i>.sqlite`, x_y_z",
+            ["judgeloop runs show 1 --ledger a_b_<i>.sqlite"],
+        ),
         ("``judgeloop a`` and `judgeloop b|c` and `x`", ["judgeloop a"]),
         ("\\`judgeloop a`", ["judgeloop a"]),
         ("`<b>`", []),
