@@ -257,7 +257,10 @@ def test_where_the_money_ends_in_the_controls_of_a_new_model_it_is_said_whose_ve
     server.respond = named("judge-2")
     found = json.loads(compare(server, *run, "--budget", "0.0205").stdout)
     assert (found["run"], found["judged"], found["judge_models"]) == (first["run"], 0, [["judge-1", "judge-2"]])
-    assert [one["code"] for one in found["advice"]] == ["nothing_counts"]
+    said, enough = found["advice"]
+    assert (said["code"], enough["code"]) == ("nothing_counts", "raise_budget")
+    then = json.loads(compare(server, *run, "--budget", enough["budget"]).stdout)
+    assert (then["run"], then["stop_reason"] == "budget", then["judged"] > 0) == (first["run"], False, True)
 
 
 @pytest.mark.parametrize(("items", "advised"), [(3, "add items"), (12, "give the items references")])
