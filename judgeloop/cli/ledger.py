@@ -37,7 +37,7 @@ ASKED = {"earmark": "earmark: set aside for judges until the outputs are there"}
 STATES = {
     "abandoned": "sent, and may have been billed; charged at its maximum cost until it is settled",
     "released": "certainly not billed; not charged",
-    "reserved": "not sent yet; charged at its maximum cost",
+    "reserved": "not sent yet; its maximum cost is held until it is sent, and free again when its run goes on",
     "sent": "waiting for the reply; charged at its maximum cost",
 }
 
@@ -95,6 +95,11 @@ class PruneSettings(LedgerSettings):
 class SettleSettings(LedgerSettings):
     """The settings of `ledger settle`."""
 
+    run: str | None = fields.money_setting(
+        "Settle every call of unknown cost of this run, or of this night, each at DOLLARS. 0 is safe only if the "
+        "provider's bill shows none of them: nothing checks it.",
+        metavar="RUN|NIGHT",
+    ).field(None)
     file: Path | None = fields.money_setting(
         "CSV, JSON or JSON lines with attempt or request_id, and cost, such as a provider's export of requests."
     ).field(None)
@@ -345,29 +350,32 @@ def _prune(**given: Any) -> None:
 
 
 def _settle(*, attempt: str | None, dollars: str | None, **given: Any) -> None:
-    """Settle calls of unknown cost: one, or those in a file.
+    """Settle calls of unknown cost: one, those of a run or a night, or those in a file.
 
     They count at their maximum cost until somebody says what they cost, such as a provider's export of requests.
     """
-    from judgeloop.diagnostics.settling import settle, settle_file
+    from judgeloop.diagnostics.settling import settle, settle_file, settle_run
 
     config = SettleSettings.of(**given)
-    if (attempt is None) == (config.file is None) or (attempt is not None and dollars is None):
-        raise InputError("expected ATTEMPT and DOLLARS, or `file`")
-    if attempt is None:
-        assert config.file is not None
+    typed = [one for one in (attempt, dollars) if one is not None]
+    if len(typed) != (0 if config.file else 1 if config.run else 2) or (config.file and config.run):
+        raise InputError("expected ATTEMPT and DOLLARS, or `run=RUN` and DOLLARS, or `file`")
+    if config.file:
         print("\n".join(_lines(settle_file(config.ledger, config.file, config.others))))
         return
     if config.others is not None:
         raise InputError("`others`: expected with `file`")
+    of_run, each = config.run, typed[-1]
     try:
-        number, cost = int(attempt), Decimal(str(dollars).removeprefix("$"))
+        number, cost = 0 if of_run else int(typed[0]), Decimal(each.removeprefix("$"))
         to_pico(cost)
     except (ValueError, InvalidOperation):
-        raise InputError(
-            f"ATTEMPT {attempt}, DOLLARS {dollars}: expected a number of `ledger show --unknown`, and dollars from 0"
-        ) from None
-    print("\n".join(_lines(settle(config.ledger, number, cost))))
+        said = "" if of_run else "a number of `judgeloop ledger show --unknown`, and "
+        raise InputError(f"{' '.join(typed)}: expected {said}dollars from 0") from None
+    if of_run:
+        print(_lines(settle_run(config.ledger, of_run, cost))[-1])
+    else:
+        print("\n".join(_lines(settle(config.ledger, number, cost))))
 
 
 def _lines(found: Settled) -> list[str]:

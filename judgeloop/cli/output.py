@@ -267,7 +267,7 @@ def of_ledger() -> str:
 
 def all_of_it(run: str, *, page: bool) -> str:
     """Which command shows all of a run, and makes a `page` of it, in one piece to copy."""
-    from judgeloop.report.facts import ID
+    from judgeloop.report.result import ID
     from judgeloop.report.terminal import TOGETHER
 
     command = f"judgeloop runs show {run[:ID]}{of_ledger()} --details{' -o report.html' * page}"

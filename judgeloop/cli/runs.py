@@ -155,8 +155,10 @@ def _list(*, json: bool, **given: Any) -> None:
         print(dumps([run.to_json() for run in found], indent=2))
         return
     since = "" if config.since is None else f" since {config.since}"
-    nothing = f"no runs{f' of the night {config.night}' if config.night else ''}{since}"
-    print("\n".join(lines(found) or [nothing]))
+    if config.night and not found:
+        raise InputError(f"`night`: no runs{since} of a night that begins with {config.night} in {config.ledger}")
+    nothing = f"no runs{since}"
+    print("\n".join(map(as_flags, lines(found) or [nothing])))
 
 
 def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tuple[Path, ...], **given: Any) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli.options import DETAILS, OF_RUNS, settings_command
-from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say, show
+from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, of_ledger, paint, say, show
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
@@ -97,6 +97,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
             last_night=last.last_night,
             absent=last.absent,
             known_models=last.known_models,
+            ledger=of_ledger(),
         )
         for pair, text in found.warned(passed=False) if quiet_log else ():
             say(f"{config.night}, {pair}: {WARNING} {text}", "warning", pair=pair)
@@ -122,7 +123,7 @@ def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool)
     if quiet or details:
         return render(found.page, width=columns(), paint=paint, short=quiet)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
-    command = f"judgeloop runs --night {found.night}".replace(" ", TOGETHER)
+    command = f"judgeloop runs --night {found.night}{of_ledger()}".replace(" ", TOGETHER)
     more = wrapped(f"{report}All of it: --details. Each pair: {command}", columns())
     # Rows of other pairs give way to whole sentences on trouble, and these to one line each.
     whole = [(most, LONGEST_WHY) for most in range(MOST_LINES, found.trouble - 1, -1)]

@@ -140,7 +140,8 @@ class ControlTally:
     """How often a judge preferred a question's own answer to one to another question.
 
     Right, a tie, wrong, or without a verdict; and how the test `end`ed, None if it was cut off. `number` says which
-    try of the answering `model` this is.
+    try of the answering `model` this is. Of the `tied` the judge called those that are
+    `flipped` no tie: its verdict changed with the order.
     """
 
     right: int = 0
@@ -150,6 +151,14 @@ class ControlTally:
     end: Control | None = None
     number: int = 1
     model: str = field(default="", compare=False)
+    flipped: int = field(default=0, compare=False)
+
+    @property
+    def level(self) -> str:
+        """In words, how many were neither right nor wrong: called a tie, or changed with the order."""
+        said = f"{self.tied - self.flipped:,} tied" if self.tied > self.flipped or not self.flipped else ""
+        changed = f"{self.flipped:,} changed with the order" if self.flipped else ""
+        return ", ".join(filter(None, (said, changed)))
 
     @property
     def asked(self) -> int:

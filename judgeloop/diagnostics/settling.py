@@ -12,6 +12,7 @@ from pathlib import Path
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.money import show_usd, to_pico
+from judgeloop.diagnostics.past_runs import past_run
 from judgeloop.formats.tables import Row, read_rows
 from judgeloop.ledger.opening import Address, open_ledger, open_reader
 from judgeloop.ledger.records import RecordedAttempt, Settlement
@@ -54,6 +55,25 @@ def settle(address: Address, number: int, cost: Decimal) -> Settled:
         settled = [_settlement(number, to_pico(cost), "")]
         ledger.settle_unknown(settled)
         return Settled(tuple(unknown), tuple(settled))
+
+
+def settle_run(address: Address, run: str, cost: Decimal) -> Settled:
+    """Book the same cost for each attempt of unknown cost of a run, or of all runs of a night, in dollars.
+
+    `run` is the beginning of a run's id, or the whole name of a night.
+
+    Raises:
+        InputError: there is no ledger, or no such run; several begin so; or none of its attempts is of unknown cost.
+        LedgerError: it cannot be read or written.
+    """
+    with open_reader(address) as reader, closing(open_ledger(address)) as ledger:
+        runs = {one.id for one in reader.runs() if one.note.night == run} or {past_run(address, run).id}
+        unknown = tuple(one for one in ledger.unknown() if one.run in runs)
+        if not unknown:
+            raise InputError(f"RUN {run}: expected calls of unknown cost, found none")
+        settled = tuple(_settlement(one.number, to_pico(cost), "") for one in unknown)
+        ledger.settle_unknown(settled)
+        return Settled(unknown, settled)
 
 
 def settle_file(address: Address, file: Path, others: Decimal | None) -> Settled:
@@ -126,7 +146,7 @@ def _why_not(name: int | str, attempt: RecordedAttempt | None) -> str:
         said = "it is open: its process goes on"
     else:
         said = f"it is settled, at {show_usd(attempt.charged_p)}"
-    return f"{name}: expected a call of unknown cost, but {said}; `ledger show --unknown` lists them"
+    return f"{name}: expected a call of unknown cost, but {said}; `judgeloop ledger show --unknown` lists them"
 
 
 def _named(file: Path, row: Row) -> tuple[int | str, int]:

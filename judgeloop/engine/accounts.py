@@ -274,7 +274,7 @@ class Accounts:
         return StopReason(
             StopKind.BUDGET,
             f"what is left of the budget of {show_usd(terms.budget_p or 0)} does not cover "
-            f"{next_query}{waited}; rerun the command with a higher `budget` to resume{self._state.and_failed}",
+            f"{next_query}{waited}{self._state.and_failed}",
             need_p=need,
         )
 

@@ -342,7 +342,9 @@ class Attempts:
                 if scarce
                 else f"{self._failures} calls in a row failed in every attempt"
             )
-            down = JudgeError(ErrorKind.REJECTED, f"{why}: {error}", billed=error.billed)
+            crowded = "; fewer `concurrency`, or an `rpm` below its limit, slows the calls down"
+            text = f"{why}: {error}{crowded if error.kind is ErrorKind.CROWDED else ''}"
+            down = JudgeError(ErrorKind.REJECTED, text, billed=error.billed)
             self._halt(down)
             raise down from error
         return Abstention(f"failed: {error}", failed=True)

@@ -39,8 +39,8 @@ SHORT_CHARACTERS, SHORT_WORDS = 20, 4
 TRIES = 200  # for a pair of questions whose answers differ
 INSTEAD = "give the items references, or set `controls=off`"
 NOT_PASSED = {
-    Control.FAILED: f"{{0}} cannot {TELL} ({{1}} of {{2}} controls right, {{3}} tied)",
-    Control.NOT_SHOWN: f"it was not shown in {{2}} controls that {{0}} can {TELL} ({{1}} right, {{3}} tied)",
+    Control.FAILED: f"{{0}} cannot {TELL} ({{1}} of {{2}} controls right, {{3}})",
+    Control.NOT_SHOWN: f"it was not shown in {{2}} controls that {{0}} can {TELL} ({{1}} right, {{3}})",
 }
 NO_VERDICT = "{0} gave no verdict on {1} of {2} controls; the last reason: {3}"
 
@@ -168,7 +168,9 @@ class _Test:
 
     @property
     def tally(self) -> ControlTally:
-        return counted(_results(self.queries, self.told), self._number)
+        found = counted(_results(self.queries, self.told), self._number)
+        told = self.told[: found.asked * calls_each(self.queries)]
+        return replace(found, flipped=sum(isinstance(one, Verdict) and one.flipped for one in told))
 
     @property
     def next(self) -> tuple[Query, ...]:
@@ -256,7 +258,7 @@ def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReas
         text = NO_VERDICT.format(name, tally.abstained, tally.asked, reasons[-1])
         return StopReason(StopKind.ABSTENTIONS, text)
     assert tally.end is not None, "the test has ended"
-    text = NOT_PASSED[tally.end].format(name, tally.right, tally.asked, tally.tied)
+    text = NOT_PASSED[tally.end].format(name, tally.right, tally.asked, tally.level)
     return StopReason(StopKind.CONTROLS, f"{text}, in try {tally.number}" if tally.number > 1 else text)
 
 

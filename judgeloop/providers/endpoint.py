@@ -172,6 +172,7 @@ class Endpoint:
       removed (`http.py`).
     - `name`: identifies the server in the keys of verdicts, in place of the address; "" for none.
     - `filter_is_free`, `length_is_free`: as `Provider`, if this is its host.
+    - `kept_back`: which key is there and not sent, as it goes to the provider's host alone; "" for none.
     """
 
     base_url: str
@@ -183,6 +184,7 @@ class Endpoint:
     filter_is_free: bool = False
     length_is_free: bool = False
     names: Names = OF_JUDGE
+    kept_back: str = ""
     printed: "PrintedKey | None" = field(default=None, repr=False, compare=False)
 
     @property
@@ -275,6 +277,9 @@ def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUD
         key = printed.value
     else:
         key = _key(provider, url, environment, names, given=given)
+    kept_back = ""
+    if key == NO_KEY and provider.url and environment.get(provider.key_variable or ""):
+        kept_back = f"{provider.key_variable} goes to {urlsplit(provider.url).hostname} alone"
     used = provider.key_variable if not given and provider.key_variable else names.key
     return Endpoint(
         url,
@@ -286,6 +291,7 @@ def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUD
         filter_is_free=official and provider.filter_is_free,
         length_is_free=official and provider.length_is_free,
         names=replace(names, key=f"`{names.command}`" if options.key_command else used),
+        kept_back=kept_back,
         printed=printed,
     )
 

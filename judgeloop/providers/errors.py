@@ -364,7 +364,10 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
         text = f"{what}: the account has no credit left{said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=False)
     if BAD_KEY & set(codes) or status in _BAD_KEY:
-        wrong = "no key was sent" if endpoint.api_key == NO_KEY else "the key is not accepted for this request"
+        kept_back = f" ({endpoint.kept_back})" if endpoint.kept_back else ""
+        wrong = (
+            f"no key was sent{kept_back}" if endpoint.api_key == NO_KEY else "the key is not accepted for this request"
+        )
         text = f"{what}: {wrong}; check {endpoint.names.key}{said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=late)
     if status in _CROWDED:

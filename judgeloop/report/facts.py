@@ -14,7 +14,7 @@ from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
 from judgeloop.report.records import said_ends
-from judgeloop.report.result import FLIPS, TOO_OFTEN, RunResult
+from judgeloop.report.result import FLIPS, ID, TOO_OFTEN, RunResult
 from judgeloop.report.words import (
     about,
     count,
@@ -33,7 +33,6 @@ LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 600  # characters of why a run ended, in its headline
 BESIDE_THE_ANSWER = "{}, not accepted"  # what begins a headline where the answer is fine, and a condition is not
-ID = 8  # digits of a run's id that name it in a sentence
 GROUP = "group "  # how the names of conditions on single groups begin
 RANDOM = "random"
 ONE_WAY = {RANDOM, "fixed"}  # orders of presentation in which no flip is seen
@@ -91,6 +90,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact("asked", Section.RISK, "before", _asked(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
+        Fact("fails", Section.GATE, "fails", "; ".join(one.sentence for one in _also_fail(result)), first=True),
         Fact("holds", Section.GATE, "holds", "; ".join(one.sentence for one in gate if holds(one, result)), first=True),
         *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), _required(one)) for one in gate),
         Fact("ended", Section.EVIDENCE, "ended", _why_ended(result), first=early),
@@ -136,7 +136,8 @@ def _asked(result: RunResult) -> str:
         parts.append(
             f"{visible(baseline)} {met}" if parts else f"{visible(baseline)} was compared {met} on these items"
         )
-    wrong = f"with this run, expect at most {result.wrong_in_all:.4g} wrong answers in all"
+    number = f"{result.wrong_in_all:.4g}"
+    wrong = f"with this run, expect at most {number} wrong answer{'s' * (number != '1')} in all"
     return f"{', and '.join(parts)}: {wrong}" if parts else ""
 
 
@@ -264,6 +265,25 @@ def _why_ended(result: RunResult) -> str:
     return said
 
 
+def _named(result: RunResult) -> list[Condition]:
+    """The conditions for whose sake the outcome is not that of the answer; the headline names the first."""
+    if result.outcome in {result.answer, Outcome.PASSED}:
+        return []
+    failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
+    failing = [one for one in failing if not one.name.startswith(GROUP)]
+    return sorted(failing, key=lambda one: one.outcome is not result.outcome)
+
+
+def _also_fail(result: RunResult) -> list[Condition]:
+    """The conditions beside the answer that fail, and that the headline does not name; none of a run that broke off."""
+    if result.answer.broke_off:
+        return []
+    named = _named(result)[:1]
+    fine = {0, Outcome.UNDECIDED.exit_code}
+    beside = (one for one in result.conditions[1:] if one.outcome.exit_code not in fine)
+    return [one for one in beside if one not in named and not one.name.startswith(GROUP)]
+
+
 def headline(result: RunResult, decision: str) -> str:
     """The outcome in a word, why it is so where the answer is not the reason, and the decision."""
     required, word = visible(result.setup.required_winner or ""), BADGES[result.outcome].word
@@ -277,15 +297,13 @@ def headline(result: RunResult, decision: str) -> str:
         return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{word}: {decision}"
     if result.outcome is Outcome.PASSED:
         return f"{word}: {decision}"
-    failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
-    failing = [one for one in failing if not one.name.startswith(GROUP)]
-    why = next(one for one in failing if one.outcome is result.outcome).sentence
-    others = f" and {len(failing) - 1} more" if failing[1:] else ""
+    first, *others = _named(result)
+    why = f"{first.sentence} and {len(others)} more" if others else first.sentence
     if result.outcome is Outcome.BROKEN and result.answer.answered:
         decision = f"Not relied on: {decision}"
     elif not result.answer.exit_code:
         word = BESIDE_THE_ANSWER.format(BADGES[Outcome.PASSED if result.requirement else result.answer].word)
-    return f"{word}: {stopped(f'{visible(why)}{others}')} {decision}"
+    return f"{word}: {stopped(visible(why))} {decision}"
 
 
 def judged_by(result: RunResult) -> str:
@@ -307,7 +325,10 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         if tally is None or (tally.end is None and result.answer is Outcome.BROKEN):
             continue  # no model, or cut off by what the answer names
         if result.setup.controlled:
-            right = f"{judge} has {tally.right:,} of {count(tally.asked, 'control')} right"
+            # Where the first has to win, these are not the controls of other questions about the two.
+            other = result.setup.required_winner == result.setup.systems[0]
+            whose = f", which show answers of {result.setup.controls_from}" if other else ""
+            right = f"{judge} has {tally.right:,} of {count(tally.asked, 'control')} right{whose}"
             found = right if tally.end is Control.PASSED else of_controls(judge, tally)
             yield Condition(
                 f"controls of {judge}", OF_CONTROLS[tally.end], found, requires="the judge must pass its controls"
@@ -499,7 +520,7 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
         return f"none for {judge}, which is no model"
     if not tally.asked:
         return f"{judge} has given no verdict on its controls"
-    found = f"{tally.right:,} right, {count(tally.tied, 'tie')}, {tally.wrong:,} wrong"
+    found = f"{tally.right:,} right, {tally.level}, {tally.wrong:,} wrong"
     found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
     found += f"; try {tally.number}" if tally.number > 1 else ""
     return f"{judge} {CONTROLS[tally.end]} ({found})"
@@ -541,6 +562,9 @@ def _cost(result: RunResult) -> str:
             if spend.unconfirmed_p
             else ""
         ),
+        "all answers were in the ledger"
+        if spend.remembered and not (spend.run_p or spend.attempts) and people is None
+        else "",
         f"judging all {every:,} would cost about {dollars(usd)}"
         if usd and result.judged + result.counts.further < every
         else "",
@@ -560,7 +584,7 @@ def _calls(result: RunResult) -> str:
     waited = result.waits and counts.rounds > 1 and spend.attempts
     controls = sum(one.asked for one in counts.controls if one is not None)
     controls *= result.setup.controlled or result.setup.advised
-    paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
+    paid = f" ({count(spend.controls, 'call')}, {show_usd(spend.controls_p)})" if spend.controls_p else ""
     looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
     asked = f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger"
     if result.setup.by_hand:

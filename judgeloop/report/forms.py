@@ -19,6 +19,7 @@ from judgeloop.report.words import visible
 _LINKING = re.compile(r"(@|\\#|https?:|www|\bGH-(?=\d))", re.IGNORECASE)
 # What begins a list, or underlines a heading, at the start of a line: "-", "+", "=", "1.", "1)".
 _LEADING = re.compile(r"^(\s*\d*)([-+=.)])")
+_COMMAND = re.compile(r"(`judgeloop [^`|\n]*`)")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 # What LaTeX takes for its own, and signs that some of its fonts lack.
 ESCAPED = {
@@ -38,7 +39,7 @@ _NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.,]*)")
 NEEDS = r"Needs \usepackage{booktabs}."
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 MARK = f'{HEAD}<testsuite name="judgeloop"'  # how a suite of judgeloop's begins, and no other file
-NOT_FINISHED = "judgeloop did not finish"
+NOT_FINISHED = "judgeloop did not finish: the same command goes on, and pays for no verdict twice"
 BESIDE = "This answer passes; a condition beside it, a test of its own, does not.\n"
 BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
@@ -88,8 +89,11 @@ def _paragraph(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` with Markdown and HTML markup, mentions and links escaped."""
-    return _LINKING.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))
+    """`text` with Markdown and HTML markup, mentions and links escaped, but for a command, which is code."""
+    parts = _COMMAND.split(text)
+    return "".join(
+        one if at % 2 else _LINKING.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", one)) for at, one in enumerate(parts)
+    )
 
 
 def render_latex(page: Page) -> str:

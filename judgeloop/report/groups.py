@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from judgeloop.core.errors import some
 from judgeloop.core.records import TIE, Item, preference
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.report.labels import LabelRow
@@ -120,6 +121,17 @@ def counted(row: GroupRow) -> str:
         "" if row.more is None else f"; about {count(row.more, 'more item')} of it for an even chance of an answer"
     )
     return f"{row.claim}; {counts} ({low} to {high}){wanting}"
+
+
+def worse_in(system: str, rows: Sequence[GroupRow], cut: str) -> tuple[str, str]:
+    """In which groups a system is worse, and how many are open, or the sentence on tests that were `cut` off; which."""
+    worse, left = ([one.name for one in rows if one.claim == claim] for claim in ("worse", "open"))
+    if worse:
+        where = f"is worse in group{'s' * (len(worse) > 1)} {some(worse)}"
+    else:
+        where = "is not shown to be worse in any group" if left else "is worse in no group"
+    open_ = cut or f"{len(left):,} of {len(rows):,} {'is' if len(left) == 1 else 'are'} open"
+    return f"{system} {where}{f'; {open_}' if left else ''}", f"open: {some(left)}" if left and not cut else ""
 
 
 def _ruled_out(row: GroupRow) -> float | None:

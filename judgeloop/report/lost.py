@@ -32,7 +32,7 @@ def lost_first(result: RunResult) -> list[Fact]:
     shown = found[:MOST]
     alike = _alike(shown, result)
     # Ratings within a step count as the same, and the first are the farthest apart.
-    of = "" if len(found) <= 1 or rated else f"{len(found):,}{_split(result) or FIRST_OF}"
+    of = "" if len(found) <= 1 or rated else f"{len(found):,}{_split(result, found) or FIRST_OF}"
     return told(
         *(
             Fact(f"lost.{at}", Section.EVIDENCE, name, _said(label, result, alike, of * (at == 1)), first=True)
@@ -64,10 +64,14 @@ def _differ(label: LabelRow) -> bool:
     return len({one for one in label.votes[1:] if one is not None}) > 1
 
 
-def _split(result: RunResult) -> str:
-    """As `FIRST_OF`, with how many more items people differ on, where the judge says what they do together."""
+def _split(result: RunResult, found: Sequence[LabelRow]) -> str:
+    """As `FIRST_OF`, with how many of these the votes leave out.
+
+    Of a judge beside people: how many more items people differ on, where it says what they do together.
+    """
     if result.job != AGREE:
-        return ""
+        beside = sum(not row.in_decision for row in found)
+        return f" items ({beside:,} of them judged for groups alone), the first: " if beside else ""
     number = sum(_differ(row) and not result.lost(row) for row in result.verdicts)
     return f" items (people differ among themselves on {number:,} others), the first: " if number else ""
 

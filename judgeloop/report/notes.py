@@ -53,15 +53,19 @@ class NoteCode(enum.StrEnum):
     JUDGE_SKIPPED = "judge_skipped"
     FIX_AND_RESUME = "fix_and_resume"
     FIX_IS_ANOTHER = "fix_is_another"
+    HELD_BY_FAILURES = "held_by_failures"
+    MAKE_UP = "make_up"
     SILENT = "silent"
     NO_VERDICTS = "no_verdicts"
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
     OTHER_MODEL = "other_model"
     STEADIER_JUDGE = "steadier_judge"
+    MORE_FLIPS = "more_flips"
     NOT_AS_ASKED = "not_as_asked"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
+    ONLY_CONTROLS = "only_controls"
     NOTHING_COUNTS = "nothing_counts"
     TOO_FEW_JUDGED = "too_few_judged"
     REST_IS_EXACT = "rest_is_exact"
@@ -86,6 +90,7 @@ class NoteCode(enum.StrEnum):
     SAME_TEST = "same_test"
     SECOND_TEST = "second_test"
     MORE_FOR_BETTER = "more_for_better"
+    ASK_FOR_BETTER = "ask_for_better"
     EQUAL_PASSES = "equal_passes"
     EQUAL_PASSES_ITEMS = "equal_passes_items"
     BETWEEN = "between"
@@ -94,6 +99,7 @@ class NoteCode(enum.StrEnum):
     RAISE_LIMIT = "raise_limit"
     RECORDED_COSTS = "recorded_costs"
     RAISE_BUDGET = "raise_budget"
+    LEDGER_SHORT = "ledger_short"
     RAISE_NIGHT = "raise_night"
 
 
@@ -140,12 +146,12 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.THIN_LEAD: "On other items either {best} or {rival} may be the better one: here {best} did better on {won:item}, and worse on "
     "{lost:,}. `about=like-these` asks about items like these.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
-    "{asked} right, {tied} tied.",
+    "{asked} right, {level}.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
     NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now, not as {before}: {verdicts:verdict} of {before} do not count, "
     "and were asked again{usd:about}.",
     NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
-    "{right} of {asked} controls right, {tied} tied. If your criteria ignore the question (valid JSON, tone), set "
+    "{right} of {asked} controls right, {level}. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
     NoteCode.CHECKS_FAILED: "{person} preferred an answer to another question in {wrong} of {asked} checks, and was asked "
     "no more. What {person} answered before counts.",
@@ -155,6 +161,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
     NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
+    NoteCode.HELD_BY_FAILURES: "Calls that failed hold {held:dollars}, as they may have been billed. If the provider's bill "
+    "shows none of them, `judgeloop ledger settle --run {run} 0` frees it.",
+    NoteCode.MAKE_UP: "Else `budget={budget:.10g}` makes up for it.",
     NoteCode.FIX_IS_ANOTHER: "Rerun the command to go on. If you change the code of {judge}, it is another judge: its "
     "{judged:verdict} are asked for again.",
     NoteCode.SILENT: "Use a judge or a prompt that brings more verdicts, or let more be missing by `max_abstentions={share:.2g}`, "
@@ -165,13 +174,18 @@ TEXTS: dict[NoteCode, str] = {
     "command tries this judge again, with other controls; a second try must be twice as convincing.",
     NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
     "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
-    NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order; or raise `max_flips`, and "
-    "rerun the command: no verdict is paid for twice.",
+    NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order.",
+    NoteCode.MORE_FLIPS: "Or let more of them change, by `max_flips={share:.2g}`, and rerun the command: no verdict is paid for "
+    "twice.",
     NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or let the server answer as the one that "
     "it names. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
     NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what an answer "
     "would probably cost.",
+    NoteCode.ONLY_CONTROLS: "Nothing has been judged: {usd:dollars} went on the controls that test the judge, which are asked once. A "
+    "dry run says what an answer would probably cost beside that.",
+    NoteCode.LEDGER_SHORT: "Rerun the command once that budget of the ledger starts again, or set a higher limit: "
+    "`judgeloop budget` shows all.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
@@ -195,15 +209,16 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_NAME: "`max_judgments={limit}`{usd:about} judges all: the best is then known.",
     NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges all, and may still name none.",
     NoteCode.SAME_TEST: "The risk stays the same.",
-    NoteCode.SECOND_TEST: "A new test, with its own risk.",
+    NoteCode.SECOND_TEST: "That is a new test, with its own risk; what is known is not paid for again.",
     NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "
     "`min_gap`.",
+    NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",
     NoteCode.EQUAL_PASSES: "`max_judgments={limit}` passes an equal system in 4 of 5 runs.",
-    NoteCode.EQUAL_PASSES_ITEMS: "It takes {limit:{unit}}, and there are {there:,}, for an equal system to pass in 4 of 5 runs.",
+    NoteCode.EQUAL_PASSES_ITEMS: "An equal system passes in 4 of 5 runs of {limit:{unit}}, and there are {there:,}: add some.",
     NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
     "be a little worse.",
     NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
-    NoteCode.LEVEL_NAMED_ITEMS: "It takes {limit:{unit}}, and there are {there:,}, to name one of two level systems in 4 of 5 runs.",
+    NoteCode.LEVEL_NAMED_ITEMS: "One of two level systems is named in 4 of 5 runs of {limit:{unit}}, and there are {there:,}: add some.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",

@@ -46,6 +46,7 @@ class Setup(Part):
       there already
     - `required_winner`: the system that must win; null if none must
     - `controlled`: true if judges that are models had to pass controls first
+    - `controls_from`: whose answers these controls show; empty where none are asked
     - `advised`: true if judges that are models were asked controls, and one that does not pass is only warned of
     - `max_abstentions`: the share of items without a verdict above which the run stops
     - `fail_on_warning`: true if a warning makes exit code 5 of 0
@@ -79,6 +80,7 @@ class Setup(Part):
     max_judgments: int | None = None
     required_winner: str | None
     controlled: bool = False
+    controls_from: str = ""
     advised: bool = False
     max_abstentions: float
     fail_on_warning: bool = False

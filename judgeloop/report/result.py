@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 from judgeloop.core.errors import InputError
 from judgeloop.core.jsonable import Part, Say, Sentence, plain
 from judgeloop.core.money import budget_over, to_pico, to_usd
-from judgeloop.core.outcomes import Condition, Control, Outcome, StopKind, StopReason, outcome_of
+from judgeloop.core.outcomes import BREAKS, Condition, Control, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.records import IDENTICAL, Population, Shown
 from judgeloop.core.spend import Spend
+from judgeloop.methods.stats.controls import MOST
 from judgeloop.methods.stats.intervals import wilson_interval
 from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
@@ -29,7 +30,9 @@ from judgeloop.report.terminal import render
 from judgeloop.report.words import as_python, count, moves, visible
 
 SCHEMA_VERSION = 1
+ID = 8  # digits of a run's id that name it in a sentence
 FLIPS = "flips"  # the name of the condition on verdicts that change with the order
+MOST_FLIPS = 0.8  # the highest limit of flips that is advised
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
@@ -398,13 +401,18 @@ class RunResult(Part):
         stop, cut = self.halt.kind, self.halt.kind is not self.stop_reason
         # Of all conditions beside the answer only this one breaks a run that was not cut short.
         if any(one.name == FLIPS and one.outcome is Outcome.BROKEN for one in self.conditions[1:]):
-            return (note(NoteCode.STEADIER_JUDGE),)
+            flips, both = self.counts.flips_in_all, self.counts.both_in_all
+            share = math.ceil(10 * flips / both) / 10 if both else 1.0  # a judge of places is no matter of a limit
+            more = (note(NoteCode.MORE_FLIPS, share=share),) if share <= MOST_FLIPS else ()
+            return (note(NoteCode.STEADIER_JUDGE), *more)
         if self.answer.answered and not cut:
             return self.to_claim_more()
         if self.lost_to_failures:
-            return (note(NoteCode.FIX_AND_RESUME), *self._budget_enough())
+            return (*self._held_by_failures(), note(NoteCode.RESUME))
         if stop in CUT_SHORT:
-            return (self._to_go_on(stop),)
+            most_p = self.spend.budget_p or 0
+            starves = stop in BREAKS and 0 < most_p < 2 * self.spend.unconfirmed_p  # so may the next attempt
+            return (self._to_go_on(stop), *(self._held_by_failures() if starves else ()))
         found = () if cut else self.to_decide()
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
@@ -429,6 +437,16 @@ class RunResult(Part):
             return note(NoteCode.SILENT, share=math.ceil(10 * most) / 10)
         return note((BY_HAND if self.by_hand else CUT_SHORT)[stop])
 
+    def _held_by_failures(self) -> tuple[Note, ...]:
+        """How to free what is held for calls that failed, and which budget makes up for it."""
+        spend, most_usd = self.spend, self.setup.most_usd
+        held = note(NoteCode.HELD_BY_FAILURES, held=float(to_usd(spend.unconfirmed_p)), run=self.setup.run[:ID])
+        if self.setup.night:
+            return (held, *self._budget_enough())
+        enough = float(budget_over((spend.budget_p or 0) + spend.unconfirmed_p))
+        helps = not spend.ledger_is_short and (most_usd is None or enough <= most_usd)
+        return (held, note(NoteCode.MAKE_UP, budget=enough)) if helps else (held,)
+
     def _asked_of_another(self) -> Note:
         """How many verdicts are asked again once another model answers, and their probable cost."""
         verdicts = sum(one.verdicts for models in self.counts.answered_by for one in models)
@@ -448,12 +466,14 @@ class RunResult(Part):
         """A budget that covers the worst case of what is `wanted`; of a night how much more.
 
         Without a forecast it covers the rest of the limit: no decision is forecast, and one may come all the same. It
-        takes each for as dear as the one that the budget did not cover. None while controls go on, and none above the
-        most that a budget may be.
+        takes each for as dear as the one that the budget did not cover, and so the controls that are left. None above
+        the most that a budget may be.
         """
         spend = self.spend
-        testing = any(one and one.end is None for one in self.counts.controls)
-        if self.halt.kind is not StopKind.BUDGET or not spend.next_p or testing:
+        controls = sum(MOST - one.asked for one in self.counts.controls if one and one.end is None)
+        if self.halt.kind is StopKind.BUDGET and spend.ledger_is_short:
+            return (note(NoteCode.LEDGER_SHORT),)
+        if self.halt.kind is not StopKind.BUDGET or not spend.next_p:
             return ()
         more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
@@ -462,8 +482,7 @@ class RunResult(Part):
             before = self.usd_for(more - 1)
             likely = usd if before is None else min(usd, float(budget_over(to_pico(str(before)) + spend.next_p)))
             return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd, likely_usd=likely),)
-        # What was held for calls that failed may be free again, and was too little all the same.
-        base_p = (self.lost_to_failures and spend.budget_p) or spend.charged_p
+        base_p = spend.charged_p + controls * spend.next_p
         if (most_usd := self.setup.most_usd) is not None:
             more = min(more, (to_pico(str(most_usd)) - base_p) // spend.next_p)
         enough = float(budget_over(base_p + more * spend.next_p))
@@ -495,7 +514,7 @@ class RunResult(Part):
         if not self.setup.controlled:
             code = NoteCode.CONTROLS_NOT_PASSED if self.setup.advised else NoteCode.CONTROLS_BEFORE
             found += [
-                note(code, judge=judge, right=one.right, tied=one.tied, asked=one.asked)
+                note(code, judge=judge, right=one.right, tied=one.tied, asked=one.asked, level=one.level)
                 for judge, one in zip(self.setup.judges, self.counts.controls, strict=False)
                 if one and one.end in {Control.FAILED, Control.NOT_SHOWN}
             ]
@@ -517,7 +536,8 @@ class RunResult(Part):
             model = controls.model if controls else ""
             if model and (before := [one for one in models if one != model]):
                 return note(NoteCode.NOTHING_COUNTS, judge=judge, model=model, before=" and ".join(before))
-        return note(NoteCode.NOTHING_JUDGED)
+        paid_p = self.spend.controls_p
+        return note(NoteCode.ONLY_CONTROLS, usd=float(to_usd(paid_p))) if paid_p else note(NoteCode.NOTHING_JUDGED)
 
     def all_tied(self, ties: int) -> tuple[Note, ...]:
         """A warning if the decision has ties alone: of a judge that does not fit, or of outputs that are identical."""

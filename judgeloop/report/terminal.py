@@ -17,7 +17,6 @@ JUDGED, VOTES = "judged", "votes"
 GIVE_WAY = (
     "lost.3",
     "lost.2",
-    "holds",
     VOTES,  # moves into the line of who judged
     "near_best",
     "trust",
@@ -26,10 +25,12 @@ GIVE_WAY = (
     "cost",
     "halve",
     "widened",
+    "holds",
     "asked",
     "risk",
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
+_UNBROKEN = re.compile(r"`judgeloop [^`]*`|(?<=\d) (?=%)")
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these
 
@@ -162,12 +163,12 @@ def _table(table: PageTable, width: int, paint: Paint) -> str:
 def wrapped(text: str, width: int, before: str = "", after: str = "") -> str:
     """`text` wrapped at words, with `before` on the first line and `after` on the others.
 
-    A word that is longer than a line is not broken: it may be a path or a command. Nor is "5 %".
+    A word that is longer than a line is not broken: it may be a path. Nor is a command between backticks, or "5 %".
     """
     if text.isprintable() and text == text.strip() and 0 < len(text) <= width - len(before):
         return before + text
     return textwrap.fill(
-        re.sub(r"(?<=\d) (?=%)", TOGETHER, text),
+        _UNBROKEN.sub(lambda one: one[0].replace(" ", TOGETHER), text),
         width,
         initial_indent=before,
         subsequent_indent=after,

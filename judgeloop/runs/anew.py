@@ -7,8 +7,8 @@ from typing import Any
 
 from judgeloop.core.keys import ABSENT, AGAIN_OF, FIRST, PARAMETER, RATED, SECOND, SOURCE
 from judgeloop.ledger.reader import LedgerReader
-from judgeloop.report.facts import ID
 from judgeloop.report.records import HUMAN
+from judgeloop.report.result import ID
 from judgeloop.runs.prepared import Prepared
 
 LATEST = 3  # earlier runs on the same outputs that are looked at

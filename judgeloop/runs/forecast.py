@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from judgeloop.core.jsonable import Say
-from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.money import budget_over, show_usd, to_pico, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote, Verdict
@@ -241,6 +241,8 @@ class Forecast:
         thing, free = thing_of(result), self.unasked - result.asked
         if result.asked:
             yield f"Of {count(result.queries_in_all, thing)} {result.asked:,} have a verdict; the table has what is to come."
+        elif paid_p := result.spend.run_p:
+            yield f"The run has cost {show_usd(paid_p)} so far; the table has what is to come."
         if free > 0:
             need = f"need{'s' * (free == 1)} no call ({FREE})"
             yield f"{count(free, f'further {thing}' if result.asked else thing)} {need}."
@@ -275,9 +277,20 @@ class Forecast:
         if self.affordable == 0:
             needs = f"A judgment reserves its maximum cost, about {show_usd(self.reserved_p)}"
             first = f", after other calls for about {show_usd(self.beside_p)}" if self.beside_p else ""
-            return f"The {shown} covers no further judgment. {needs}{first}."
+            return f"The {shown} covers no further judgment. {needs}{first}.{self._probably_enough}"
         ends = "probably too few to decide" if self.falls_short else "enough unless the run takes longer"
-        return f"The {shown} covers about {count(self.affordable, 'judgment')}: {ends}."
+        more = self._probably_enough if self.falls_short else ""
+        return f"The {shown} covers about {count(self.affordable, 'judgment')}: {ends}.{more}"
+
+    @property
+    def _probably_enough(self) -> str:
+        """A budget of the run for all judgments at likely costs, of which the last, too, is held at its maximum."""
+        spend = self.result.spend
+        if spend.ledger_is_short or not self.priced or self.result.setup.night:
+            return ""
+        every_p = self.beside_p + to_pico(str(self.usd_of_all or 0))
+        enough = budget_over(spend.charged_p + max(self.cost_p.expected, every_p) + self.reserved_p)
+        return f" `budget={enough}` is enough for all at likely costs."
 
     def _after_warnings(self) -> Iterator[str]:
         """What groups can show, what has no price, and where prices, columns and settings are from."""

@@ -84,10 +84,10 @@ class Inputs:
     `population` is the size of the population that the result is about; None if that is the pool alone.
     `guessed` says which columns of the files were guessed; empty if none were. `prompt` is what the
     judges read, None if none of them reads a prompt, and `rubric` what models or people judge by; empty without one.
-    `systems` are those that answer live, by their place. `controls` and `controls_of` are as in `Terms`. `most_usd`
-    is the most that the budget may be raised to. `proxy` is the cheap judge that is asked beside the judges,
-    None if the proxy is not a judge; a forecast may be of several `proxies`. `confidence`, shape (items,), is the
-    system's in its outputs, None if nothing uses it.
+    `systems` are those that answer live, by their place. `controls` and `controls_of` are as in `Terms`, and show
+    answers of `controls_from`. `most_usd` is the most that the budget may be raised to. `proxy` is the cheap judge
+    that is asked beside the judges, None if the proxy is not a judge; a forecast may be of several `proxies`.
+    `confidence`, shape (items,), is the system's in its outputs, None if nothing uses it.
     """
 
     joined: Joined
@@ -95,6 +95,7 @@ class Inputs:
     limits: Limits
     controls: tuple[Draw | None, ...] = ()
     controls_of: Recipe | None = None
+    controls_from: str = ""
     population: int | None = None
     guessed: str = ""
     prompt: Template | None = None
@@ -204,7 +205,7 @@ def read_inputs(
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:
         guesses[str(config.items)] = items.guesses
-    drawn, recipe = _controls(config, joined.pool, judges, systems)
+    drawn, recipe, source = _controls(config, joined.pool, judges, systems)
     replayed = [one.read for one in judges if isinstance(one, ReplayJudge)]
     return Inputs(
         joined,
@@ -212,6 +213,7 @@ def read_inputs(
         limits,
         controls=drawn,
         controls_of=recipe,
+        controls_from=source,
         population=_population(config, judges),
         guessed="; ".join(filter(None, [*replayed, guesses_text(guesses)])),
         prompt=next((one.template for one in judges if isinstance(one, Prompted)), None),
@@ -327,8 +329,8 @@ def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
 
 def _controls(
     config: RunSettings, pool: Pool, judges: tuple[Judge, ...], systems: Mapping[int, System]
-) -> tuple[tuple[Draw | None, ...], Recipe | None]:
-    """What draws the controls of each judge, None for one that is no model; () if none are wanted.
+) -> tuple[tuple[Draw | None, ...], Recipe | None, str]:
+    """What draws the controls of each judge, None for one that is no model, and whose answers; () if none are wanted.
 
     Those of a live system are supposed, and the recipe makes others once it has answered. Where controls need not be
     passed, only decision models get any, and if texts for them are at hand.
@@ -339,7 +341,7 @@ def _controls(
     from judgeloop.providers.pricing import Metered
 
     if not config.controlled:
-        return (), None
+        return (), None, ""
     models = tuple(
         isinstance(judge, Metered) and (config.must_pass or is_decision(judge.identity.name)) for judge in judges
     )
@@ -349,13 +351,18 @@ def _controls(
     made = partial(Recipe, models=models, most_bytes=config.max_item_bytes, rates=config.rates)
     for source in sources:
         if drawn := controls.controls_by(made(source), answered(pool, source), judges):
-            return drawn, None
+            return drawn, None, source
     if not config.must_pass:
-        return (), None
+        return (), None, ""
     system = next(source for source in sources if source != REFERENCES)
     live = systems.get(pool.systems.index(system))
     if live and (drawn := controls.controls_by(made(system), _supposed(pool, live), judges)):
-        return drawn, made(system)
+        return drawn, made(system), system
+    if len(pool) < controls.FEWEST_ITEMS:
+        raise InputError(
+            f"`controls`: a judge is tested with answers to {controls.FEWEST_ITEMS} questions or more, and there are "
+            f"{len(pool)} items; add items, or set `controls=off`"
+        )
     raise InputError(
         "`controls`: a judge is tested with answers to different questions, and there are not "
         f"{controls.FEWEST_ITEMS} of {system} that differ and have {controls.SHORT_CHARACTERS} characters or "

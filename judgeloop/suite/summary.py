@@ -265,7 +265,8 @@ class Summary:
 
     `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are pairs of
     the `last_night` of this suite that this one has not, each with a file of it that is not there, or "";
-    `known_models` are the models that had answered for a judge by then.
+    `known_models` are the models that had answered for a judge by then. `ledger` is the end of a command that looks
+    into this night's, empty for the default.
     """
 
     night: str
@@ -275,6 +276,7 @@ class Summary:
     last_night: str = ""
     absent: Mapping[str, str] = field(default_factory=dict)
     known_models: Collection[tuple[str, str]] = ()
+    ledger: str = ""
 
     @property
     def missed(self) -> str:
@@ -481,8 +483,8 @@ class Summary:
         cost = f"{show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
             cost += (
-                f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
-                "`judgeloop ledger settle` books what they did cost."
+                f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; if the "
+                f"provider's bill shows none of them, `judgeloop ledger settle --run {self.night} 0{self.ledger}` frees it."
             )
         if any(one.goes_on for one in self.lines):
             cost += f" The same command goes on (--night {self.night[:DATE]})."

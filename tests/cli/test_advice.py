@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -129,10 +130,49 @@ def test_another_margin_is_asked_of_the_run_in_the_ledger_that_was_typed(by_func
 
 def test_calls_of_unknown_cost_are_listed_by_the_command_that_is_named(priced, chat_server):
     chat_server.respond = lambda request, n: Response(500, b"{}")
-    failed = commandline.judgeloop("compare", "a.jsonl", "b.jsonl", *priced, "--budget", "0.05", "--ledger", "m.sqlite")
+    failed = commandline.judgeloop("compare", "a.jsonl", "b.jsonl", *priced, "--budget", "5", "--ledger", "m.sqlite")
     listed = typed(failed.stderr)
     assert failed.exit_code == 4
     assert int(re.search(r"(\d+) calls? of unknown cost", unwrapped(listed.stdout))[1]) > 0
+
+
+def test_after_an_outage_either_what_is_advised_frees_the_budget_or_the_sum_that_is_named_is_enough(
+    priced, chat_server
+):
+    def command(budget, ledger="m.sqlite"):
+        return ["compare", "a.jsonl", "b.jsonl", *priced, "--budget", budget, "--ledger", ledger]
+
+    respond, chat_server.respond = chat_server.respond, lambda request, n: Response(500, b"{}")
+    budget = 1.5 * found(*command("5", "other.sqlite"))[1]["unconfirmed_usd"]
+    advised = []
+    for _ in range(2):
+        code, result = found(*command(budget))
+        advised.append([one["code"] for one in result["advice"]])
+        assert code == 4
+    assert advised == [["fix_and_resume", "held_by_failures", "make_up"], ["held_by_failures", "make_up", "resume"]]
+    starved = commandline.judgeloop(*command(budget))
+    *_, settle = re.findall(r"`judgeloop (ledger settle [^`]*)`", unwrapped(starved.stderr))
+    chat_server.respond = respond
+    shutil.copy("m.sqlite", "copy.sqlite")
+    enough = next(one["budget"] for one in result["advice"] if one["code"] == "make_up")
+    assert found(*command(enough, "copy.sqlite"))[0] == 0
+    assert commandline.judgeloop(*shlex.split(settle)).exit_code == 0
+    code, result = found(*command(budget))
+    assert (code, result["unconfirmed_usd"]) == (0, 0)
+    assert commandline.judgeloop(*shlex.split(settle)).exit_code == 2, "nothing is open"
+
+
+def test_a_night_names_its_runs_and_settles_an_outage_in_the_ledger_that_was_typed(priced, chat_server):
+    Path("night.toml").write_text('[pairs.x]\nsystems = ["a.jsonl", "b.jsonl"]\n')
+    chat_server.respond = lambda request, n: Response(500, b"{}")
+    command = ["suite", "night.toml", *priced, "--budget", "5", "--ledger", "m.sqlite"]
+    failed = commandline.judgeloop(*command, JUDGELOOP_DETAILS="false")
+    assert failed.exit_code == 4
+    settle, runs = re.findall(r"judgeloop ((?:ledger settle|runs) [^`\n]*m\.sqlite)", unwrapped(failed.stdout))
+    assert commandline.judgeloop(*shlex.split(settle)).exit_code == 0
+    (row,) = json.loads(commandline.judgeloop(*shlex.split(runs), "--json").stdout)
+    assert (row["exit_code"], row["charged_usd"]) == (4, 0)
+    assert commandline.judgeloop("runs", "--night", "2020-01-01", "--ledger", "m.sqlite").exit_code == 2
 
 
 def test_a_table_with_costs_says_from_its_first_line_on_that_they_count(tmp_path):

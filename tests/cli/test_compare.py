@@ -98,6 +98,7 @@ def test_a_decision_is_the_first_line_and_exit_0(recorded):
 
 
 def test_a_quiet_run_shows_no_progress_and_only_decision_cost_and_warnings(recorded):
+    judgeloop(*recorded)
     whole = judgeloop(*recorded).stdout
     for quiet in ("-q", "--quiet"):
         result = judgeloop(*recorded, quiet)

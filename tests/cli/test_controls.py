@@ -12,6 +12,7 @@ import pytest
 from support.chat_server import ChatServer, candidates, completion, error, used, verdict
 from support.commandline import judged_by, judgeloop
 from support.live import system_flags
+from support.outputs import write_outputs
 from support.text import unwrapped
 
 WORDS = ("quartz", "violin", "penguin", "harvest", "turbine", "saffron", "glacier", "lantern")
@@ -138,10 +139,10 @@ def test_who_leaves_the_gate_out_is_told_that_the_judge_did_not_pass(judge):
     done = compare(server, "-o", "open.json", "-o", "open.html")
     kept = json.loads(Path("open.json").read_text())
     tally = kept["controls"][0]
-    right = f"{tally['right']} of {sum(tally[name] for name in ('right', 'tied', 'wrong'))} right"
-    (said,) = [one["message"] for one in kept["warnings"] if one["code"] == "controls_before"]
-    assert said.startswith("openai/judge did not pass its controls")
-    assert said.endswith(f": {right}, {tally['tied']} tied.")
+    asked = sum(tally[name] for name in ("right", "tied", "wrong"))
+    (said,) = [one for one in kept["warnings"] if one["code"] == "controls_before"]
+    values = [said[name] for name in ("judge", "right", "tied", "asked")]
+    assert values == ["openai/judge", tally["right"], tally["tied"], asked]
     assert "asked by an earlier command of this run" in unwrapped(done.stdout)
     assert "asked by an earlier command of this run" in Path("open.html").read_text()
     compare(server, "--dry-run")
@@ -256,7 +257,18 @@ def test_where_the_money_ends_in_the_controls_of_a_new_model_it_is_said_whose_ve
     server.respond = named("judge-2")
     found = json.loads(compare(server, *run, "--budget", "0.0205").stdout)
     assert (found["run"], found["judged"], found["judge_models"]) == (first["run"], 0, [["judge-1", "judge-2"]])
-    assert [one["code"] for one in found["advice"]] == ["nothing_counts"]
+    said, enough = found["advice"]
+    assert (said["code"], enough["code"]) == ("nothing_counts", "raise_budget")
+    then = json.loads(compare(server, *run, "--budget", enough["budget"]).stdout)
+    assert (then["run"], then["stop_reason"] == "budget", then["judged"] > 0) == (first["run"], False, True)
+
+
+@pytest.mark.parametrize(("items", "advised"), [(3, "add items"), (12, "give the items references")])
+def test_a_set_that_is_too_small_for_controls_is_told_apart_from_outputs_that_are_too_short(judge, items, advised):
+    for name in ("old", "new"):
+        write_outputs(Path(f"{name}.jsonl"), [("long enough, that is, " * (items == 3)) + f"{n}" for n in range(items)])
+    done = compare(judge(reads), *NOT_WORSE)
+    assert (done.exit_code, advised in unwrapped(done.stderr)) == (2, True)
 
 
 def test_the_forecast_says_what_is_asked_again(judge):
@@ -342,7 +354,8 @@ def test_a_judge_that_reads_passes_its_controls_once_for_all_nights(judge):
     first = compare(server, "--not-worse", "20%", "--json", "--seed", 1)
     found = json.loads(first.stdout)
     assert found["controls"] == [
-        {"right": 9, "tied": 0, "wrong": 0, "abstained": 0, "end": "passed", "number": 1, "model": "judge-2026-01-01"}
+        {"right": 9, "tied": 0, "wrong": 0, "abstained": 0, "end": "passed", "number": 1}
+        | {"model": "judge-2026-01-01", "flipped": 0}
     ]
     assert (first.exit_code, found["controlled"]) == (0, True)
     asked = len(server.requests)
@@ -351,6 +364,21 @@ def test_a_judge_that_reads_passes_its_controls_once_for_all_nights(judge):
         again.stdout
     )
     assert len(server.requests) <= asked + 60, "ties take one call, and no control is asked again"
+
+
+def test_another_system_that_has_to_win_brings_other_controls_and_the_result_says_whose_answers_they_show(judge):
+    server, found = judge(reads), []
+    for required in ("new", "old", "new"):
+        asked = len(server.requests)
+        result = json.loads(compare(server, "--require-winner", required, "--json").stdout)
+        found.append((result["controls_from"], len(server.requests) - asked >= 18))
+    assert found == [("old", True), ("new", True), ("old", False)]
+
+
+def test_a_control_whose_verdict_changed_with_the_order_is_not_said_to_be_a_tie(judge):
+    found = [json.loads(compare(judge(JUDGES[f"always {one}"]), *NOT_WORSE, "--json").stdout) for one in ("A", "a tie")]
+    assert [(one["controls"][0]["tied"], one["controls"][0]["flipped"]) for one in found] == [(7, 7), (7, 0)]
+    assert ["tied" in one["stop_sentence"] for one in found] == [False, True]
 
 
 def test_the_forecast_counts_the_controls_until_they_are_known(judge):

@@ -56,7 +56,9 @@ def test_a_panels_votes_its_agreement_and_controls_are_in_the_json():
     }  # fmt: skip
     assert fields["judge_models"] == [["1"], [], ["3", "4"]]
     first, *others = fields["controls"]
-    found = {"right": 1, "tied": 2, "wrong": 3, "abstained": 4, "end": "failed", "number": 1, "model": ""}
+    found = {"right": 1, "tied": 2, "wrong": 3, "abstained": 4, "end": "failed", "number": 1, "model": ""} | {
+        "flipped": 0
+    }
     assert first == found
     assert others == [None, None]
     assert [row.votes for row in result.labels] == votes

@@ -77,7 +77,19 @@ REFUSED = [
     (["5", "1"], "it is settled, at $0.002"),
     (["99", "1"], "the ledger has no such attempt"),
     (["2", "1", "--others", "0"], "expected with"),
+    (["2", "1", "--run", "run"], "or --run RUN and DOLLARS"),
 ]
+
+
+def test_all_of_a_run_are_settled_at_once_and_none_of_another(ledger):
+    command(ledger, "show", "--unknown")
+    assert command(ledger, "settle", "--run", "other", "0").exit_code == 2
+    assert charged(ledger) == UNTOUCHED
+    done = command(ledger, "settle", "--run", "ru", "$0.001")
+    assert (done.exit_code, len(done.stdout.splitlines())) == (0, 1)
+    assert charged(ledger) == UNTOUCHED | dict.fromkeys((1, 2, 3), ("settled", 0.001))
+    assert command(ledger, "settle", "--run", "ru", "0").exit_code == 2, "what is settled stays so"
+    assert charged(ledger) == UNTOUCHED | dict.fromkeys((1, 2, 3), ("settled", 0.001))
 
 
 def test_what_cannot_be_settled_is_refused(ledger):

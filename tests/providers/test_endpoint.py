@@ -187,3 +187,17 @@ def test_a_wrong_address_is_named_by_where_it_was_set(given, named, url):
     with pytest.raises(InputError, match=f"^{named}: ") as caught:
         endpoint_for(provider, options)
     assert ("JUDGELOOP_JUDGE_API_KEY" in str(caught.value)) is (given and url != "no-address")
+
+
+@pytest.mark.parametrize(
+    ("environment", "url", "kept_back"),
+    [
+        ({"OPENAI_API_KEY": "k-2"}, "http://127.0.0.1:9/v1", True),
+        ({"OPENAI_API_KEY": "k-2", "JUDGELOOP_JUDGE_API_KEY": "k-1"}, "http://127.0.0.1:9/v1", False),
+        ({"OPENAI_API_KEY": "k-2"}, None, False),
+        ({}, "http://127.0.0.1:9/v1", False),
+    ],
+)
+def test_a_key_that_is_there_and_not_sent_is_named_with_the_host_to_which_it_goes(environment, url, kept_back):
+    endpoint = endpoint_for(chat_class("openai").provider, ChatOptions(environment=environment, base_url=url))
+    assert ("OPENAI_API_KEY" in endpoint.kept_back, "api.openai.com" in endpoint.kept_back) == (kept_back, kept_back)

@@ -178,7 +178,7 @@ def test_the_judge_is_shown_with_controls_order_and_abstentions():
         tally=Tally(100, (1, 8), 1, abstentions=2, flips=1, both=9),
     )
     shown = told(asked, Section.JUDGE)
-    assert "(8 right, 1 tie, 0 wrong)" in shown["controls"]
+    assert "(8 right, 1 tied, 0 wrong)" in shown["controls"]
     assert shown["order"].startswith("both; 1 of 9 verdicts asked in both changed with it (11 %, ")
     assert shown["order"].endswith("; each counts as a tie")
     assert shown["silent"].startswith("2 of 12 items; ")

@@ -31,6 +31,24 @@ def test_escaping_changes_what_markup_is_read_and_nothing_that_is_seen(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (
+            "see `judgeloop runs show 1 --ledger a_b_<i>.sqlite`, x_y_z",
+            ["judgeloop runs show 1 --ledger a_b_<i>.sqlite"],
+        ),
+        ("``judgeloop a`` and `judgeloop b|c` and `x`", ["judgeloop a"]),
+        ("\\`judgeloop a`", ["judgeloop a"]),
+        ("`<b>`", []),
+    ],
+)
+def test_a_command_is_code_and_nothing_else_is(text, code):
+    (inline,) = (one for one in MarkdownIt().parse(escape(text)) if one.type == "inline")
+    assert [one.content for one in inline.children if one.type == "code_inline"] == code
+    assert {one.type for one in inline.children} <= {"text", "code_inline", "text_special"}
+
+
+@pytest.mark.parametrize(
     ("text", "apart"),
     [
         ("@somebody", f"@{APART}somebody"),

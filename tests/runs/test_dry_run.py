@@ -48,7 +48,8 @@ def test_a_forecast_without_price_budget_or_assumption(snapshot):
 )
 def test_a_forecast_says_how_far_the_budget_goes(affordable, words):
     text = forecast(affordable=affordable).text(10**6)
-    assert text.endswith(f"\nThe budget of $5.00 {words}.")
+    assert f"\nThe budget of $5.00 {words}." in text
+    assert ("`budget=" in text) == (affordable < 30), "what falls short names a sum"
 
 
 def test_what_the_ledger_decides_is_shown_as_the_decision():

@@ -323,7 +323,7 @@ def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     at = ["--details", "--not-worse", "0.3", "--max-judgments"]
     shown = " ".join(suite(*at, "3").stdout.split())
     assert "What to do next " in shown
-    assert "A new test, with its own risk." in shown
+    assert "a new test, with its own risk" in shown
     assert "What to do next" not in suite(*at, "60", "--budget", "$2").stdout
 
 

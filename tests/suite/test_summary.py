@@ -122,7 +122,8 @@ def test_a_bound_that_is_the_gap_says_why():
 
 
 def test_a_cost_that_is_a_maximum_is_named_with_the_command_that_settles_it():
-    assert "`judgeloop ledger settle`" in text(line("a", 4, "Down.", unconfirmed_p=USD // 2))
+    said = text(line("a", 4, "Down.", unconfirmed_p=USD // 2))
+    assert "`judgeloop ledger settle --run 2026-01-02 0`" in said
 
 
 def test_the_page_says_of_a_pair_what_the_last_night_had_of_it():

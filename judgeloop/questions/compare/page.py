@@ -20,6 +20,7 @@ from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
 from judgeloop.report.page import BADGES, Fact, Page, PageTable, Section, decided, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
+from judgeloop.report.result import ID
 from judgeloop.report.words import (
     count,
     ends,
@@ -142,7 +143,7 @@ def facts(result: Comparison) -> list[Fact]:
     margin = result.options.not_worse
     if margin is not None and result.setup.rule == BETS:  # to ask for another margin takes no run
         other = 2 * margin if 2 * margin < 1 else margin / 2
-        free = f"; another margin is free: `judgeloop runs show {result.setup.run[: said.ID]} --not-worse {other:g}`"
+        free = f"; another margin is free: `judgeloop runs show {result.setup.run[:ID]} --not-worse {other:g}`"
         shared = [replace(one, text=f"{one.text}{free}") if one.key == "asked" else one for one in shared]
     return [*told(*own), *shared]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.catalogue import rule_row
-from judgeloop.core.errors import InputError, some
+from judgeloop.core.errors import InputError
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import (
@@ -40,7 +40,7 @@ from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points, with_seen
 from judgeloop.questions.compare.proxy import CorrectedGap
 from judgeloop.report.facts import GROUP, ended, of_the_run, unsound
-from judgeloop.report.groups import GroupRow, counted, criterion_rows, group_rows
+from judgeloop.report.groups import GroupRow, counted, criterion_rows, group_rows, worse_in
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.pictures import Curve, Role
@@ -413,11 +413,7 @@ class Comparison(RunResult):
             broken = self.groups_cut in BREAKS or self.lost_to_failures
             interrupted = self.groups_cut is StopKind.INTERRUPTED
             found.append(Outcome.BROKEN if broken else Outcome.INTERRUPTED if interrupted else Outcome.UNDECIDED)
-        worse, left = ([one.name for one in self.groups if one.claim == claim] for claim in ("worse", "open"))
-        where = f"group{'s' * (len(worse) > 1)} {some(worse)}" if worse else "no group"
-        cut = f"; {self._cut}" if self._cut_groups else ""
-        sentence = f"{self.setup.systems[1]} is worse in {where}{cut}"
-        figures = f"open: {some(left)}" if left and not cut else ""
+        sentence, figures = worse_in(self.setup.systems[1], self.groups, self._cut if self._cut_groups else "")
         requires = f"{self.setup.systems[1]} must be worse in no group"
         return Condition("groups", Outcome.worst(found), sentence, figures, requires)
 
@@ -519,9 +515,12 @@ class Comparison(RunResult):
 
     def to_claim_more(self) -> tuple[Note, ...]:
         """How many judgments would show that a system named within the gap is better."""
-        if self.claim != "better_or_within" or self.more_judgments is None:
+        if self.claim != "better_or_within":
             return ()
-        return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=self.more_judgments, usd=self.more_usd),)
+        if self.more_judgments is None:
+            return (note(NoteCode.ASK_FOR_BETTER, system=self.winner),) if self.answer is Outcome.NOT_SHOWN else ()
+        more, usd = self.more_judgments, self.more_usd
+        return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
 
     def _more_items(self) -> tuple[Note, ...]:
         """How many further items would decide about items like these."""

@@ -279,7 +279,7 @@ def test_tests_of_groups_that_the_budget_cut_off_are_no_pass(tmp_path, monkeypat
     assert cut["exit_code"] == (3 if mode == "require" else 0)
     why = cut["stop_sentence"], cut["groups_cut_sentence"]
     assert why[0] == whole["stop_sentence"]
-    assert "does not cover the worst case of the next query, $0.010; rerun" in why[1]
+    assert "does not cover the worst case of the next query, $0.010" in why[1]
     open_ = [row for row in cut["groups"] if row["claim"] == "open"]
     wanted = sum(min(row["more"] or 0, row["items"] - row["judged"]) for row in open_) or 1
     recorded, advice = cut["advice"]

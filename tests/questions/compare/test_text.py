@@ -14,9 +14,11 @@ from judgeloop.core.records import IDENTICAL, Choice, Groups, Label, Population,
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import risk_met
-from judgeloop.questions.compare.page import facts, pictures
+from judgeloop.questions.compare.page import facts, page, pictures
 from judgeloop.questions.compare.proxy import CorrectedGap
 from judgeloop.report.facts import shared
+from judgeloop.report.groups import GroupRow
+from judgeloop.report.lost import lost_first
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.pictures import Curve
 from judgeloop.report.terminal import render
@@ -321,8 +323,40 @@ def test_a_condition_that_breaks_a_run_says_what_to_do(won):
     tally = Tally(items=100, wins=(1, 9) if won else (5, 4), ties=40, both=50, flips=40)
     result = (make_result if won else undecided)(tally=tally, max_flips=0.5, required_winner="large")
     assert (result.answer.answered, result.outcome, result.exit_code) == (won, "broken", 4)
-    assert codes(result.advice) == [NoteCode.STEADIER_JUDGE]
-    assert "`max_flips`" in detail(result, "next")
+    assert codes(result.advice) == [NoteCode.STEADIER_JUDGE, NoteCode.MORE_FLIPS]
+    share = result.advice[1].values["share"]
+    assert make_result(tally=tally, max_flips=share).exit_code == 0
+    all_flip = make_result(tally=Tally(items=100, ties=40, both=40, flips=40), winner=None, stop=LEVEL, max_flips=0.5)
+    assert codes(all_flip.advice) == [NoteCode.STEADIER_JUDGE], "it reads places alone"
+
+
+def test_the_money_that_controls_took_and_a_budget_of_the_ledger_are_named():
+    spend = replace(SPEND, controls_p=10**10, next_p=10**10)
+    untested = {"tally": Tally(items=100), "controls": (ControlTally(8),)}
+    only, enough = undecided(spend=spend, **untested).advice
+    assert (only.code, only.values["usd"], enough.code) == ("only_controls", 0.01, "raise_budget")
+    assert enough.values["budget"] == pytest.approx(0.042 + (100 + 40 - 8) * 0.01, abs=0.01)
+    short = undecided(spend=replace(spend, next_p=0, ledger_left_p=1), **untested)
+    assert codes(short.advice) == ["only_controls", "ledger_short"]
+
+
+def test_a_required_winner_within_the_gap_is_asked_about_without_it():
+    result = make_result(min_gap=0.5, required_winner="large", tally=CLOSE, **PROVED)
+    assert (result.exit_code, codes(result.advice)) == (3, [NoteCode.ASK_FOR_BETTER])
+
+
+def test_controls_are_counted_with_their_calls():
+    spend = replace(SPEND, controls=28, controls_p=67 * 10**9)
+    result = make_result(spend=spend, controls=(ControlTally(14, end=Control.PASSED),), controlled=True)
+    assert "; with 14 controls (28 calls, $0.067)" in detail(result, "calls")
+
+
+def test_what_cost_nothing_says_that_the_ledger_had_it():
+    def cost(**spent):
+        return detail(make_result(spend=replace(SPEND, now_p=0, run_p=0, **spent)), "cost")
+
+    parts = {one: cost(**values).split("; ") for one, values in (("known", {"attempts": 0}), ("asked", {}))}
+    assert len(parts["known"]) == len(parts["asked"]) + 1
 
 
 def test_no_budget_above_the_ceiling_is_advised():
@@ -482,7 +516,7 @@ def test_a_panel_is_named_with_how_often_and_how_far_beyond_chance_it_agrees(vot
         (ControlTally(12, 1, 0, 0, Control.PASSED), "openai/m can tell an answer to the question"),
         (ControlTally(0, 5, 0, 0, Control.FAILED), "openai/m cannot tell an answer to the question"),
         (ControlTally(30, 0, 8, 2, Control.NOT_SHOWN), "is not shown to tell an answer"),
-        (ControlTally(3, 0, 0, 0), "openai/m has not finished its controls (3 right, 0 ties, 0 wrong)"),
+        (ControlTally(3, 0, 0, 0), "openai/m has not finished its controls (3 right, 0 tied, 0 wrong)"),
         (ControlTally(), "openai/m has given no verdict on its controls"),
         (None, "none for openai/m, which is no model"),
     ],
@@ -498,7 +532,7 @@ def test_a_result_says_what_a_judge_made_of_its_controls(tally, words):
     ("tally", "said"),
     [
         (ControlTally(), "has given no verdict on its controls"),
-        (ControlTally(3), "has not finished its controls (3 right, 0 ties, 0 wrong)"),
+        (ControlTally(3), "has not finished its controls (3 right, 0 tied, 0 wrong)"),
     ],
 )
 def test_controls_that_were_not_asked_have_not_failed(tally, said):
@@ -674,6 +708,43 @@ def test_a_longer_run_pays_for_no_item_that_is_judged_beyond_the_decision():
     assert with_aside(4).more_usd == 0
 
 
+def with_groups(result, *claims):
+    """The result, with a required group for each claim."""
+    rows = tuple(
+        GroupRow(f"g{at}", 20, 5, 1, 1, 3, -0.4, claim=claim, interval=(-0.9, 0.3)) for at, claim in enumerate(claims)
+    )
+    result = replace(result, groups=rows, options=replace(result.options, by_group=Groups.REQUIRE))
+    return replace(result, page=page(result))
+
+
+def test_groups_that_fail_stand_beside_an_answer_that_fails_and_open_ones_are_no_fact():
+    failed = make_result(not_worse=0.05, winner=0, tally=Tally(items=100, wins=(30, 2), ties=1), **PROVED)
+    passed = make_result(not_worse=0.05, winner=None, stop=PASSED, tally=Tally(items=100, wins=(2, 30)), **PROVED)
+
+    def said(result, *claims):
+        result = with_groups(result, *claims)
+        (groups,) = (one for one in result.conditions if one.name == "groups")
+        return result.exit_code, groups, {one.key: one.text for one in result.page.first}
+
+    code, groups, shown = said(failed, "worse", "open")
+    assert (code, groups.outcome, shown["fails"]) == (5, "failed", groups.sentence)
+    code, groups, shown = said(passed, "worse", "open")
+    assert (code, "fails" in shown) == (5, False), "the headline says it"
+    code, groups, shown = said(passed, "open", "better", "open")
+    assert (code, groups.outcome, "2 of 3 are open" in shown["holds"]) == (0, "passed", True)
+    code, groups, shown = said(passed, "better")
+    assert (code, "open" in shown["holds"]) == (0, False)
+
+
+def test_items_that_were_judged_for_groups_alone_are_apart_from_the_votes_among_those_that_were_lost():
+    labels = tuple(Label(Choice(n, None), Verdict(1.0, "worse")) for n in range(6))
+    tally = Tally(items=100, wins=(6, 0))
+    failed = make_result(not_worse=0.05, winner=0, tally=tally, labels=labels, groups=("g0",))
+    further = tuple(replace(row, in_decision=at < 4) for at, row in enumerate(failed.labels))
+    found = [lost_first(with_groups(one, "worse")) for one in (failed, replace(failed, labels=further))]
+    assert [re.findall(r"\d+(?= items| of them)", one[0].text) for one in found] == [["6"], ["6", "2"]]
+
+
 def test_a_budget_that_failed_attempts_used_up_says_so():
     """A broken judge, and no question of too little money."""
     spend = replace(SPEND, unconfirmed_p=3 * 10**10, next_p=10**10)
@@ -682,9 +753,9 @@ def test_a_budget_that_failed_attempts_used_up_says_so():
     assert result.page.headline.endswith(
         ": attempts that failed, and may have been billed, used up the budget: the budget is used up."
     )
-    (fix, more) = result.advice
-    assert (fix.code, more.code) == ("fix_and_resume", "raise_budget")
-    assert more.values["budget"] > 5, "more than the budget that was too small"
+    assert codes(result.advice) == ["held_by_failures", "make_up", "resume"]
+    assert result.advice[1].values["budget"] == 5.03, "what is left beside the failures is the budget that was given"
+    assert codes(undecided(spend=spend, tally=Tally(items=100), most_usd=5.02).advice) == ["held_by_failures", "resume"]
     assert undecided(spend=replace(SPEND, unconfirmed_p=10**10)).exit_code == 3
 
 
