@@ -71,6 +71,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         say_not_written()
         _forecast(*_read(given, read), read, as_json=json)
         return
+    from judgeloop.formats.rows import each_file_once
     from judgeloop.suite.changes import compared
     from judgeloop.suite.summary import Summary
 
@@ -85,7 +86,9 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         results: dict[str, RunResult] = {}
         quiet_log = quiet or (json and not logs_json())
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
-        lines = tuple(replace(_line(one), lost=_lost(results.get(one.pair.name))) for one in ends)
+        with each_file_once():
+            lines = [_to_finish(_line(one), one.pair, config, read) for one in ends]
+        lines = [replace(one, lost=_lost(results.get(one.name))) for one in lines]
         last = compared(config.ledger, night, lines)
         found = Summary(
             night=night,
@@ -229,8 +232,11 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
         chances = [per_cent(one.passes) if one else "" for one in equal]
         lines = [(*line, one) for line, one in zip(lines, [*chances, ""], strict=True)]
         ties = {per_cent(one.ties) for one in equal if one}
+        # Several shares are tried where none is known.
+        tried = [one for name, one in zip(found, equal, strict=True) if one and len(found[name].equal) > 1]
+        guessed = f", or {per_cent(tried[0].ties)} where too few verdicts are known" if tried else ""
         shown = (*FORECAST, "equal passes")
-        share = f"with {ties.pop()} ties" if len(ties) == 1 else "with as many ties as so far"
+        share = f"with {ties.pop()} ties" if len(ties) == 1 else f"with as many ties as so far{guessed}"
         note = f"equal passes: how often a system that is equal would pass, {share}."
     warned = rows({name: " ".join(one.warnings) for name, one in found.items() if one.warnings})
     if len(warned) > MOST_WARNED:
@@ -269,6 +275,20 @@ def _offline(pair: Pair, config: SuiteSettings, read: Read) -> Prepared[Any] | J
         return prepared(pair, config, read.environment, offline=True)
     except JudgeloopError as error:
         return error
+
+
+def _to_finish(line: Line, pair: Pair, config: SuiteSettings, read: Read) -> Line:
+    """A line with what a dry run forecasts, if more money may finish it."""
+    from judgeloop.cli.questions import Asking
+
+    ready = _offline(pair, config, read) if line.used_up and not line.in_vain else None
+    if ready is None or isinstance(ready, JudgeloopError):
+        return line
+    found = Asking(pair.question).foreseen(ready, read)
+    cost = found.cost_p
+    # The last call, too, is held at its maximum.
+    likely_p = min(cost.worst, cost.expected + line.next_p)
+    return replace(line, wants_p=cost.worst, likely_p=likely_p) if found.priced else line
 
 
 def _run(

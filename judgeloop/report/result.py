@@ -30,6 +30,7 @@ from judgeloop.report.words import as_python, count, moves, visible
 
 SCHEMA_VERSION = 1
 FLIPS = "flips"  # the name of the condition on verdicts that change with the order
+IN_VAIN = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}  # all items would probably not decide
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
@@ -409,8 +410,8 @@ class RunResult(Part):
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
         # A night's budget is shared: it is not asked for where all items would probably not decide.
-        hopeless = self.setup.night and any(one.code in {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS} for one in found)
-        return found if hopeless else (*found, *self._budget_enough())
+        in_vain = self.setup.night and any(one.code in IN_VAIN for one in found)
+        return found if in_vain else (*found, *self._budget_enough())
 
     def _to_go_on(self, stop: StopKind) -> Note:
         """How to go on after an end that cut the run short."""
@@ -445,7 +446,7 @@ class RunResult(Part):
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:
-        """A budget that covers the worst case of what is `wanted`; of a night how much more.
+        """A budget that covers the worst case of what is `wanted`; of a night, whose forecast says so, that it is short.
 
         Without a forecast it covers the rest of the limit: no decision is forecast, and one may come all the same. It
         takes each for as dear as the one that the budget did not cover. None while controls go on, and none above the
@@ -455,13 +456,9 @@ class RunResult(Part):
         testing = any(one and one.end is None for one in self.counts.controls)
         if self.halt.kind is not StopKind.BUDGET or not spend.next_p or testing:
             return ()
-        more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
-            usd = float(budget_over(more * spend.next_p))
-            # The last one, too, is held at its maximum cost.
-            before = self.usd_for(more - 1)
-            likely = usd if before is None else min(usd, float(budget_over(to_pico(str(before)) + spend.next_p)))
-            return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd, likely_usd=likely),)
+            return (note(NoteCode.RAISE_NIGHT, night=night),)
+        more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
         # What was held for calls that failed may be free again, and was too little all the same.
         base_p = (self.lost_to_failures and spend.budget_p) or spend.charged_p
         if (most_usd := self.setup.most_usd) is not None:

@@ -47,6 +47,10 @@ DOUBTED = {
     NoteCode.MANY_FLIPS,
     NoteCode.ASKED_OFTEN,
     NoteCode.KNOWN_OTHERWISE,
+    NoteCode.NEIGHBOURS,
+    NoteCode.DRIFT,
+    NoteCode.CONTROLS_BEFORE,
+    NoteCode.CONTROLS_NOT_PASSED,
     NoteCode.SEARCHED,
     NoteCode.THIN_LEAD,
 }  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
@@ -108,8 +112,9 @@ class Line:
       a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, or
       the lead of the best system may be chance on other items
     - `goes_on`: true if the same command may ask more of this pair
-    - `used_up`: true if a budget ended it. `wants_p`: how much more of the night's budget it would take, at maximum
-      costs, `likely_p`: at those so far, and `next_p`: the most that its next judgment may cost; 0 if that is not known
+    - `used_up`: true if a budget ended it, `in_vain`: and all items would probably not decide. `wants_p`: how much more
+      a dry run forecasts at maximum costs, `likely_p`: as the expected cost and its last call's maximum, and `next_p`:
+      the most that its next judgment may cost; 0 if that is not known
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
     - `since`: the items that turned since the last night. `other_judge`: the judge, its model, its code or its prompt
@@ -150,6 +155,7 @@ class Line:
     doubtful: bool = False
     goes_on: bool = False
     used_up: bool = False
+    in_vain: bool = False
     wants_p: int = 0
     likely_p: int = 0
     next_p: int = 0
@@ -482,25 +488,36 @@ class Summary:
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
             cost += (
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
-                "`judgeloop ledger settle` books what they did cost."
+                "`judgeloop ledger show --unknown` lists them."
             )
         if any(one.goes_on for one in self.lines):
             cost += f" The same command goes on (--night {self.night[:DATE]})."
-        elif any(one.used_up for one in self.lines):
+        elif any(one.used_up and not one.in_vain for one in self.lines):
             enough = f": {self._enough}" if self._enough else ""
             cost += f" With a higher --budget it goes on (--night {self.night[:DATE]}){enough}."
         return cost
 
     @property
     def _enough(self) -> str:
-        """The budgets that finish all pairs that money ended, probably and at maximum costs; empty if not known."""
-        more_p, likely_p = (sum(getattr(one, name) for one in self.lines) for name in ("wants_p", "likely_p"))
-        if not more_p:
+        """The budgets that finish pairs that money ended, probably and at maximum costs; empty if not known.
+
+        A pair that asks in vain gets as much as any of these meanwhile, as they share equally.
+        """
+        ended = [one for one in self.lines if one.used_up]
+        wanted = [one for one in ended if one.wants_p and not one.in_vain]
+        if not wanted:
             return ""
-        likely, most = (f"${budget_over(self.budget_p + p)}" for p in (likely_p, more_p))
+
+        def enough(of: Callable[[Line], int]) -> str:
+            level_p = max(one.charged_p + of(one) for one in wanted)
+            shared_p = sum(max(0, level_p - one.charged_p) for one in ended if one not in wanted)
+            return f"${budget_over(self.charged_p + sum(map(of, wanted)) + shared_p)}"
+
+        likely, most = enough(lambda one: one.likely_p), enough(lambda one: one.wants_p)
+        who = f" for {some([one.name for one in wanted])}" if len(wanted) < len(ended) else ""
         if likely == most:
-            return f"{most} in all is enough even at maximum costs"
-        return f"about {likely} in all is probably enough, {most} even at maximum costs"
+            return f"{most} in all is enough{who} even at maximum costs"
+        return f"about {likely} in all is probably enough{who}, {most} even at maximum costs"
 
     @property
     def _unpaid(self) -> Rows:
