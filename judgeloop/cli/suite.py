@@ -16,7 +16,7 @@ from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, paint, say
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
-from judgeloop.report.lost import FIRST_OF, LOST, LOWEST
+from judgeloop.report.lost import LOST, LOWEST
 from judgeloop.report.page import Fact, Page, PageTable, Section, costs, decided, named
 from judgeloop.report.terminal import MOST_LINES, TOGETHER, WARNING, render, wrapped
 from judgeloop.report.words import NAMED, PLAIN, per_cent, visible
@@ -347,9 +347,8 @@ def _run(
 
 
 def _lost(result: RunResult | None) -> tuple[str, ...]:
-    """The first items that a failed gate lost, as its own page names them, without how many there are."""
-    found = (one.text for one in (result.page.facts if result else ()) if one.label in {LOST, LOWEST})
-    return tuple(text.partition(FIRST_OF)[2] or text for text in found)
+    """The first items that a failed gate lost, as its own page names them."""
+    return tuple(one.text for one in (result.page.facts if result else ()) if one.label in {LOST, LOWEST})
 
 
 def _line(end: Ended) -> Line:

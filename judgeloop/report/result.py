@@ -446,7 +446,7 @@ class RunResult(Part):
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:
-        """A budget that covers the worst case of what is `wanted`; of a night, whose forecast says so, that it is short.
+        """A budget that covers the worst case of what is `wanted`; of a night, that its own is short.
 
         Without a forecast it covers the rest of the limit: no decision is forecast, and one may come all the same. It
         takes each for as dear as the one that the budget did not cover. None while controls go on, and none above the

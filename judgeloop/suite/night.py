@@ -200,7 +200,7 @@ def _shown(result: RunResult) -> str:
 
 
 def _stopped(result: RunResult) -> str:
-    """Why a pair was asked no further, and whether more would help; where all is judged, that this is no lack of files."""
+    """Why a pair was asked no further, and that more would not help; of items, that all are judged."""
     if result.halt.kind is StopKind.POOL_EXHAUSTED:
         units = result.data.units
         which = f"one item of each of the {units} is" if units else f"all {count(result.items, 'item')} are"

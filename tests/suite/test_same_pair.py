@@ -70,7 +70,8 @@ def test_a_pair_has_no_state_of_another_that_compared_the_same_systems():
 def test_a_name_that_has_another_judge_now_has_the_state_and_no_change():
     night(1)
     one = night(2, {"exact": PYTHON})["exact"]
-    assert (one["before"], one["moved"], one["judged_in_both"], len(one["nights"])) == ("decided", None, 0, 1)
+    assert (one["before"], one["moved"], one["judged_in_both"], one["nights"][0]) == ("decided", None, 0, None)
+    assert (one["other_judge"], len(one["nights"])) == (True, 2), "a gap by another judge is no bar of the line"
 
 
 def test_an_estimate_of_unchanged_files_is_drawn_as_in_its_first_night():
