@@ -6,15 +6,19 @@ import re
 from dataclasses import replace
 
 from support.commandline import judgeloop
+from support.results import make_result
 
-from judgeloop.core.outcomes import AnsweredBy, Outcome
+from judgeloop.core.outcomes import AnsweredBy, Outcome, Tally
+from judgeloop.methods.stats.drift import Halves
 from judgeloop.questions.compare.result import EQUAL_BOUND
+from judgeloop.report.notes import NoteCode
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
 from judgeloop.suite.summary import (
     ABOUT_NIGHTS,
     AS_BEFORE,
     BY_OTHER,
+    DOUBTED,
     FEW_MOVED,
     MOVED,
     ON_ALL,
@@ -22,6 +26,7 @@ from judgeloop.suite.summary import (
     OTHER_JUDGE,
     Line,
     Summary,
+    is_doubtful,
 )
 
 USD = 10**12
@@ -116,6 +121,16 @@ def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tes
     assert ends.warned(passed=False) == (("all b", same), ("all b", few.format("b")))
 
 
+def test_a_pass_of_which_a_warning_says_that_its_risk_may_not_hold_is_doubtful():
+    sound = make_result(tally=Tally(items=100, wins=(1, 9)))
+    found = [sound, make_result(neighbours=0.007), replace(sound, drift=Halves(32, 1.0, -1.0, 0.001))]
+    assert [is_doubtful(one) for one in found] == [False, True, True]
+
+
+def test_a_decision_by_a_judge_that_was_not_shown_to_tell_is_doubtful():
+    assert {NoteCode.CONTROLS_BEFORE, NoteCode.CONTROLS_NOT_PASSED, NoteCode.SEARCHED} < DOUBTED
+
+
 def test_a_copy_that_passes_is_warned_of_where_others_that_pass_are_not():
     ends = night(
         line("a", 0, "passed", warnings=("few",)), line("b", 0, "passed", warnings=("a copy?",), doubtful=True)
@@ -137,6 +152,7 @@ def test_a_bound_that_is_the_gap_says_why():
 def test_a_cost_that_is_a_maximum_is_named_with_the_command_that_lists_its_attempts():
     said = text(line("a", 4, "Down.", unconfirmed_p=USD // 2))
     (command,) = re.findall("`judgeloop (.*?)`", " ".join(said.split()))
+    judgeloop("ledger", "create")
     assert judgeloop(*command.split()).exit_code == 0, "it does as it is typed"
 
 
@@ -305,7 +321,7 @@ def test_an_order_that_changed_nothing_counts_as_no_tie():
 def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
     ends = [line(f"n{n}", 3, "open.", used_up=True, stopped="no money", wants_p=USD // 4, likely_p=USD // 20,
                  next_p=USD // 100 * n) for n in range(3)]  # fmt: skip
-    found = night(*ends, line("m", 3, "open.", stopped="the limit"))
+    found = night(*ends, line("m", 3, "open.", stopped="the limit", charged_p=USD))
     assert found.to_json()["pairs"][0]["wants_usd"] == 0.25
     said = " ".join(render(found.page).split())
     assert "3 pairs Out of money, as another judgment may cost up to $0.020." in said
