@@ -189,14 +189,15 @@ def _in_vain(result: RunResult) -> bool:
 
 
 def _shown(result: RunResult) -> str:
-    """The gap of a comparison and its bounds, in points; a score, which says so, and its interval."""
+    """The gap of a comparison and its bounds, in points; a score that is answered, and its interval."""
     gap, bounds = result.page.value("gap", "gap"), result.page.value("gap", "bounds")
     score, *ends = (
         result.page.value(*one) for one in (("score", "score"), ("interval", "at least"), ("interval", "at most"))
     )
     if gap:
         return gap + f" ({bounds})" * bool(bounds)
-    return f"score {score}" + f" ({' to '.join(ends)})" * all(ends) if score else ""
+    interval = f" ({' to '.join(ends)})" * all(ends)
+    return f"score {score}{interval}" if score and (interval or result.answer.answered) else ""
 
 
 def _stopped(result: RunResult) -> str:

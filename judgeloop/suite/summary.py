@@ -237,8 +237,8 @@ class Line:
 
     @property
     def known_from(self) -> str:
-        """Which night asked the same of the same outputs, and how much was asked now; empty if none did."""
-        if not self.same_as:
+        """Which night asked the same of the same outputs, and how much was asked now; empty if none had a verdict."""
+        if not self.same_as or not self.judged:
             return ""
         now = f", with {count(self.asked, 'call')} now" if self.asked else ""
         return (FURTHER + now if self.further else KNOWN).format(self.same_as)
