@@ -281,7 +281,7 @@ def _to_finish(line: Line, pair: Pair, config: SuiteSettings, read: Read) -> Lin
     """A line with what a dry run forecasts, if more money may finish it."""
     from judgeloop.cli.questions import Asking
 
-    ready = _offline(pair, config, read) if line.used_up and not line.in_vain else None
+    ready = _offline(pair, config, read) if line.used_up and not line.hopeless else None
     if ready is None or isinstance(ready, JudgeloopError):
         return line
     found = Asking(pair.question).foreseen(ready, read)

@@ -30,7 +30,7 @@ from judgeloop.report.words import as_python, count, moves, visible
 
 SCHEMA_VERSION = 1
 FLIPS = "flips"  # the name of the condition on verdicts that change with the order
-IN_VAIN = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}  # all items would probably not decide
+HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}  # all items would probably not decide
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
@@ -410,8 +410,8 @@ class RunResult(Part):
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
         # A night's budget is shared: it is not asked for where all items would probably not decide.
-        in_vain = self.setup.night and any(one.code in IN_VAIN for one in found)
-        return found if in_vain else (*found, *self._budget_enough())
+        hopeless = self.setup.night and any(one.code in HOPELESS for one in found)
+        return found if hopeless else (*found, *self._budget_enough())
 
     def _to_go_on(self, stop: StopKind) -> Note:
         """How to go on after an end that cut the run short."""

@@ -22,7 +22,7 @@ from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.ledger.records import RunNote
 from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.result import IN_VAIN, RunResult
+from judgeloop.report.result import HOPELESS, RunResult
 from judgeloop.report.words import count
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
@@ -175,7 +175,7 @@ class Ended:
             advice=_advice(result),
             goes_on=_goes_on(result),
             used_up=result.halt.kind is StopKind.BUDGET,
-            in_vain=_in_vain(result),
+            hopeless=_hopeless(result),
             next_p=result.spend.next_p,
             stopped=_stopped(result) if result.outcome in OPEN else "",
             doubtful=is_doubtful(result),
@@ -183,9 +183,9 @@ class Ended:
         )
 
 
-def _in_vain(result: RunResult) -> bool:
+def _hopeless(result: RunResult) -> bool:
     """Whether all items would probably not decide, so that more money is for nothing."""
-    return any(one.code in IN_VAIN for one in result.advice)
+    return any(one.code in HOPELESS for one in result.advice)
 
 
 def _shown(result: RunResult) -> str:
@@ -206,7 +206,7 @@ def _stopped(result: RunResult) -> str:
         units = result.data.units
         which = f"one item of each of the {units} is" if units else f"all {count(result.items, 'item')} are"
         return f"{which} judged, without a decision"
-    return f"{ended(result)}. {_advice(result)}" if _in_vain(result) else ended(result)
+    return f"{ended(result)}. {_advice(result)}" if _hopeless(result) else ended(result)
 
 
 def _goes_on(result: RunResult) -> bool:

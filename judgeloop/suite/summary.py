@@ -12,7 +12,7 @@ from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import budget_over, show_usd, to_usd
-from judgeloop.core.outcomes import AnsweredBy, Outcome
+from judgeloop.core.outcomes import Outcome
 from judgeloop.core.records import PAIR
 from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.forms import render_ends
@@ -24,7 +24,7 @@ from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import clipped, count, drawn, per_cent, visible
 from judgeloop.suite.in_common import EACH, FIRST, PairText, Rows, grouped
-from judgeloop.suite.other_judge import other_judges, other_model
+from judgeloop.suite.other_judge import Models, other_judges, other_model
 
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a
 # browser colours a state as a win, a tie or a loss.
@@ -57,7 +57,6 @@ DOUBTED = {
     NoteCode.SEARCHED,
     NoteCode.THIN_LEAD,
 }  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
-Models = tuple[tuple[str, tuple[AnsweredBy, ...]], ...]  # that answered, by judge
 BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition and with one
 DATE = 10  # characters of a night's name that are its date
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
@@ -119,8 +118,8 @@ class Line:
       a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, or
       the lead of the best system may be chance on other items
     - `goes_on`: true if the same command may ask more of this pair
-    - `used_up`: true if a budget ended it, `in_vain`: and all items would probably not decide. `wants_p`: how much more
-      a dry run forecasts at maximum costs, `likely_p`: as the expected cost and its last call's maximum, and `next_p`:
+    - `used_up`: true if a budget ended it, `hopeless`: and all items would probably not decide. `wants_p`: how much
+      more a dry run forecasts at maximum costs, `likely_p`: as the expected cost and its last call's maximum, and `next_p`:
       the most that its next judgment may cost; 0 if that is not known
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
@@ -162,7 +161,7 @@ class Line:
     doubtful: bool = False
     goes_on: bool = False
     used_up: bool = False
-    in_vain: bool = False
+    hopeless: bool = False
     wants_p: int = 0
     likely_p: int = 0
     next_p: int = 0
@@ -319,7 +318,8 @@ class Summary:
     def changed(self) -> str:
         """Which pairs have another judge than before, and for which another model answers, in sentences."""
         judges = dict.fromkeys(judge for one in self.lines for judge, _ in one.answered_by)
-        said = [*other_judges(self.lines), *(self._change_of(judge) for judge in judges)]
+        pairs = [(one.name, one.judges_before, one.judges) for one in self.lines if one.judges]
+        said = [*other_judges(pairs), *(self._change_of(judge) for judge in judges)]
         again, again_p = (sum(getattr(one, name) for one in self.lines) for name in ("again", "again_p"))
         if again and any(said):
             said.append(f"{again:,} of the old model's were asked again, for {show_usd(again_p)}.")
@@ -327,7 +327,8 @@ class Summary:
 
     def _change_of(self, judge: str) -> str:
         """How the model that answers for a judge changed since the last night, or in this one; empty if it did not."""
-        return other_model(judge, self.lines, self.night[:DATE], self.known_models)
+        earlier, later = ([getattr(one, name) for one in self.lines] for name in ("answered_before", "answered_by"))
+        return other_model(judge, earlier, later, self.night[:DATE], self.known_models)
 
     @property
     def _by_new(self) -> set[str]:
@@ -498,7 +499,7 @@ class Summary:
             broken = [one.name for one in on if one.outcome is Outcome.BROKEN]
             again = f" When the cause is mended ({some(broken)}), the same" if broken else " The same"
             cost += f"{again} command goes on (--night {self.night[:DATE]})."
-        elif any(one.used_up and not one.in_vain for one in self.lines):
+        elif any(one.used_up and not one.hopeless for one in self.lines):
             enough = f": {self._enough}" if self._enough else ""
             cost += f" With a higher --budget it goes on (--night {self.night[:DATE]}){enough}."
         return cost
@@ -507,10 +508,10 @@ class Summary:
     def _enough(self) -> str:
         """The budgets that finish pairs that money ended, probably and at maximum costs; empty if not known.
 
-        A pair that asks in vain gets as much as any of these meanwhile, as they share equally.
+        A pair that asks for nothing may be charged as much as any of these until then, as they share equally.
         """
         ended = [one for one in self.lines if one.used_up]
-        wanted = [one for one in ended if one.wants_p and not one.in_vain]
+        wanted = [one for one in ended if one.wants_p and not one.hopeless]
         if not wanted:
             return ""
 

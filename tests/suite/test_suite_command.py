@@ -253,7 +253,7 @@ def test_a_night_is_at_most_twelve_lines_and_has_each_pair_once(played, monkeypa
     (others,) = re.findall(r"^(\d+) others: \d+ failed, 1 passed$", done.stdout, re.MULTILINE)
     assert "all even: " in done.stdout, "why it is open"
     assert len(rows) + int(others) + 2 == 12, "no pair is left out"
-    assert [one["in_vain"] for one in found("--not-worse", "0.2", "--night", "2026-01-03")["pairs"]][-1] is False
+    assert [one["hopeless"] for one in found("--not-worse", "0.2", "--night", "2026-01-03")["pairs"]][-1] is False
     assert "What must hold" in suite("--not-worse", "0.2", "--night", "2026-01-03", "--details").stdout
 
 
