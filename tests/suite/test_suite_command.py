@@ -486,7 +486,17 @@ def test_the_forecast_of_a_gate_says_how_often_an_equal_system_passes():
     said = suite(*gate).stdout
     assert re.search(rf"^  all even +60 .* +{chance}$", said, re.MULTILINE)
     assert "equal passes: how often a system that is equal would pass, with 30 % ties." in said
-    short = unwrapped(suite(*gate, "--budget", "0.05").stdout)
+    assert suite("--budget", "0.3", *gate[1:]).exit_code, "some verdicts are known now"
+    for name in ("base", "fresh"):
+        Path(f"{name}.jsonl").write_text(Path("new/even.jsonl").read_text().replace("even", name))
+    other = 'judge = "openai/gpt-4.1"\ncontrols = "off"'
+    own = SUITE.replace("[pairs", "not-worse = 0.2\n[pairs", 1)
+    Path("night.toml").write_text(f'{own}[pairs.fresh]\nsystems = ["base.jsonl", "fresh.jsonl"]\n{other}\n')
+    said = unwrapped(suite("--dry-run", "--risk", "0.05").stdout)
+    (note,) = re.findall("equal passes: how often(.*?)\\.", said)
+    assert re.findall(r"\d+ %", note) == ["30 %"], "of the pair without verdicts, beside those so far"
+    Path("night.toml").write_text(SUITE)
+    short = unwrapped(suite(*gate, "--budget", "0.05", "--ledger", "fresh.sqlite").stdout)
     assert re.search(r"Expected \$[0-9.]+, above the \$0.050: a guess", short)
     Path("new/even.jsonl").write_text(Path("old.jsonl").read_text())
     alike = suite(*gate, "--judge", "openai/gpt-4.1", "--judge-price", "1,2", "--controls", "off").stdout
