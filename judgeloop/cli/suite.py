@@ -16,7 +16,7 @@ from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, of_ledger,
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
-from judgeloop.report.lost import FIRST_OF, LOST, LOWEST
+from judgeloop.report.lost import LOST, LOWEST
 from judgeloop.report.page import Fact, Page, PageTable, Section, costs, decided, named
 from judgeloop.report.terminal import MOST_LINES, TOGETHER, WARNING, render, wrapped
 from judgeloop.report.words import NAMED, PLAIN, per_cent, visible
@@ -73,6 +73,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         say_not_written()
         _forecast(*_read(given, read), read, as_json=json)
         return
+    from judgeloop.formats.rows import each_file_once
     from judgeloop.suite.changes import compared
     from judgeloop.suite.summary import Summary
 
@@ -87,7 +88,9 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         results: dict[str, RunResult] = {}
         quiet_log = quiet or (json and not logs_json())
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
-        lines = tuple(replace(_line(one), lost=_lost(results.get(one.pair.name))) for one in ends)
+        with each_file_once():
+            lines = _to_finish([(_line(one), one.pair) for one in ends], config, read)
+        lines = [replace(one, lost=_lost(results.get(one.name))) for one in lines]
         last = compared(config.ledger, night, lines)
         found = Summary(
             night=night,
@@ -213,16 +216,17 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
 
 
 async def _foreseen(
-    pairs: Sequence[tuple[Pair, Prepared[Any]]], config: SuiteSettings, read: Read, share: Decimal
+    pairs: Sequence[tuple[Pair, Prepared[Any]]], config: SuiteSettings, read: Read, share: Decimal | None = None
 ) -> dict[str, Forecast]:
-    """The forecast of each pair within its share, all through one open ledger."""
+    """The forecast of each pair within its share, or its own budget, all through one open ledger."""
     from judgeloop.cli.questions import Asking
     from judgeloop.runs.begin import ledger_of
 
     with closing(ledger_of(config, offline=True)) as ledger:
         found: dict[str, Forecast] = {}
         for pair, ready in pairs:
-            own = replace(ready.config, budget=min(share, ready.config.budget or share))
+            budgets = [one for one in (share, ready.config.budget) if one is not None]
+            own = replace(ready.config, budget=min(budgets, default=None))
             found[pair.name] = await Asking(pair.question).foreseen(replace(ready, config=own, ledger=ledger), read)
         return found
 
@@ -244,8 +248,11 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
         chances = [per_cent(one.passes) if one else "" for one in equal]
         lines = [(*line, one) for line, one in zip(lines, [*chances, ""], strict=True)]
         ties = {per_cent(one.ties) for one in equal if one}
+        # Several shares are tried where none is known.
+        tried = [one for name, one in zip(found, equal, strict=True) if one and len(found[name].equal) > 1]
+        guessed = f", or {per_cent(tried[0].ties)} where too few verdicts are known" if tried else ""
         shown = (*FORECAST, "equal passes")
-        share = f"with {ties.pop()} ties" if len(ties) == 1 else "with as many ties as so far"
+        share = f"with {ties.pop()} ties" if len(ties) == 1 else f"with as many ties as so far{guessed}"
         note = f"equal passes: how often a system that is equal would pass, {share}."
     warned = rows({name: " ".join(one.warnings) for name, one in found.items() if one.warnings})
     if len(warned) > MOST_WARNED:
@@ -284,6 +291,23 @@ def _offline(pair: Pair, config: SuiteSettings, read: Read) -> Prepared[Any] | J
         return prepared(pair, config, read.environment, offline=True)
     except JudgeloopError as error:
         return error
+
+
+def _to_finish(lines: Sequence[tuple[Line, Pair]], config: SuiteSettings, read: Read) -> list[Line]:
+    """Lines with what a dry run forecasts of those that more money may finish."""
+    import asyncio
+
+    short = [(pair, _offline(pair, config, read)) for line, pair in lines if line.used_up and not line.hopeless]
+    ready = [(pair, one) for pair, one in short if not isinstance(one, JudgeloopError)]
+    found = asyncio.run(_foreseen(ready, config, read)) if ready else {}
+
+    def finished(line: Line) -> Line:
+        if (foreseen := found.get(line.name)) is None or not foreseen.priced:
+            return line
+        cost = foreseen.cost_p  # the last call, too, is held at its maximum
+        return replace(line, wants_p=cost.worst, likely_p=min(cost.worst, cost.expected + line.next_p))
+
+    return [finished(line) for line, _ in lines]
 
 
 def _run(
@@ -342,9 +366,8 @@ def _run(
 
 
 def _lost(result: RunResult | None) -> tuple[str, ...]:
-    """The first items that a failed gate lost, as its own page names them, without how many there are."""
-    found = (one.text for one in (result.page.facts if result else ()) if one.label in {LOST, LOWEST})
-    return tuple(text.partition(FIRST_OF)[2] or text for text in found)
+    """The first items that a failed gate lost, as its own page names them."""
+    return tuple(one.text for one in (result.page.facts if result else ()) if one.label in {LOST, LOWEST})
 
 
 def _line(end: Ended) -> Line:

@@ -103,12 +103,6 @@ def _form_of(kind: Any) -> Any:
     return TypeAdapter(kind)
 
 
-def figure_kept(kept: KeptResult, key: str, column: str) -> str:
-    """A figure behind a fact of a kept result, without reading the rest; empty without it."""
-    facts = json.loads(kept.document)["result"]["page"]["facts"]
-    return next(((one.get("value") or {}).get(column, "") for one in facts if one.get("key") == key), "")
-
-
 def _with_texts(pool: Pool, other: Callable[[str], str]) -> Pool:
     """A pool with another text in the place of each prompt, reference and output."""
     items = (

@@ -97,8 +97,11 @@ def _said(label: LabelRow, result: RunResult, skipped: int, before: str = "") ->
     if result.texts is None or not result.shows(label):
         return said
     reason = _reason(label, in_order=result.setup.order is not None)
-    said += f": {shortened(reason, max(SHORTEST_PROMPT, min(LONGEST_REASON, LONGEST - len(said))))}" if reason else ""
-    prompt, room = next(iter(_lines(label, result)[skipped:]), ""), min(LONGEST_PROMPT, LONGEST - len(said))
+    prompt = next(iter(_lines(label, result)[skipped:]), "")
+    kept = len(": ") + SHORTEST_PROMPT if prompt else 0  # for the prompt
+    most = max(SHORTEST_PROMPT, min(LONGEST_REASON, LONGEST - len(said) - kept))
+    said += f": {shortened(reason, most)}" if reason else ""
+    room = min(LONGEST_PROMPT, LONGEST - len(said))
     if not prompt or room < SHORTEST_PROMPT:
         return said
     return f"{said} \N{LEFT DOUBLE QUOTATION MARK}{shortened(prompt, room)}\N{RIGHT DOUBLE QUOTATION MARK}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from judgeloop.core.jsonable import Say, plain
 from judgeloop.core.outcomes import TELL
-from judgeloop.report.words import about, count, dollars, expected, in_points, per_cent, signed, visible
+from judgeloop.report.words import about, count, expected, in_points, per_cent, signed, visible
 
 
 class NoteCode(enum.StrEnum):
@@ -223,8 +223,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} even at their maximum cost.",
-    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` (and the pair's own, if it has one) by "
-    "probably {likely_usd:dollars}, at maximum costs by {usd:dollars}.",
+    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` (and the pair's own, if it has one): a dry run of the "
+    "suite says what that probably takes.",
 }
 
 
@@ -254,7 +254,6 @@ def note(code: NoteCode, **values: Any) -> Note:
 SHOWN: Mapping[str, Callable[[float], str]] = {
     "about": about,
     "expected": expected,
-    "dollars": dollars,
     "share": per_cent,
     "points": signed,
     "gap": in_points,

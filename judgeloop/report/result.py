@@ -33,6 +33,7 @@ SCHEMA_VERSION = 1
 ID = 8  # digits of a run's id that name it in a sentence
 FLIPS = "flips"  # the name of the condition on verdicts that change with the order
 MOST_FLIPS = 0.8  # the highest limit of flips that is advised
+HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}  # all items would probably not decide
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
@@ -417,7 +418,7 @@ class RunResult(Part):
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
         # A night's budget is shared: it is not asked for where all items would probably not decide.
-        hopeless = self.setup.night and any(one.code in {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS} for one in found)
+        hopeless = self.setup.night and any(one.code in HOPELESS for one in found)
         return found if hopeless else (*found, *self._budget_enough())
 
     def _to_go_on(self, stop: StopKind) -> Note:
@@ -463,7 +464,7 @@ class RunResult(Part):
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:
-        """A budget that covers the worst case of what is `wanted`; of a night how much more.
+        """A budget that covers the worst case of what is `wanted`; of a night, that its own is short.
 
         Without a forecast it covers the rest of the limit: no decision is forecast, and one may come all the same. It
         takes each for as dear as the one that the budget did not cover, and so the controls that are left. None above
@@ -475,13 +476,9 @@ class RunResult(Part):
             return (note(NoteCode.LEDGER_SHORT),)
         if self.halt.kind is not StopKind.BUDGET or not spend.next_p:
             return ()
-        more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
-            usd = float(budget_over(more * spend.next_p))
-            # The last one, too, is held at its maximum cost.
-            before = self.usd_for(more - 1)
-            likely = usd if before is None else min(usd, float(budget_over(to_pico(str(before)) + spend.next_p)))
-            return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd, likely_usd=likely),)
+            return (note(NoteCode.RAISE_NIGHT, night=night),)
+        more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
         base_p = spend.charged_p + controls * spend.next_p
         if (most_usd := self.setup.most_usd) is not None:
             more = min(more, (to_pico(str(most_usd)) - base_p) // spend.next_p)

@@ -41,14 +41,15 @@ class Since(NamedTuple):
     They are named by `unit`: a search for the best judges an item once for each system, so that its are judgments.
 
     `moved` is by how much the gap for the second system, or the score, changed on these, with an interval, if known;
-    `on_all` if these are too few, and it is the change on all that each judged, without an interval where that is too
-    few as well. `same` if both judged the same ones.
+    `on_all` if these are too few, and it is the change on all that each judged, so `many` then and now, without an
+    interval where that is too few as well. `same` if both judged the same ones.
     """
 
     turned: tuple[Turned, ...]
     both: int
     moved: tuple[float, float | None, float | None] | None = None
     on_all: bool = False
+    many: tuple[int, int] = (0, 0)
     same: bool = False
     unit: str = "item"
 
@@ -103,8 +104,9 @@ def turned_since(x: RunResult, y: RunResult) -> Since:
     every = [[one for row in rows.values() if (one := _value(row)) is not None] for rows in (before, after)]
     if not all(every):
         return found
-    old_mean, new_mean = map(fmean, every)
-    return found._replace(moved=change_between(*every) or (new_mean - old_mean, None, None), on_all=True)
+    then, now = every
+    change = change_between(then, now) or (fmean(now) - fmean(then), None, None)
+    return found._replace(moved=change, on_all=True, many=(len(then), len(now)))
 
 
 def _by_place(result: RunResult, names: Sequence[str]) -> dict[Place, LabelRow]:

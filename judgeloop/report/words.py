@@ -18,6 +18,7 @@ WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
 HALF_A_PER_CENT = 0.005  # shown with a digit more, so that it is not taken for none
 MOST_PLACES = 6  # of decimals of a gap
 LEAST_ROUNDED_S, FIVE_MIN_S = 630, 300  # from which on a time for plans is rounded, and to what
+NO_GAP = "·"  # in the place of a bar
 HEIGHTS, LEAST_REACH = "▁▂▃▄▅▆▇█", 0.2  # of a small line, and the least gap that fills its height
 # Control, format (bidi, zero width), surrogate, private use, unassigned, and the separators of
 # lines and paragraphs.
@@ -258,15 +259,21 @@ def in_points(gap: float) -> str:
     return count(round(100 * round(abs(gap), 2)), "point")
 
 
-def drawn(values: Sequence[float]) -> str:
-    """A small line of gaps, each as high as it is, about a middle of 0; empty for less than two.
+def drawn(lines: Sequence[Sequence[float | None]]) -> list[str]:
+    """Small lines of gaps about a middle of 0, on one scale; empty for one of less than two gaps.
 
-    >>> drawn([0.2, 0.2, 0.0, -0.2])
-    '██▅▁'
+    >>> drawn([[0.2, None, 0.0, -0.2], [0.1, 0.1], [0.1, None]])
+    ['█·▅▁', '▆▆', '']
     """
-    reach = max(LEAST_REACH, *map(abs, values)) if values else LEAST_REACH
-    levels = (round((value + reach) / (2 * reach) * (len(HEIGHTS) - 1)) for value in values)
-    return "".join(HEIGHTS[one] for one in levels) if len(values) > 1 else ""
+    reach = max([LEAST_REACH, *(abs(one) for line in lines for one in line if one is not None)])
+
+    def height(gap: float) -> str:
+        return HEIGHTS[round((gap + reach) / (2 * reach) * (len(HEIGHTS) - 1))]
+
+    return [
+        "".join(NO_GAP if one is None else height(one) for one in line) * (sum(one is not None for one in line) > 1)
+        for line in lines
+    ]
 
 
 def about(usd: float | None) -> str:

@@ -13,7 +13,7 @@ from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.records import RunNote
-from judgeloop.questions.kept import figure_kept, result_of, stored
+from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
@@ -67,7 +67,9 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
     asked |= {one.id for one in every if one.recorded.charged_p}
     name = night[DATE:]
     ours = [one for one in every if one.recorded.note.night[DATE:] == name and one.recorded.note.night < night]
-    last = max((one.recorded.note.night for one in ours), default="")
+    latest = sorted(ours, key=lambda one: (one.recorded.note.night, one.started_at), reverse=True)
+    dates = [*dict.fromkeys(one.recorded.note.night for one in latest)][:NIGHTS][::-1]
+    last = dates[-1] if dates else ""
     before = [one for one in ours if one.recorded.note.night == last]
     refused = {
         one.recorded.note.pair: one.recorded.note
@@ -81,8 +83,10 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         again |= {then.recorded.note.pair} if then else names & refused.keys() & {line.name}
         one = replace(line, before=refused[line.name].how if line.name in refused else "")
         one = one if then is None else _beside(ledger, one, runs, _ended(ledger, then))
-        one = _by_model(ledger, one, runs, then, ours)
-        one = replace(one, nights=(*_gaps(ledger, line, runs, then, ours), *line.nights))
+        pair = {line.name} if then is None else {line.name, then.recorded.note.pair}
+        earlier = [one for one in latest if one.recorded.note.pair in pair and one.decision is not None]
+        one = _by_judge(ledger, one, runs, earlier)
+        one = replace(one, nights=_gaps(ledger, one, runs, earlier, dates))
         found.append(_warned(_unchanged(one, runs, asked), runs))
     tables = tuple(f"{line.name} " for line in lines if not line.run)  # of pairs of a pattern that could not be read
     gone = refused | {one.recorded.note.pair: one.recorded.note for one in before}
@@ -109,39 +113,39 @@ def _then(line: Line, runs: Mapping[str, PastRun], before: Sequence[PastRun], na
 
 
 def _gaps(
-    ledger: Address, line: Line, runs: Mapping[str, PastRun], then: PastRun | None, ours: Sequence[PastRun]
-) -> list[float]:
-    """The gaps of a pair in the last nights of this suite by the same judges, the oldest first."""
-    if line.run not in runs:
-        return []
-    own, gaps = runs[line.run].recorded.note, dict[str, float]()
-    names = {line.name} if then is None else {line.name, then.recorded.note.pair}
-    for one in sorted(ours, key=lambda one: one.recorded.note.night, reverse=True):
-        note = one.recorded.note
-        if note.pair not in names or note.judges != own.judges or one.decision is None:
+    ledger: Address, line: Line, runs: Mapping[str, PastRun], earlier: Sequence[PastRun], dates: Sequence[str]
+) -> tuple[float | None, ...]:
+    """The gaps of a pair in the nights of these `dates` and in this one: None where it has none by its judges now."""
+    judges = runs[line.run].recorded.note.judges if line.run in runs else None
+    now, gaps = {judge: {one.model for one in models} for judge, models in line.answered_by}, dict[str, float]()
+    for one in earlier:
+        night = one.recorded.note.night
+        if one.recorded.note.judges != judges or night in gaps or night not in dates:
             continue
-        if note.night not in gaps and (gap := figure_kept(stored(ledger, one.id), "gap", "gap")):
-            gaps[note.night] = float(gap) / 100
-        if len(gaps) == NIGHTS:
-            break
-    return [*reversed(gaps.values())]
+        result = result_of(stored(ledger, one.id), texts=False)
+        by = {judge: {one.model for one in models} for judge, models in models_of(result)}
+        gap = result.page.value("gap", "gap")
+        if gap and not any(judge in by and by[judge] != models for judge, models in now.items()):
+            gaps[night] = float(gap) / 100
+    return (*(gaps.get(date) for date in dates), *(line.nights or (None,)))
 
 
-def _by_model(
-    ledger: Address, line: Line, runs: Mapping[str, PastRun], then: PastRun | None, ours: Sequence[PastRun]
-) -> Line:
-    """A line with the models of the latest night of its pair that has any by its judges, and whether others answered.
+def _by_judge(ledger: Address, line: Line, runs: Mapping[str, PastRun], earlier: Sequence[PastRun]) -> Line:
+    """A line with the judges and the models of its pair's last verdicts, and whether others judge now.
 
     Of recorded verdicts and scores it is no news that they are others.
     """
-    own = runs[line.run].recorded.note.judges if line.run in runs else ()
+    if line.run not in runs:
+        return line
+    own = runs[line.run].recorded.note.judges
+    results = ((one, result_of(stored(ledger, one.id), texts=False)) for one in earlier)
+    before = next((one.recorded.note.judges for one, result in results if result.judged), own)
+    line = replace(line, judges=own, judges_before=before, other_judge=line.other_judge or before != own)
     if not line.answered_by or any(is_table(one) or is_recorded(one) for one in own):
         return line
-    names = {line.name} if then is None else {line.name, then.recorded.note.pair}
-    found = [one for one in ours if one.recorded.note.pair in names and one.recorded.note.judges == own]
-    for one in sorted(found, key=lambda one: (one.recorded.note.night, one.started_at), reverse=True):
-        result = _ended(ledger, one).result
-        if result is not None and (models := models_of(result)):
+    for one in earlier:
+        same = one.recorded.note.judges == own
+        if same and (models := models_of(result_of(stored(ledger, one.id), texts=False))):
             line = replace(line, answered_before=models)
             return replace(line, other_judge=line.other_judge or line.other_model)
     return line
@@ -175,7 +179,7 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
     # Of recorded verdicts and scores it is no news that they are others.
     recorded = any(is_table(one) or is_recorded(one) for one in new.judges)
     edited = line.since.both > 0 and not recorded and not judged_alike(old.asked, new.asked)
-    line = replace(line, other_judge=edited or old.judges != new.judges)
+    line = replace(line, other_judge=edited)
     if not (_known(old) and _known(new)):
         return line
     return replace(line, outputs="new" if other_outputs(old, new) else "same")

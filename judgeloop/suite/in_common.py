@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from judgeloop.core.errors import some
+from judgeloop.core.errors import MOST_NAMED, some
 from judgeloop.core.records import PAIR
 from judgeloop.report.words import sentence, visible
 
@@ -33,8 +33,8 @@ def grouped(said: Iterable[PairText], pairs: int) -> Rows:
     for one in said:
         groups.setdefault(one.common, []).append(one)
     most = max(reversed(groups.values()), key=len, default=[])  # of equals the last, as trouble comes first
-    names = [one.name for group in groups.values() for one in group]
-    whole, rows = len(names) == len(set(names)) == pairs, list[tuple[str, str]]()
+    every = [one.name for group in groups.values() for one in group]
+    whole, rows = len(every) == len(set(every)) == pairs, list[tuple[str, str]]()
     for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):
         text = _of_all(visible(common), [one.systems for one in group if one.systems])
         if len(group) == 1:
@@ -44,7 +44,10 @@ def grouped(said: Iterable[PairText], pairs: int) -> Rows:
         elif group is most and whole:
             rows.append((f"the other {len(group)} pairs", text))
         else:
-            rows.append((f"{len(group)} pairs", f"{text} ({', '.join(visible(one.name) for one in group)})"))
+            names = [visible(one.name) for one in group]
+            # Pairs that are called as their systems stand in the text already.
+            named = EACH in common and len(names) <= MOST_NAMED and names == [visible(one.systems[-1]) for one in group]
+            rows.append((f"{len(group)} pairs", text if named else f"{text} ({', '.join(names)})"))
     return tuple(rows)
 
 

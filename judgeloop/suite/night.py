@@ -13,7 +13,7 @@ from typing import Any, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError, NoKeyError
 from judgeloop.core.keys import digest
-from judgeloop.core.money import to_pico, to_usd
+from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Control, Outcome, StopKind
 from judgeloop.engine.state import Interruption, Observe
 from judgeloop.formats.rows import each_file_once
@@ -22,7 +22,7 @@ from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.ledger.records import RunNote
 from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.result import RunResult
+from judgeloop.report.result import HOPELESS, RunResult
 from judgeloop.report.words import count
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
@@ -175,8 +175,7 @@ class Ended:
             advice=_advice(result),
             goes_on=_goes_on(result),
             used_up=result.halt.kind is StopKind.BUDGET,
-            wants_p=_more_p(result, "usd"),
-            likely_p=_more_p(result, "likely_usd"),
+            hopeless=_hopeless(result),
             next_p=result.spend.next_p,
             stopped=_stopped(result) if result.outcome in OPEN else "",
             doubtful=is_doubtful(result),
@@ -184,27 +183,30 @@ class Ended:
         )
 
 
-def _more_p(result: RunResult, which: str) -> int:
-    """How much more of a night's budget the advice asks for, in picodollars: of two sums `which`."""
-    return sum(to_pico(str(one.values[which])) for one in result.advice if one.code is NoteCode.RAISE_NIGHT)
+def _hopeless(result: RunResult) -> bool:
+    """Whether all items would probably not decide, so that more money is for nothing."""
+    return any(one.code in HOPELESS for one in result.advice)
 
 
 def _shown(result: RunResult) -> str:
-    """The gap of a comparison and its bounds, in points; a score, which says so, and its interval."""
+    """The gap of a comparison and its bounds, in points; a score that is answered, and its interval."""
     gap, bounds = result.page.value("gap", "gap"), result.page.value("gap", "bounds")
     score, *ends = (
         result.page.value(*one) for one in (("score", "score"), ("interval", "at least"), ("interval", "at most"))
     )
     if gap:
         return gap + f" ({bounds})" * bool(bounds)
-    return f"score {score}" + f" ({' to '.join(ends)})" * all(ends) if score else ""
+    interval = f" ({' to '.join(ends)})" * all(ends)
+    return f"score {score}{interval}" if score and (interval or result.answer.answered) else ""
 
 
 def _stopped(result: RunResult) -> str:
-    """Why a pair was asked no further; of one whose items are all judged, that this is no lack of files."""
+    """Why a pair was asked no further, and that more would not help; of items, that all are judged."""
     if result.halt.kind is StopKind.POOL_EXHAUSTED:
-        return f"all {count(result.items, 'item')} are judged, and do not decide"
-    return ended(result)
+        units = result.data.units
+        which = f"one item of each of the {units} is" if units else f"all {count(result.items, 'item')} are"
+        return f"{which} judged, without a decision"
+    return f"{ended(result)}. {_advice(result)}" if _hopeless(result) else ended(result)
 
 
 def _goes_on(result: RunResult) -> bool:

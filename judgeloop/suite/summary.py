@@ -12,7 +12,7 @@ from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import budget_over, show_usd, to_usd
-from judgeloop.core.outcomes import AnsweredBy, Outcome
+from judgeloop.core.outcomes import Outcome
 from judgeloop.core.records import PAIR
 from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.forms import render_ends
@@ -24,12 +24,15 @@ from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import clipped, count, drawn, per_cent, visible
 from judgeloop.suite.in_common import EACH, FIRST, PairText, Rows, grouped
+from judgeloop.suite.other_judge import Models, other_judges, other_model
 
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a
 # browser colours a state as a win, a tie or a loss.
 ERRORS = {EXIT_USAGE: "wrong input", EXIT_ERROR: "error"}
 NO_KEY = "no key"
 DOUBTFUL = {Outcome.PASSED: "doubtful pass", Outcome.DECIDED: "doubtful decision"}
+UNDOUBTED = {doubt: outcome.said for outcome, doubt in DOUBTFUL.items()}
+GOOD = {one.said for one in DOUBTFUL}
 # The worst first: the exit code of the first is that of the suite.
 EXITS = (EXIT_INTERRUPTED, EXIT_USAGE, EXIT_ERROR, *(one.exit_code for one in Outcome))
 STATES = ("interrupted", *ERRORS.values(), NO_KEY, *(one.said for one in Outcome if one is not Outcome.INTERRUPTED))
@@ -47,26 +50,32 @@ DOUBTED = {
     NoteCode.MANY_FLIPS,
     NoteCode.ASKED_OFTEN,
     NoteCode.KNOWN_OTHERWISE,
+    NoteCode.NEIGHBOURS,
+    NoteCode.DRIFT,
+    NoteCode.CONTROLS_BEFORE,
+    NoteCode.CONTROLS_NOT_PASSED,
     NoteCode.SEARCHED,
     NoteCode.THIN_LEAD,
 }  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
-Models = tuple[tuple[str, tuple[AnsweredBy, ...]], ...]  # that answered, by judge
 BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition and with one
 DATE = 10  # characters of a night's name that are its date
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 # A column: by how much the gap moved, and on which items where these are not all of both nights.
-MOVED, ON_ALL, ON_BOTH = "moved", ", on all", ", {:,} in both"
+MOVED, ON_ALL, ON_BOTH = "moved", ", {:,} items then, {:,} now", " on the {:,} in both"
 OTHER_JUDGE = "judge changed"
 ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {}, with an approximate 90 % interval: on the items that both nights "
-    "judged, or on all where these are fewer than ten. Then the state of that night, whether outputs are new, and the "
-    "gaps of the last nights."
+    "judged, or on all that each judged where these are fewer than ten. Then the state of that night, and whether outputs are new."
+)
+ABOUT_NIGHTS = (
+    " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge."
 )
 FEW_MOVED = " Of fewer than ten in all the change has no interval."
 BY_OTHER = (
     " “judge changed”: the judge, its model, its code or its prompt is another, and nothing can be said of the outputs "
     "alone."
 )
+COMPARE = "compare"  # the question whose figure is a gap
 BY_NEW = " Judge: new where another model answered than before."
 KNOWN = "nothing was asked: the night {} asked the same question about the same outputs"
 FURTHER = "it goes on from the night {}, which asked the same question about the same outputs"
@@ -89,7 +98,8 @@ class Line:
     - `outcome`: how it stands to what was asked; None without a result
     - `winner`: the system that is named; None without one
     - `gap`: of a comparison, bounds of the share of items that the second system wins less the share that it loses
-    - `shown`: the gap and its bounds in points, or a score; `nights`: the gap in the last nights, this one last
+    - `shown`: the gap and its bounds in points, or a score; `nights`: the gap in the last nights of the suite, this one
+      last, None where the pair has none by its judges now
     - `why`: why there is no result, without names; empty with one. `no_key`: as a judge or a system has no key
     - `lost`: of a failed gate, the first items that the candidate lost
     - `judged`: number of items with a verdict. `charged_p`: what its run was charged, in picodollars;
@@ -105,15 +115,16 @@ class Line:
     - `warnings`: what to be careful of
     - `advice`: what would answer it, if it is undecided and the same command asks no more of it
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
-      a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, or
-      the lead of the best system may be chance on other items
+      a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, the
+      lead of the best system may be chance on other items, or its risk may not hold
     - `goes_on`: true if the same command may ask more of this pair
-    - `used_up`: true if a budget ended it. `wants_p`: how much more of the night's budget it would take, at maximum
-      costs, `likely_p`: at those so far, and `next_p`: the most that its next judgment may cost; 0 if that is not known
+    - `used_up`: true if a budget ended it, `hopeless`: and all items would probably not decide. `wants_p`: how much
+      more a dry run forecasts at maximum costs, `likely_p`: as the expected cost and its last call's maximum; and
+      `next_p`: the most that its next judgment may cost; 0 if that is not known
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
     - `since`: the items that turned since the last night. `other_judge`: the judge, its model, its code or its prompt
-      is another
+      is another than in its own last verdicts; `judges` are by name, and `judges_before` those of these
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
     - `same_as`: the latest night before that asked this question about these outputs; empty without any
     - `further`: whether more was asked about them now. `asked`: in how many calls
@@ -128,7 +139,7 @@ class Line:
     winner: str | None = None
     gap: str = ""
     shown: str = ""
-    nights: tuple[float, ...] = ()
+    nights: tuple[float | None, ...] = ()
     why: str = ""
     no_key: bool = False
     lost: tuple[str, ...] = ()
@@ -150,6 +161,7 @@ class Line:
     doubtful: bool = False
     goes_on: bool = False
     used_up: bool = False
+    hopeless: bool = False
     wants_p: int = 0
     likely_p: int = 0
     next_p: int = 0
@@ -157,6 +169,8 @@ class Line:
     before: str = ""
     since: Since = NONE_TURNED
     other_judge: bool = False
+    judges: tuple[str, ...] = ()
+    judges_before: tuple[str, ...] = ()
     outputs: str = ""
     same_as: str = ""
     further: bool = False
@@ -182,13 +196,16 @@ class Line:
 
     @property
     def moved(self) -> str:
-        """By how much the gap changed since the last night, with its interval, in points; empty if it is not known."""
+        """By how much the gap or score changed since the last night, with its interval; empty if not known."""
         if self.other_judge:
             return OTHER_JUDGE
         if self.since.moved is None:
             return ""
-        mean, *ends = (f"{round(100 * one) + 0:+.0f}" for one in self.since.moved if one is not None)
-        where = "" if self.since.same else ON_ALL if self.since.on_all else ON_BOTH.format(self.since.both)
+        since = self.since
+        points = self.question == COMPARE  # a score moves on its own scale
+        known = [one for one in self.since.moved if one is not None]
+        mean, *ends = (f"{round(100 * one) + 0:+.0f}" if points else f"{round(one, 3) + 0:+.3f}" for one in known)
+        where = "" if since.same else ON_ALL.format(*since.many) if since.on_all else ON_BOTH.format(since.both)
         return (f"{mean} ({' to '.join(ends)})" if len({*ends}) > 1 else mean) + where
 
     @property
@@ -219,8 +236,8 @@ class Line:
 
     @property
     def known_from(self) -> str:
-        """Which night asked the same of the same outputs, and how much was asked now; empty if none did."""
-        if not self.same_as:
+        """Which night asked the same of the same outputs, and how much was asked now; empty if none had a verdict."""
+        if not self.same_as or not self.judged:
             return ""
         now = f", with {count(self.asked, 'call')} now" if self.asked else ""
         return (FURTHER + now if self.further else KNOWN).format(self.same_as)
@@ -246,7 +263,7 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """The line as JSON values."""
         values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
-        for name in ("since", "answered_before", "shown", "no_key"):
+        for name in ("since", "answered_before", "shown", "no_key", "judges", "judges_before"):
             del values[name]
         values |= {
             "moved": None if self.other_judge else self.since.moved,
@@ -285,43 +302,35 @@ class Summary:
         return f"Missing since {self.last_night}: {some(who)}." if who else ""
 
     @property
+    def turned(self) -> str:
+        """Which pairs fail, pass or are decided that did not so in the last night, or no longer, in a sentence."""
+        found: dict[str, list[str]] = {}
+        for one in self._trouble_first:
+            then, now = (UNDOUBTED.get(state, state) for state in (one.before, one.state))
+            if not then or then == now or {then, now} == GOOD:
+                continue
+            if now == Outcome.FAILED.said or now in GOOD:
+                found.setdefault(f"newly {now}", []).append(one.name)
+            elif then in GOOD:
+                found.setdefault(f"no longer {then}", []).append(one.name)
+        kinds = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in found.items())
+        return f"Since {self.last_night} {kinds}." if kinds else ""
+
+    @property
     def changed(self) -> str:
-        """Which judges another model answers for than before, in sentences; empty if none did."""
+        """Which pairs have another judge than before, and for which another model answers, in sentences."""
         judges = dict.fromkeys(judge for one in self.lines for judge, _ in one.answered_by)
-        said = [self._change_of(judge) for judge in judges]
+        pairs = [(one.name, one.judges_before, one.judges) for one in self.lines if one.judges]
+        said = [*other_judges(pairs), *(self._change_of(judge) for judge in judges)]
         again, again_p = (sum(getattr(one, name) for one in self.lines) for name in ("again", "again_p"))
         if again and any(said):
             said.append(f"{again:,} of the old model's were asked again, for {show_usd(again_p)}.")
         return " ".join(filter(None, said))
 
     def _change_of(self, judge: str) -> str:
-        """How the model that answers for a judge changed since the last night, or in this one; empty if it did not.
-
-        Once the page of a night has told of it, that verdicts of both models count is no news.
-        """
-        here = [one for line in self.lines for name, models in line.answered_by if name == judge for one in models]
-        before = [
-            one for line in self.lines for name, models in line.answered_before if name == judge for one in models
-        ]
-        by_model: dict[str, list[AnsweredBy]] = {}
-        for one in sorted((*before, *here), key=lambda one: one.first):
-            by_model.setdefault(one.model, []).append(one)
-        if len(by_model) < PAIR:
-            return ""
-        *older, new = by_model
-        now, every = sum(one.verdicts for one in here if one.model == new), sum(one.verdicts for one in here)
-        if not now or (judge, new) in self.known_models:
-            return ""
-        began = min(one.first for one in by_model[new])
-        ended = {model: max(one.last for one in by_model[model]) for model in older}
-        # Models that take turns, as behind a router, have no last day.
-        turns = max(ended.values()) < began
-        until = [f"{model} until {ended[model][:DATE]}" if turns else model for model in older]
-        since = f"{new} since" if began[:DATE] == self.night[:DATE] else f"{new} since {began[:DATE]}"
-        named = ", ".join([*until, since if turns else new])
-        judges = {name for line in self.lines for name, _ in line.answered_by}
-        which = "The judge changed" if len(judges) == 1 else f"The judge {judge} changed"
-        return f"{which}: {named}; {now:,} of {every:,} replies that count are by the new one."
+        """How the model that answers for a judge changed since the last night, or in this one; empty if it did not."""
+        earlier, later = ([getattr(one, name) for one in self.lines] for name in ("answered_before", "answered_by"))
+        return other_model(judge, earlier, later, self.night[:DATE], self.known_models)
 
     @property
     def _by_new(self) -> set[str]:
@@ -465,8 +474,10 @@ class Summary:
         """What stands above all pairs: that the judge changed, why many have no result, and which are gone."""
         changed = f"! {self.changed}" if self.changed else ""
         changed = clipped(changed, longest) if longest else changed
+        turned = clipped(self.turned, longest) if longest else self.turned
         return (
             Fact("changed", Section.DECISION, "", changed, first=True),
+            Fact("turned", Section.DECISION, "", turned, first=True),
             Fact("cause", Section.DECISION, "", self.cause, first=True),
             Fact("absent", Section.DECISION, "", self.missed, first=True),
         )
@@ -486,23 +497,36 @@ class Summary:
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; if the "
                 f"provider's bill shows none of them, `judgeloop ledger settle --run {self.night} 0{self.ledger}` frees it."
             )
-        if any(one.goes_on for one in self.lines):
-            cost += f" The same command goes on (--night {self.night[:DATE]})."
-        elif any(one.used_up for one in self.lines):
+        if on := [one for one in self.lines if one.goes_on]:
+            broken = [one.name for one in on if one.outcome is Outcome.BROKEN]
+            again = f" When the cause is mended ({some(broken)}), the same" if broken else " The same"
+            cost += f"{again} command goes on (--night {self.night[:DATE]})."
+        elif any(one.used_up and not one.hopeless for one in self.lines):
             enough = f": {self._enough}" if self._enough else ""
             cost += f" With a higher --budget it goes on (--night {self.night[:DATE]}){enough}."
         return cost
 
     @property
     def _enough(self) -> str:
-        """The budgets that finish all pairs that money ended, probably and at maximum costs; empty if not known."""
-        more_p, likely_p = (sum(getattr(one, name) for one in self.lines) for name in ("wants_p", "likely_p"))
-        if not more_p:
+        """The budgets that finish pairs that money ended, probably and at maximum costs; empty if not known.
+
+        A pair that asks for nothing may be charged as much as any of these until then, as they share equally.
+        """
+        ended = [one for one in self.lines if one.used_up]
+        wanted = [one for one in ended if one.wants_p and not one.hopeless]
+        if not wanted:
             return ""
-        likely, most = (f"${budget_over(self.budget_p + p)}" for p in (likely_p, more_p))
+
+        def enough(of: Callable[[Line], int]) -> str:
+            level_p = max(one.charged_p + of(one) for one in wanted)
+            shared_p = sum(max(0, level_p - one.charged_p) for one in ended if one not in wanted)
+            return f"${budget_over(max(self.budget_p, self.charged_p + sum(map(of, wanted)) + shared_p))}"
+
+        likely, most = enough(lambda one: one.likely_p), enough(lambda one: one.wants_p)
+        who = f" for {some([one.name for one in wanted])}" if len(wanted) < len(ended) else ""
         if likely == most:
-            return f"{most} in all is enough even at maximum costs"
-        return f"about {likely} in all is probably enough, {most} even at maximum costs"
+            return f"{most} in all is enough{who} even at maximum costs"
+        return f"about {likely} in all is probably enough{who}, {most} even at maximum costs"
 
     @property
     def _unpaid(self) -> Rows:
@@ -534,17 +558,18 @@ class Summary:
         rows = [one.cells(new) for one in first]
         if any(one.before for one in self.lines):
             columns = (*COLUMNS, MOVED, self.last_night, "outputs", "nights")
+            bars = drawn([one.nights for one in first])
             rows = [
                 (
                     *one.cells(new),
                     one.moved,
                     SHOWN.get(one.before, one.before) or "no such pair" * bool(one.systems),
                     one.whose,
-                    drawn(one.nights),
+                    nights,
                 )
-                for one in first
+                for one, nights in zip(first, bars, strict=True)
             ]
-            note += ABOUT_MOVED.format(self.last_night)
+            note += ABOUT_MOVED.format(self.last_night) + ABOUT_NIGHTS * any(bars)
             note += FEW_MOVED * any(one.since.moved is not None and None in one.since.moved for one in self.lines)
             note += BY_OTHER * any(one.other_judge for one in self.lines)
             again = any(one.whose != one.outputs for one in self.lines)

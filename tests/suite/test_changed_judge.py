@@ -207,3 +207,22 @@ def test_a_change_is_cut_to_two_lines_where_causes_are_cut_to_one_and_whole_on_t
     cut, whole = (render(one) for one in (night.brief(1, 30)[0], night.page))
     assert "! The judge changed: a until 2026-01-04, b since; 7 of 10 …" in cut
     assert night.changed in " ".join(whole.split())
+
+
+def test_a_judge_that_was_set_in_the_place_of_another_is_named_with_it_also_after_a_night_without_verdicts(server):
+    def changed(night, judge):
+        Path("night.toml").write_text(SUITE.replace("openai/judge", judge))
+        _, found = play(night)
+        return found["judge_changed"], {one["name"]: one["other_judge"] for one in found["pairs"]}
+
+    play(1)
+    Path("mail.jsonl").write_text('{"id": "q0", "prompt":')
+    Path("night.toml").write_text(SUITE.replace("openai/judge", "openai/other"))
+    found = json.loads(judgeloop("suite", "night.toml", "--night", "2026-01-02", "--json").stdout)
+    assert found["judge_changed"] == "The judge changed: openai/judge before, openai/other now."
+    said, other = changed(3, "openai/other")
+    assert (said, other) == (
+        "The judge changed: openai/judge before, openai/other now (mail).",
+        {"mail": True, "chat": False},
+    )
+    assert changed(4, "openai/other") == ("", {"mail": False, "chat": False})

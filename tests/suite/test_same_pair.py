@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -70,7 +71,8 @@ def test_a_pair_has_no_state_of_another_that_compared_the_same_systems():
 def test_a_name_that_has_another_judge_now_has_the_state_and_no_change():
     night(1)
     one = night(2, {"exact": PYTHON})["exact"]
-    assert (one["before"], one["moved"], one["judged_in_both"], len(one["nights"])) == ("decided", None, 0, 1)
+    assert (one["before"], one["moved"], one["judged_in_both"], one["nights"][0]) == ("decided", None, 0, None)
+    assert (one["other_judge"], len(one["nights"])) == (True, 2), "a gap by another judge is no bar of the line"
 
 
 def test_an_estimate_of_unchanged_files_is_drawn_as_in_its_first_night():
@@ -88,6 +90,14 @@ def test_families_of_unchanged_files_are_drawn_as_in_their_first_night():
     nights = [night(date, {"exact": METRIC})["exact"] for date in (1, 2)]
     assert (nights[1]["same_as"], nights[1]["further"]) == ("2026-01-01", False)
     assert nights[0]["gap"] == nights[1]["gap"]
+
+
+def test_a_pair_whose_families_are_all_judged_says_so_and_not_that_its_items_are():
+    write("production", lambda n: f"answer {n}" if n % 8 > 3 else "none", prompt=lambda n: f"p{n % 8}")
+    write("rag", lambda n: f"answer {n}" if n % 8 < 4 else "none", prompt=lambda n: f"p{n % 8}")
+    found = night(1, {"exact": f'{METRIC}"\nnot-worse = 0.01 # "'})["exact"]
+    assert (found["state"], found["judged"]) == ("undecided", 8)
+    assert re.findall(r"\d+", found["stopped"]) == ["8"]
 
 
 def test_an_unchanged_pair_asks_once_however_many_nights_it_has_and_no_later_search_chose_it():

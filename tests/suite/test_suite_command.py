@@ -124,17 +124,15 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more(play
     assert not advice & {"raise_budget", "raise_night"}, "more money would not help"
     at = ["--ledger", "little.sqlite"]
     said, little = shown_and_found("--night", "2026-01-05", "--budget", "0.09", *at, "--details")
-    wanted = sum(one["wants_usd"] for one in little["pairs"])
-    assert wanted > max(one["wants_usd"] for one in little["pairs"])
+    dry = found("--night", "2026-01-05", "--budget", "0.09", *at, "--dry-run")["pairs"]
+    assert [one["wants_usd"] for one in little["pairs"]] == [one["usd"]["worst"] for one in dry.values()]
+    likely = [one["usd"]["expected"] + one_more for one, one_more in zip(dry.values(), [0.01] * 3, strict=True)]
+    assert [one["likely_usd"] for one in little["pairs"]] == pytest.approx(likely), "the last is held at its maximum"
     assert "3 pairs Out of money, as another judgment may cost up to $0.010. The next" in unwrapped(said)
-    likely = sum(one["likely_usd"] for one in little["pairs"])
-    assert likely == wanted, "each verdict of the table costs its maximum"
-    assert f"${0.09 + wanted:.2f} in all is enough even at maximum costs" in unwrapped(said)
-    shown = unwrapped(judgeloop("runs", "show", little["pairs"][0]["run"], *at).stdout)
-    (first, *_) = little["pairs"]
-    sums = f"by probably ${first['likely_usd']:.2f}, at maximum costs by ${first['wants_usd']:.2f}."
-    assert f"raise the night's --budget (and the pair's own, if it has one) {sums}" in shown
-    assert not re.search(r"--budget [0-9]", shown)
+    sums = [little["charged_usd"] + sum(one[name] for one in little["pairs"]) for name in ("likely_usd", "wants_usd")]
+    assert re.findall(r"\$([0-9.]+) (?:in all is|even at)", unwrapped(said))[:2] == [f"{one:.2f}" for one in sums]
+    shown = json.loads(judgeloop("runs", "show", little["pairs"][0]["run"], *at, "--json").stdout)
+    assert [one["code"] for one in shown["advice"]][-1] == "raise_night"
 
 
 def test_a_second_start_pays_and_changes_nothing_and_a_larger_sum_goes_on(played):
@@ -248,14 +246,16 @@ def test_a_night_is_at_most_twelve_lines_and_has_each_pair_once(played, monkeypa
     lines = [line for line in done.stdout.splitlines() if line]
     assert len(lines) == 12, done.stdout
     assert lines[0].startswith("! BROKEN: ")
-    assert lines[1].startswith("  pair "), "what failed comes first"
-    assert any(line.startswith("gone: gone.jsonl: there is no such file") for line in lines[3:])
+    assert lines[1] == "Since 2026-01-02 newly failed: all worse."
+    assert lines[2].startswith("  pair "), "what failed comes first"
+    assert any(line.startswith("gone: gone.jsonl: there is no such file") for line in lines[4:])
     rows = re.findall(r"^  (all \w+) +(\S) ", done.stdout, re.MULTILINE)
     assert {sign for _, sign in rows} == {"✗"}
     assert len({name for name, _ in rows}) == len(rows)
     (others,) = re.findall(r"^(\d+) others: \d+ failed, 1 passed$", done.stdout, re.MULTILINE)
     assert "all even: " in done.stdout, "why it is open"
     assert len(rows) + int(others) + 2 == 12, "no pair is left out"
+    assert [one["hopeless"] for one in found("--not-worse", "0.2", "--night", "2026-01-03")["pairs"]][-1] is False
     assert "What must hold" in suite("--not-worse", "0.2", "--night", "2026-01-03", "--details").stdout
 
 
@@ -302,7 +302,9 @@ def test_a_judge_that_is_down_is_what_every_pair_says(chat_server):
     quiet = suite(*at, "--quiet", JUDGELOOP_JUDGE_API_KEY="wrong")
     assert "all better: " in quiet.stderr
     assert "the key is not accepted" in quiet.stderr
-    assert re.search(r"The same command goes on \(--night \d{4}-\d\d-\d\d\)\.", quiet.stdout)
+    assert re.search(
+        r"\(all better, all even, all worse\), the same command goes on \(--night", unwrapped(quiet.stdout)
+    )
 
 
 def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
@@ -486,7 +488,17 @@ def test_the_forecast_of_a_gate_says_how_often_an_equal_system_passes():
     said = suite(*gate).stdout
     assert re.search(rf"^  all even +60 .* +{chance}$", said, re.MULTILINE)
     assert "equal passes: how often a system that is equal would pass, with 30 % ties." in said
-    short = unwrapped(suite(*gate, "--budget", "0.05").stdout)
+    assert suite("--budget", "0.3", *gate[1:]).exit_code, "some verdicts are known now"
+    for name in ("base", "fresh"):
+        Path(f"{name}.jsonl").write_text(Path("new/even.jsonl").read_text().replace("even", name))
+    other = 'judge = "openai/gpt-4.1"\ncontrols = "off"'
+    own = SUITE.replace("[pairs", "not-worse = 0.2\n[pairs", 1)
+    Path("night.toml").write_text(f'{own}[pairs.fresh]\nsystems = ["base.jsonl", "fresh.jsonl"]\n{other}\n')
+    said = unwrapped(suite("--dry-run", "--risk", "0.05").stdout)
+    (note,) = re.findall("equal passes: how often(.*?)\\.", said)
+    assert re.findall(r"\d+ %", note) == ["30 %"], "of the pair without verdicts, beside those so far"
+    Path("night.toml").write_text(SUITE)
+    short = unwrapped(suite(*gate, "--budget", "0.05", "--ledger", "fresh.sqlite").stdout)
     assert re.search(r"Expected \$[0-9.]+, above the \$0.050: a guess", short)
     Path("new/even.jsonl").write_text(Path("old.jsonl").read_text())
     alike = suite(*gate, "--judge", "openai/gpt-4.1", "--judge-price", "1,2", "--controls", "off").stdout

@@ -5,11 +5,28 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from judgeloop.core.outcomes import AnsweredBy, Outcome
+from support.results import make_result
+
+from judgeloop.core.outcomes import AnsweredBy, Outcome, Tally
+from judgeloop.methods.stats.drift import Halves
 from judgeloop.questions.compare.result import EQUAL_BOUND
+from judgeloop.report.notes import NoteCode
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
-from judgeloop.suite.summary import AS_BEFORE, BY_OTHER, FEW_MOVED, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line, Summary
+from judgeloop.suite.summary import (
+    ABOUT_NIGHTS,
+    AS_BEFORE,
+    BY_OTHER,
+    DOUBTED,
+    FEW_MOVED,
+    MOVED,
+    ON_ALL,
+    ON_BOTH,
+    OTHER_JUDGE,
+    Line,
+    Summary,
+    is_doubtful,
+)
 
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
@@ -103,6 +120,16 @@ def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tes
     assert ends.warned(passed=False) == (("all b", same), ("all b", few.format("b")))
 
 
+def test_a_pass_of_which_a_warning_says_that_its_risk_may_not_hold_is_doubtful():
+    sound = make_result(tally=Tally(items=100, wins=(1, 9)))
+    found = [sound, make_result(neighbours=0.007), replace(sound, drift=Halves(32, 1.0, -1.0, 0.001))]
+    assert [is_doubtful(one) for one in found] == [False, True, True]
+
+
+def test_a_decision_by_a_judge_that_was_not_shown_to_tell_is_doubtful():
+    assert {NoteCode.CONTROLS_BEFORE, NoteCode.CONTROLS_NOT_PASSED, NoteCode.SEARCHED} < DOUBTED
+
+
 def test_a_copy_that_passes_is_warned_of_where_others_that_pass_are_not():
     ends = night(
         line("a", 0, "passed", warnings=("few",)), line("b", 0, "passed", warnings=("a copy?",), doubtful=True)
@@ -164,10 +191,12 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
     (table,) = Summary(night="n", budget_p=0, lines=(fell,), last_night="2026-01-01").page.tables
     shown = dict(zip(table.columns, table.rows[0], strict=True))
     assert (shown[MOVED], shown["nights"], shown["2026-01-01"]) == ("-13 (-30 to +4)", "█▅", "✓ passed")
-    few = replace(fell, since=Since((), 4, (-0.13, -0.3, 0.04), on_all=True))
-    assert few.moved == f"-13 (-30 to +4){ON_ALL}", "that the items are others stands where the figure does"
+    few = replace(fell, since=Since((), 4, (-0.13, -0.3, 0.04), on_all=True, many=(14, 6)))
+    on_all = ON_ALL.format(14, 6)
+    assert few.moved == f"-13 (-30 to +4){on_all}", "that the items are others stands where the figure does"
     assert replace(few, since=Since((), 10, (0.1, -0.06, 0.26))).moved == f"+10 (-6 to +26){ON_BOTH.format(10)}"
-    assert replace(few, since=Since((), 4, (0.72, None, None), on_all=True)).moved == f"+72{ON_ALL}"
+    assert replace(few, since=Since((), 4, (0.72, None, None), on_all=True, many=(14, 6))).moved == f"+72{on_all}"
+    assert replace(fell, question="estimate").moved == "-0.130 (-0.300 to +0.040)", "a score moves on its own scale"
     alone, also = (
         Summary(night="n", budget_p=0, lines=(one,), last_night="2026-01-01").page.tables[0].note
         for one in (fell, replace(fell, other_judge=True, since=Since((), 4, (0.72, None, None))))
@@ -175,6 +204,34 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
     assert [FEW_MOVED in alone, BY_OTHER in alone, FEW_MOVED in also, BY_OTHER in also] == [False, False, True, True]
     edited = replace(fell, other_judge=True)
     assert (edited.moved, edited.to_json()["moved"], edited.rank[1]) == (OTHER_JUDGE, None, 0.0)
+
+
+def test_what_turned_since_the_last_night_is_named_first():
+    before = {
+        "fell": ("passed", 5), "open": ("open", 5), "rose": ("failed", 0), "still": ("doubtful pass", 0),
+        "lost": ("passed", 3), "new": ("", 0), "was": ("failed", 3),
+    }  # fmt: skip
+    lines = [line(name, code, "said.", before=then) for name, (then, code) in before.items()]
+    lines.append(line("best", 3, "open.", (), before="decided"))
+    found = Summary(night="n", budget_p=0, lines=tuple(lines), last_night="2026-01-01")
+    assert found.turned == (
+        "Since 2026-01-01 newly failed: all fell, all open; no longer passed: all lost; no longer decided: all best; "
+        "newly passed: all rose."
+    )
+    assert render(found.page, short=True).splitlines()[1].startswith("Since 2026-01-01 newly failed: all fell")
+    assert render(found.brief(1)[0]).splitlines()[1].startswith("Since 2026-01-01 newly failed: all fell")
+    assert not night(*(replace(one, before=one.state) for one in lines)).turned
+
+
+def test_the_lines_of_the_last_nights_have_one_scale_and_a_night_in_each_column():
+    gaps = {"small": (0.19, None, 0.19), "large": (0.57, 0.57, None), "alone": (None, None, 0.4)}
+    lines = tuple(line(name, 0, "passed.", before="passed", nights=of) for name, of in gaps.items())
+    (table,) = Summary(night="n", budget_p=0, lines=lines, last_night="2026-01-01").page.tables
+    drawn = [row[table.columns.index("nights")] for row in table.rows]
+    assert [[mark == "·" for mark in one] for one in drawn] == [[False, True, False], [False, False, True], []]
+    assert drawn[0][0] < drawn[1][0], "a larger gap is taller, whatever its row"
+    (bare,) = Summary(night="n", budget_p=0, lines=lines[2:], last_night="2026-01-01").page.tables
+    assert (ABOUT_NIGHTS in table.note, ABOUT_NIGHTS in bare.note) == (True, False)
 
 
 def test_a_cause_that_pairs_share_is_said_once_above_all_else():
@@ -261,9 +318,19 @@ def test_an_order_that_changed_nothing_counts_as_no_tie():
 def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
     ends = [line(f"n{n}", 3, "open.", used_up=True, stopped="no money", wants_p=USD // 4, likely_p=USD // 20,
                  next_p=USD // 100 * n) for n in range(3)]  # fmt: skip
-    found = night(*ends, line("m", 3, "open.", stopped="the limit"))
+    found = night(*ends, line("m", 3, "open.", stopped="the limit", charged_p=USD))
     assert found.to_json()["pairs"][0]["wants_usd"] == 0.25
     said = " ".join(render(found.page).split())
     assert "3 pairs Out of money, as another judgment may cost up to $0.020." in said
     for what in ("it goes on (--night 2026-01-02)", "raise --budget, and that of a pair that has one of its own"):
         assert f"{what}: about $1.15 in all is probably enough, $1.75 even at maximum costs." in said
+
+
+def test_no_money_is_asked_for_where_all_items_would_probably_not_decide():
+    vain = line("v", 3, "open.", used_up=True, hopeless=True, stopped="no money. Add items.", charged_p=USD // 10)
+    assert "--budget" not in text(vain)
+    assert "all v: no money. Add items." in brief(9, vain).splitlines()
+    hope = line("h", 3, "open.", used_up=True, stopped="no money", charged_p=USD // 5, wants_p=USD, likely_p=USD)
+    said = " ".join(text(vain, hope).split())
+    # What pairs share equally: until one has 1.20, the other may have it, too.
+    assert re.findall(r"(\S+) in all is enough for (all \w)", said) == [("$2.40", "all h")] * 2
