@@ -194,9 +194,10 @@ class PageJudge(BaseJudge):
         assert self.desk is not None
         judged, most = (self._standing.judged, self._standing.most) if self._standing else (0, 0)
         each = [
-            f"{person.name} {person.judged}{f' and {person.skips} skipped' if person.skips else ''}"
-            for person in self.desk.people.values()
-            if person.name
+            f"{one.name} {one.judged - one.judged_checks}{f' and {skips} skipped' if skips else ''}"
+            for one in self.desk.people.values()
+            if one.name
+            for skips in [one.skips - (len(one.checks) - one.judged_checks)]
         ]
         return f"{judged + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
 

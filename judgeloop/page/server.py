@@ -180,8 +180,8 @@ class Pages:
             if self.desk.stops and person.last is None:
                 break
             if now >= until or person.last is not held:
-                waits = {"wait": True, "others": self.desk.is_busy(name), "money": self.desk.lacks_money}
-                waits |= self._last_of(name)
+                waits = {"wait": True, "others": self.desk.is_busy(name), "awaits": bool(self.desk.awaits)}
+                waits |= {"money": self.desk.lacks_money} | self._last_of(name)
                 return JSONResponse(waits | {"progress": self._progress(name)})
             await self._change()
         return self._ended(name)
