@@ -6,8 +6,8 @@ to a program: as text, in a notebook, as values and as a data frame.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.jsonable import Part, Say, Sentence, plain
@@ -560,6 +560,12 @@ class RunResult(Part):
     def __str__(self) -> str:
         """The decision with what belongs to it, as the command line prints it; `to_text()` has all."""
         return render(self.page, short=True)
+
+    def sealed(self) -> Self:
+        """The result as those who judge may see it: of a run that is interrupted, nothing may say who leads."""
+        if self.outcome is not Outcome.INTERRUPTED or self.by_people is None:
+            return self
+        return replace(self, page=self.page.sealed(self.setup.run), labels=(), texts=None)
 
     def to_text(self) -> str:
         """All that the result says, as the command line prints it with `--details`."""

@@ -254,6 +254,34 @@ def test_the_second_person_of_an_item_is_another_one_in_another_run_too(tmp_path
     assert len({*first, *second}) == 4
 
 
+def test_whoever_goes_on_to_judge_reads_nothing_of_the_lead_meanwhile(tmp_path):
+    write_outputs(tmp_path)
+    with page_run(tmp_path, *(f"-or{one}" for one in (".md", ".html", ".xml", ".tex", ".txt"))) as run:
+        with httpx2.Client(base_url=run.url, timeout=40) as client:
+            session = client.post("/api/enter", json={"token": run.tokens[0]}).json()["session"]
+            client.headers["authorization"] = f"Bearer {session}"
+            for _ in range(4):
+                pair = client.get("/api/next").json()["pair"]
+                client.post("/api/answer", json={"id": pair["id"], "key": "a", "seconds": 1})
+            client.post("/api/pause", json={})
+        run.interrupt()
+        assert run.ended() == 130
+    result = run.result()
+
+    def shown(*flags):
+        command = (sys.executable, "-m", "judgeloop", "runs", "show", result["run"], "--ledger", "l.sqlite", *flags)
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    texts = {path.suffix: path.read_text(encoding="utf-8") for path in tmp_path.glob("r.*")} | {"show": shown()}
+    assert len(texts) == 6
+    votes = f"{result['wins']['secret-new']} for secret-new"
+    assert {name for name, text in texts.items() if votes in text or "secret-item" in text} == set()
+    assert result["judged"] == 4
+    assert votes in shown("--details")
+    shown("--details", "-o", "all.md")
+    assert votes in (tmp_path / "all.md").read_text(encoding="utf-8")
+
+
 def test_who_fails_checks_is_asked_no_more_and_the_result_says_so(tmp_path):
     write_outputs(tmp_path, items=150, alike=2)
     flags = ("--people", "anna,ben", "--human-price", "40", "--budget", "400")
