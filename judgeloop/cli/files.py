@@ -129,7 +129,7 @@ def check_output(path: Path, inputs: Iterable[object] = (), forms: Iterable[str]
 def write_outputs(paths: Iterable[Path], result: RunResult, *, all_of_it: bool = False) -> None:
     """Write the result to every file, also if one of them cannot be written. Texts name the page among them.
 
-    Texts are sealed where people go on to judge, unless `all_of_it` is wanted. What programs read, and a picture, is not.
+    Texts are sealed where people go on to judge, unless `all_of_it` is wanted; what programs read is not.
 
     Raises:
         JudgeloopError: names the files that cannot be written.

@@ -234,7 +234,7 @@ def _where(ready: Prepared[Any], result: RunResult, files: Sequence[Path]) -> st
     where = f"Report: {named}. " if named else ""
     if not ready.booked:
         return visible(f"{where}All of it: --details")
-    return visible(f"{where}{result.sealed().page.text(SEALED) or all_of_it(ready.run_id, page=not named)}")
+    return visible(f"{where}{as_flags(result.sealed().page.text(SEALED)) or all_of_it(ready.run_id, page=not named)}")
 
 
 def _text(result: RunResult, where: str, files: Sequence[Path], *, quiet: bool, details: bool) -> str:

@@ -23,7 +23,7 @@ from judgeloop.judges.human import AT_ONCE
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
 from judgeloop.page.journal import PageJournal
-from judgeloop.report.words import planned
+from judgeloop.report.words import ends_open, planned
 
 if TYPE_CHECKING:
     from judgeloop.page.links import Links
@@ -225,8 +225,7 @@ class PageJudge(BaseJudge):
                 said = f"Usually about {usual:,} are judged, at most {most:,}"
             else:
                 said = f"At most {most:,} are judged"
-                decide = f" (about {needs:,} would decide)" if needs else ""
-                ends = ends or f"; most runs like this end there without a decision{decide}"
+                ends = ends or (f"; {ends_open(needs)}" if needs is not None else "")
             print(f"{said}{again}{time}{ends}.", file=sys.stderr)
         aside_p, budget_p = self._wage.cost_p(LONGEST_S), self._options.budget_p
         if aside_p and budget_p is not None and (holds := budget_p // aside_p) <= len(self._people):

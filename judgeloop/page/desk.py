@@ -475,17 +475,8 @@ class Desk:
         }
         for sheet in self.sheets:
             sheet.asked_at = now if sheet.asked_at is None else sheet.asked_at
-            if not sheet.is_open or any(self._may(sheet, name) for name in there):
-                continue
-            if sheet.skipped:  # nobody else comes
-                *_, sheet.said = sheet.skipped.values()
-                self._settle(sheet)
-            elif sheet.call.reading is not None:
-                if now - sheet.asked_at > LEASE_S or not self._is_for_anybody(sheet):
-                    sheet.said = Given(SKIP, 0.0, "nobody was there who may give it", bygone=True)
-                    self._settle(sheet)
-            elif sheet.pair and not self._is_for_anybody(sheet):
-                sheet.settled.set_exception(nobody())
+            if sheet.is_open and not any(self._may(sheet, name) for name in there):
+                self._without(sheet, late=now - sheet.asked_at > LEASE_S)
         self._return_money(now)
         for person in self.people.values():
             if person.last is not None:
@@ -498,6 +489,17 @@ class Desk:
                 self._let_stand(person)
         if self._lets_go:
             self.let_go(now)
+
+    def _without(self, sheet: Sheet, *, late: bool) -> None:
+        """What becomes of a call that nobody who is there may answer; it waits while somebody may still come."""
+        if sheet.skipped:  # nobody else comes
+            *_, sheet.said = sheet.skipped.values()
+            self._settle(sheet)
+        elif sheet.call.reading is not None and (late or not self._is_for_anybody(sheet)):
+            sheet.said = Given(SKIP, 0.0, "nobody was there who may give it", bygone=True)
+            self._settle(sheet)
+        elif sheet.pair and not self._is_for_anybody(sheet):
+            sheet.settled.set_exception(nobody())
 
     def _return_money(self, now: float) -> None:
         """Let all that is held stand where somebody who is there waits for its money: nobody waits for an undo."""

@@ -261,6 +261,7 @@ def headline(result: RunResult, decision: str) -> str:
     if result.answer.broke_off:
         interrupted = result.answer is Outcome.INTERRUPTED  # the word says it
         why = result.stop_sentence.removeprefix("interrupted; ") if interrupted else ended(result)
+        why = why.replace("paid for", "judged") if result.by_hand else why  # people may have no price
         return f"{word}, no result: {stopped(why)}"
     if required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"

@@ -408,8 +408,7 @@ class RunResult(Part):
         found = () if cut else self.to_decide()
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
-        # A night's budget is shared: it is not asked for where all items would probably not decide.
-        hopeless = self.setup.night and any(one.code in {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS} for one in found)
+        hopeless = any(one.code in {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS} for one in found)
         return found if hopeless else (*found, *self._budget_enough())
 
     def _to_go_on(self, stop: StopKind) -> Note:
@@ -473,7 +472,10 @@ class RunResult(Part):
     @property
     def warnings(self) -> tuple[Note, ...]:
         """What to be careful of: few items, flipped verdicts, a doubtful judge, data or bill."""
-        few = [] if (self.data.families or self.items) >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
+        many = (
+            self.data.families or self.items
+        ) >= FEW_ITEMS or not self.answer.answered  # nothing else is claimed then
+        few = [] if many else [note(FEW[self.about], items=self.items)]
         if few and self.data.families:
             code = NoteCode.FEW_PROMPTS if self.data.by_prompt else NoteCode.FEW_FAMILIES
             few = [note(code, families=self.data.families, items=self.items)]
