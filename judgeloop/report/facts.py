@@ -186,17 +186,23 @@ def of_items(result: RunResult) -> str:
     """What may be judged, for a sentence that says how much of it was: all items, or families of them."""
     items = count(result.items, "item")
     if result.per_label > 1:
-        return f"{result.drawable:,} blocks of {result.per_label:,} ({items})"
+        more = result.per_label - 1
+        return f"{count(result.drawable, 'item')}, each with {more:,} more that the proxy alone rates ({items} in all)"
     if not result.data.units:
         return items
     each = "one item" if result.data.families == result.data.drawn else "several items"
     return f"{result.data.units}, {each} each"
 
 
+def silent_of(result: RunResult) -> int:
+    """How many were asked about and got no verdict."""
+    return result.counts.abstentions + result.counts.abstentions_beside
+
+
 def unjudged(result: RunResult) -> str:
     """How many got no verdict, behind how many were judged; empty for none."""
-    silent = result.counts.abstentions + result.counts.abstentions_beside
-    return f"; {silent:,} without a verdict count{'s' * (silent == 1)} against any answer" if silent else ""
+    silent = silent_of(result)
+    return f"; {silent:,} without a verdict, taken as the worst case" if silent else ""
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -283,7 +289,9 @@ def headline(result: RunResult, decision: str) -> str:
 def judged_by(result: RunResult) -> str:
     """The judges' names, for a sentence."""
     if result.setup.by_hand:
-        return "a person" if len(result.setup.judges) == 1 else "two people"
+        several = len(result.by_people.each) if result.by_people else 0
+        found = f"{several} people" if several > 1 else "a person"
+        return found if len(result.setup.judges) == 1 else "two people"
     return " + ".join(map(visible, result.setup.judges))
 
 
@@ -381,7 +389,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
     order = f"{setup.order}{_changed(result)}" if setup.order else ""
     # A gate by a model in one order: nobody can say how often it contradicts itself.
-    held = "; each counts against any answer" if counts.abstentions or counts.abstentions_beside else ""
+    held = "; each is taken as the worst case" if counts.abstentions or counts.abstentions_beside else ""
     blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == FLIPS for one in result.conditions)
     return [
         *found,
@@ -394,6 +402,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
             result.by_people.said_another if result.by_people else "",
             first=True,
         ),
+        Fact("gave", Section.JUDGE, "people", result.by_people.said_each if result.by_people else ""),
         Fact("same", Section.JUDGE, "same person", result.by_people.said_same if result.by_people else "", first=True),
         Fact("checks", Section.JUDGE, "checks", result.by_people.said_checks if result.by_people else ""),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
@@ -530,7 +539,7 @@ def _cost(result: RunResult) -> str:
             else ""
         ),
         f"judging all {every:,} would cost about {dollars(usd)}"
-        if usd and result.judged + result.counts.further < every
+        if usd and result.judged + silent_of(result) + result.counts.further < every
         else "",
     ]
     return "; ".join(filter(None, parts))
