@@ -262,7 +262,7 @@ def test_the_first_screen_says_how_long_it_takes_by_texts_and_then_by_the_person
     first, anna, ben = story(tmp_path / "known", steps, "anna", "ben", standing=standing)
     assert first == ben == {"each_s": 60.0, "usual_s": 45 * 60.0}, "and by nobody else's"
     assert anna["each_s"] < 20, "as long as they were on the screen"
-    assert anna["usual_s"] == 45 * anna["each_s"]
+    assert anna["usual_s"] == 43 * anna["each_s"], "what is left: two count, and one is held"
     low = SoFar(0, 30, each_s=60.0, needs=62)
     (first, *_) = story(tmp_path / "low", steps, "anna", "ben", standing=low)
     assert first["usual_s"] == 30 * 60.0, "most runs end at the limit"
