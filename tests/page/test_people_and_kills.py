@@ -196,6 +196,8 @@ def test_a_second_person_judges_a_share_that_the_decision_does_not_hear_of(tmp_p
         result = judged_by(run)
     people, judged = result["by_people"], result["judged"]
     assert result["winner"] == "secret-new"
+    assert sum(people["each"].values()) == people["answers"]
+    assert set(people["each"]) == {"anna", "ben"}
     assert people["another"]["items"] == math.ceil(judged / 5)
     assert people["another"]["equal"] == 1.0, "both say what is better"
     assert people["answers"] == judged + people["another"]["items"] + result["ahead"]
