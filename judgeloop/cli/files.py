@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a command that reads no file must not wait for it
     from judgeloop.report.result import RunResult
 
 JUNIT, HTML, FIGURE = ".xml", ".html", ".svg"
+SAY_ALL = {".json", ".csv", FIGURE}
 OF_MARKDOWN = "<!-- judgeloop -->\n\n"
 
 
@@ -125,18 +126,22 @@ def check_output(path: Path, inputs: Iterable[object] = (), forms: Iterable[str]
     check_writable(path)
 
 
-def write_outputs(paths: Iterable[Path], result: RunResult) -> None:
+def write_outputs(paths: Iterable[Path], result: RunResult, *, all_of_it: bool = False) -> None:
     """Write the result to every file, also if one of them cannot be written. Texts name the page among them.
+
+    Texts are sealed where people go on to judge, unless `all_of_it` is wanted; what programs read is not.
 
     Raises:
         JudgeloopError: names the files that cannot be written.
     """
     failures, every = [], list(paths)
     pages = ", ".join(str(path) for path in every if path.suffix == HTML)
-    told = replace(result, page=result.page.with_facts(Fact("report", Section.NEXT, "report", pages, first=True)))
+    shown = result if all_of_it else result.sealed()
+    named = Fact("report", Section.NEXT, "report", pages, first=True)
     for path in every:
+        one = result if path.suffix in SAY_ALL else shown
         try:
-            write_output(path, result if path.suffix == HTML else told)
+            write_output(path, one if path.suffix == HTML else replace(one, page=one.page.with_facts(named)))
         except JudgeloopError as error:
             failures.append(str(error))
     if failures:

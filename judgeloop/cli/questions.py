@@ -149,7 +149,7 @@ class Asking(Generic[R]):
                 result = self.as_reported(begun, found, read)
                 if begun.booked and not (json or quiet) and (anew := asyncio.run(said_anew(begun))):
                     say(visible(anew))
-                where = _where(begun, output)
+                where = _where(begun, result, output)
                 if json:
                     text = render_json(result, read.files)
                 else:
@@ -226,13 +226,15 @@ class Asking(Generic[R]):
             write_outputs(output, result)
 
 
-def _where(ready: Prepared[Any], files: Sequence[Path]) -> str:
+def _where(ready: Prepared[Any], result: RunResult, files: Sequence[Path]) -> str:
     """Where all of a result is: in `files` of `-o`, and by which command."""
+    from judgeloop.report.page import SEALED
+
     named = ", ".join(map(str, files))
     where = f"Report: {named}. " if named else ""
     if not ready.booked:
         return visible(f"{where}All of it: --details")
-    return visible(f"{where}{all_of_it(ready.run_id, page=not named)}")
+    return visible(f"{where}{as_flags(result.sealed().page.text(SEALED)) or all_of_it(ready.run_id, page=not named)}")
 
 
 def _text(result: RunResult, where: str, files: Sequence[Path], *, quiet: bool, details: bool) -> str:

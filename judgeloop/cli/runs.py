@@ -200,8 +200,9 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     with lasting("reading the result"):
         result = result_of(kept, shown=config.report_texts)
     values = result.to_json(as_flags) if json else {}
-    more = "" if quiet else all_of_it(shown.id, page=not output)
-    text = f"{render(result.page, width=columns(), paint=paint, short=True, more=more)}\n"
+    sealed = result.sealed()
+    more = "" if quiet or sealed is not result else all_of_it(shown.id, page=not output)
+    text = f"{render(sealed.page.said(as_flags), width=columns(), paint=paint, short=True, more=more)}\n"
     if details:
         systems = "this system" if len(result.setup.systems) == 1 else "just these systems"
         none = decided(f"No earlier run of this question about {systems} by this judge has a result here.")
@@ -213,7 +214,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
             page = since.page(earlier.id)
         text = visible_lines(f"{kept.text}\n{render(page, width=columns())}\n")
     print(json_text(values) if json else text, end="")
-    write_outputs(output, result)
+    write_outputs(output, result, all_of_it=details)
 
 
 def _check_reading(asked: ReadSettings, **beside: object) -> None:

@@ -4,7 +4,7 @@ What is asked and answered is in `records.py`. Money is in integer picodollars (
 """
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -458,11 +458,15 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class GivenByPeople:
-    """How many answers people gave to a run, skips among them, in what time, and what that cost, in picodollars."""
+    """How many answers people gave to a run, skips among them, in what time, and what that cost, in picodollars.
+
+    `each` has the number by name, which is empty for who judged without one.
+    """
 
     answers: int = 0
     seconds: float = 0.0
     cost_p: int = 0
+    each: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

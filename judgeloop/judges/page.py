@@ -23,7 +23,7 @@ from judgeloop.judges.human import AT_ONCE
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
 from judgeloop.page.journal import PageJournal
-from judgeloop.report.words import planned
+from judgeloop.report.words import ends_open, planned
 
 if TYPE_CHECKING:
     from judgeloop.page.links import Links
@@ -194,9 +194,10 @@ class PageJudge(BaseJudge):
         assert self.desk is not None
         judged, most = (self._standing.judged, self._standing.most) if self._standing else (0, 0)
         each = [
-            f"{person.name} {person.judged}{f' and {person.skips} skipped' if person.skips else ''}"
-            for person in self.desk.people.values()
-            if person.name
+            f"{one.name} {one.judged - one.judged_checks}{f' and {skips} skipped' if skips else ''}"
+            for one in self.desk.people.values()
+            if one.name
+            for skips in [one.skips - (len(one.checks) - one.judged_checks)]
         ]
         return f"{judged + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
 
@@ -214,19 +215,8 @@ class PageJudge(BaseJudge):
             print(f"  from another machine first: ssh -L {port}:127.0.0.1:{port} {here}", file=sys.stderr)
         elif not url.startswith("https://"):
             print("  without https, outputs and links can be read on the way", file=sys.stderr)
-        if self._standing is not None and (self._standing.usual or self._standing.needs is not None):
-            needs, most, each = self._standing.needs, self._standing.most, self._standing.each_s
-            usual = self._standing.usual[1] if self._standing.usual else most
-            time = f", about {planned(each * self._options.each * usual)} of people's time" if each else ""
-            again = f", of them {again:,} again" if (again := self._standing.again) else ""
-            ends = "" if (one := self._standing.affords) is None else f"; the budget ends it after about {one:,}"
-            if self._standing.usual:
-                said = f"Usually about {usual:,} are judged, at most {most:,}"
-            else:
-                said = f"At most {most:,} are judged"
-                decide = f" (about {needs:,} would decide)" if needs else ""
-                ends = ends or f"; most runs like this end there without a decision{decide}"
-            print(f"{said}{again}{time}{ends}.", file=sys.stderr)
+        if self._standing is not None:
+            print(self._planned(self._standing), file=sys.stderr)
         aside_p, budget_p = self._wage.cost_p(LONGEST_S), self._options.budget_p
         if aside_p and budget_p is not None and (holds := budget_p // aside_p) <= len(self._people):
             print(
@@ -234,6 +224,21 @@ class PageJudge(BaseJudge):
                 "in hand: an answer counts at once, and cannot be taken back.", file=sys.stderr,
             )  # fmt: skip
         print("Ctrl-C stops; what was judged is kept, and the same command goes on.", file=sys.stderr, flush=True)
+
+    def _planned(self, standing: SoFar) -> str:
+        """How many are judged, as far as it was known before the first answer, and how long the rest takes."""
+        most, (low, usual), each = standing.most, standing.usual or (0, standing.most), standing.each_s
+        rest = max(0, usual - standing.judged)
+        more = " more" if standing.judged else ""
+        time = f", about {planned(each * self._options.each * rest)}{more} of people's time" if each and rest else ""
+        again = f", of them {standing.again:,} again" if standing.again else ""
+        ends = "" if (one := standing.affords) is None else f"; the budget ends it after about {one:,}"
+        said = f"Usually about {usual:,} are judged, at most {most:,}"
+        if usual >= most:  # as many whatever they say, where that is also the fewest
+            said = f"{most:,} are judged" if low >= most else f"At most {most:,} are judged"
+            ends = ends or ("" if standing.needs is None else f"; {ends_open(standing.needs)}")
+        known = f"; {standing.judged:,} already are" if standing.judged else ""
+        return f"{said}{again}{known}{time}{ends}."
 
     def lacks_money(self, lacks: bool) -> None:  # noqa: FBT001 - the one thing that it says
         """Answers that are held count as soon as somebody waits for their money."""

@@ -5,6 +5,7 @@ Reads an open connection and returns records. Writes nothing.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, final
 
@@ -136,8 +137,10 @@ class LedgerReader:
         """What people gave to a run."""
         found = "SELECT answered, charged_p FROM attempts WHERE run = :run AND answered IS NOT NULL"
         rows = self._rows(found, {"run": run})
-        seconds = math.fsum(json.loads(answered)["seconds"] or 0.0 for answered, _ in rows)
-        return GivenByPeople(len(rows), round(seconds, 1), sum(charged_p for _, charged_p in rows))
+        said = [json.loads(answered) for answered, _ in rows]
+        seconds = math.fsum(one["seconds"] or 0.0 for one in said)
+        each = dict(sorted(Counter(one["person"] for one in said).items()))
+        return GivenByPeople(len(rows), round(seconds, 1), sum(charged_p for _, charged_p in rows), each)
 
     def calls_of(self, run: str) -> dict[tuple[str, str], list[KeyIngredients]]:
         """What the keys of a run's first verdicts are made of, by their items and judges."""

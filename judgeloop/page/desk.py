@@ -2,7 +2,8 @@
 
 No clock and no network: the time is passed in. Rules:
 
-1. A call is with one person at most. Whoever is away for `LEASE_S` may lose it to somebody else.
+1. A call is with one person at most. Whoever is away for `KEPT_S` may lose it to somebody else: what others answer
+   after it counts for nothing before it is answered.
 2. The last answer of each person is held, so that it can be taken back, until they answer the next, have nothing
    else to judge for `LAST_S`, leave, or `HELD_S` pass. It is in the journal before. Where somebody waits because the
    money of those that are held is needed for the next call, all count at once.
@@ -12,7 +13,7 @@ No clock and no network: the time is passed in. Rules:
 5. Who has a call on the screen when the process dies goes on with it in the next one. It is kept for them for
    `HELD_S`, and what they say of it counts if nobody else has it, even before the run has asked it again.
 6. A second reading is another person's than the first, or the same one's, as it asks. It is none if nobody who may
-   give it is there for `LEASE_S`.
+   give it is there for `LEASE_S`, and at once if all who may have failed checks.
 7. Of two who judge a pair each, neither is the other: whoever has one of its calls, or has answered it, gets no other.
 8. A check (`checks.py`) is given when it is due, before an item that counts. No run waits for it: its time is that of
    the next answer that counts. Whoever fails is asked no more.
@@ -33,6 +34,7 @@ from judgeloop.core.records import Call
 from judgeloop.page.checks import CheckItem, counted, failed, place
 from judgeloop.page.journal import PageJournal
 
+KEPT_S = 120.0
 LEASE_S = 600.0
 HELD_S = 300.0
 LAST_S = 5.0  # after an answer that may be the last
@@ -105,6 +107,7 @@ class Person:
 
     name: str
     here: bool = False  # has opened the page since the process began
+    paused: bool = False
     hand: Sheet | None = None
     last: Sheet | None = None  # whose answer is held
     sent: set[str] = field(default_factory=set)  # the ids of the showings whose answers were taken
@@ -240,7 +243,7 @@ class Desk:
         elif none:  # and booked then
             sheet.said = Given(SKIP, 0.0, "skipped", bygone=True)
             self._settle(sheet)
-        elif sheet.skipped and not any(self._may(sheet, one.name) for one in self.people.values() if not one.failed):
+        elif sheet.skipped and not self._is_for_anybody(sheet):
             *_, sheet.said = sheet.skipped.values()
             self._settle(sheet)
         else:
@@ -267,7 +270,7 @@ class Desk:
         person = self.people[name]
         if person.failed:
             return None
-        person.here, person.there = True, now
+        person.here, person.there, person.paused = True, now, False
         if person.hand is None and not self.over:
             self.tick(now)
             person.hand = None if self.stops else next(iter(self._free_for(name, now)), None)
@@ -338,7 +341,7 @@ class Desk:
             return False
         if person.hand not in {None, sheet}:
             self._give_back(person)
-        person.here, person.there, person.hand = True, now, sheet
+        person.here, person.there, person.paused, person.hand = True, now, False, sheet
         sheet.holder, sheet.since, sheet.there, sheet.kept_for = name, now - LEASE_S, now, ""
         self._note(sheet, name, of)
         return True
@@ -365,6 +368,10 @@ class Desk:
             if one.pair == sheet.pair and one is not sheet:
                 gave |= {one.holder or "", *one.skipped}
         return name not in gave and sheet.may(name)
+
+    def _is_for_anybody(self, sheet: Sheet) -> bool:
+        """Whether there is a person who may answer a call, and has not failed, whether or not they are there."""
+        return any(self._may(sheet, one.name) for one in self.people.values() if not one.failed)
 
     def answered(self, before: Iterable[tuple[str, str]]) -> None:
         """Know who answered a call of which pair in another run."""
@@ -448,7 +455,7 @@ class Desk:
     def pause(self, name: str, now: float) -> None:
         """A person pauses: what they said stands, and what they have in hand stays theirs for a while."""
         person = self.people[name]
-        person.there = now
+        person.there, person.paused = now, True
         self._let_stand(person)
 
     def beat(self, name: str, now: float) -> None:
@@ -468,14 +475,8 @@ class Desk:
         }
         for sheet in self.sheets:
             sheet.asked_at = now if sheet.asked_at is None else sheet.asked_at
-            if not sheet.is_open or any(self._may(sheet, name) for name in there):
-                continue
-            if sheet.skipped:  # nobody else comes
-                *_, sheet.said = sheet.skipped.values()
-                self._settle(sheet)
-            elif sheet.call.reading is not None and now - sheet.asked_at > LEASE_S:
-                sheet.said = Given(SKIP, 0.0, "nobody was there who may give it", bygone=True)
-                self._settle(sheet)
+            if sheet.is_open and not any(self._may(sheet, name) for name in there):
+                self._without(sheet, late=now - sheet.asked_at > LEASE_S)
         self._return_money(now)
         for person in self.people.values():
             if person.last is not None:
@@ -483,10 +484,22 @@ class Desk:
                 if now - person.last.said_at > (LAST_S if nothing else HELD_S):
                     self._let_stand(person)
             hand = person.hand
-            if hand is not None and now - hand.there > LEASE_S and self._others(person.name, hand):
+            if hand is not None and now - hand.there > KEPT_S and self._others(person.name, hand):
                 self._give_back(person)
+                self._let_stand(person)
         if self._lets_go:
             self.let_go(now)
+
+    def _without(self, sheet: Sheet, *, late: bool) -> None:
+        """What becomes of a call that nobody who is there may answer; it waits while somebody may still come."""
+        if sheet.skipped:  # nobody else comes
+            *_, sheet.said = sheet.skipped.values()
+            self._settle(sheet)
+        elif sheet.call.reading is not None and (late or not self._is_for_anybody(sheet)):
+            sheet.said = Given(SKIP, 0.0, "nobody was there who may give it", bygone=True)
+            self._settle(sheet)
+        elif sheet.pair and not self._is_for_anybody(sheet):
+            sheet.settled.set_exception(nobody())
 
     def _return_money(self, now: float) -> None:
         """Let all that is held stand where somebody who is there waits for its money: nobody waits for an undo."""
@@ -524,9 +537,17 @@ class Desk:
         return all(one.hand is None and one.last is None for one in there)
 
     def is_busy(self, name: str) -> bool:
-        """Whether something is asked that others than a person have in hand, or may answer."""
-        waits = (one for one in self.sheets if one.said is None and not one.settled.done())
-        return any(one.holder != name and not (self.stops and one.is_open) for one in waits)
+        """Whether others than a person have something in hand."""
+        return any(one.holder not in {None, name} for one in self._unanswered)
+
+    @property
+    def awaits(self) -> list[Sheet]:
+        """What nobody has in hand: where a person gets none of it, it is for somebody else."""
+        return [] if self.stops else [one for one in self._unanswered if one.is_open]
+
+    @property
+    def _unanswered(self) -> list[Sheet]:
+        return [one for one in self.sheets if one.said is None and not one.settled.done()]
 
     @property
     def all_failed(self) -> bool:

@@ -28,6 +28,7 @@ def overview(
         "judged": desk.held,
         "people": people,
         "in_hand": sum(person["in_hand"] for person in people),
+        "readings": sum(one.call.reading is not None for one in desk.awaits),  # which come when nothing else is asked
         "seconds": sum(person["seconds"] for person in people),
     }
     if price is not None:
@@ -57,7 +58,7 @@ def _standing(lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _state(person: Person, away: float | None) -> str:
     if person.failed or away is None:
         return "failed" if person.failed else "unopened"
-    return "away" if away > AWAY_S else "judging" if person.hand else "waiting"
+    return "away" if away > AWAY_S else "paused" if person.paused else "judging" if person.hand else "waiting"
 
 
 def _of(person: Person, given: Sequence[Mapping[str, Any]], price: Price | None, now: float) -> dict[str, Any]:

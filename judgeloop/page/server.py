@@ -180,8 +180,8 @@ class Pages:
             if self.desk.stops and person.last is None:
                 break
             if now >= until or person.last is not held:
-                waits = {"wait": True, "others": self.desk.is_busy(name), "money": self.desk.lacks_money}
-                waits |= self._last_of(name)
+                waits = {"wait": True, "others": self.desk.is_busy(name), "awaits": bool(self.desk.awaits)}
+                waits |= {"money": self.desk.lacks_money} | self._last_of(name)
                 return JSONResponse(waits | {"progress": self._progress(name)})
             await self._change()
         return self._ended(name)
@@ -330,7 +330,7 @@ class Pages:
         return self._texts[text]
 
     def _time(self, name: str) -> dict[str, float]:
-        """About how many seconds a call takes a person, and all people those that usually decide.
+        """About how many seconds a call takes a person, and all people the rest of those that usually decide.
 
         By what was known before the first answer, so that nothing of it tells who leads, and by the person's own pace.
         """
@@ -339,7 +339,8 @@ class Pages:
         if standing is None or each is None:
             return {}
         whole = standing.usual[1] if standing.usual else standing.most if standing.needs is not None else None
-        usual = {"usual_s": each * self.desk.each * whole} if whole else {}
+        rest = max(0, (whole or 0) - standing.judged - self.desk.held)
+        usual = {"usual_s": each * self.desk.each * rest} if rest else {}
         return {"each_s": each, **usual}
 
     def _progress(self, name: str) -> dict[str, Any]:
@@ -356,7 +357,7 @@ class Pages:
             said["usual"] = standing.usual
         if standing.needs is not None:
             said["needs"] = standing.needs
-        if standing.more is not None and len(self.desk.people) == 1:
+        if len(self.desk.people) == 1 and (standing.more is not None or standing.affords is None):
             said["left"] = max(1, standing.left(held))
             said["more"] = more = standing.likely(held)
             said["near"] = standing.is_near(held)

@@ -157,7 +157,7 @@ class Question(ABC, Generic[S, T, R]):
             found = await self.forecast(replace(run, command=Command()))
             again = found.people.again if found.people else (0, 0)
             low, expected = (one + more for one, more in zip(found.judgments[:2], again[:2], strict=True))
-            needs = self.needs(run)
+            needs = found.needs
             usual = (low, expected) if expected and needs is None else None
             affords = found.result.asked + (found.affordable or 0) if found.falls_short else None
         twice = read_twice(run.most_judgments, run.config)
@@ -174,7 +174,8 @@ class Question(ABC, Generic[S, T, R]):
             terms = begun.terms(offline=True)
             ran = await self._ran(begun, terms)
             result = await self._concluded(ran)
-            return await forecast(begun, terms, self.left(ran), result, ran.finished)
+            found = await forecast(begun, terms, self.left(ran), result, ran.finished)
+            return replace(found, needs=self.needs(run)) if run.by_hand and not found.decided else found
 
     async def ask(
         self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved

@@ -188,7 +188,8 @@ def of_items(result: RunResult) -> str:
     """What may be judged, for a sentence that says how much of it was: all items, or families of them."""
     items = count(result.items, "item")
     if result.per_label > 1:
-        return f"{result.drawable:,} blocks of {result.per_label:,} ({items})"
+        more = result.per_label - 1
+        return f"{count(result.drawable, 'item')}, each with {more:,} more that the proxy alone rates ({items} in all)"
     return f"{result.data.units}, one item each" if result.data.units else items
 
 
@@ -203,10 +204,15 @@ def judged_of(result: RunResult, drawn: str = "") -> str:
     return f"{every}{count(verdicts, 'item')} of {families}{result.data.units}"
 
 
+def silent_of(result: RunResult) -> int:
+    """How many were asked about and got no verdict."""
+    return result.counts.abstentions + result.counts.abstentions_beside
+
+
 def unjudged(result: RunResult) -> str:
     """How many got no verdict, behind how many were judged; empty for none."""
-    silent = result.counts.abstentions + result.counts.abstentions_beside
-    return f"; {silent:,} without a verdict count{'s' * (silent == 1)} against any answer" if silent else ""
+    silent = silent_of(result)
+    return f"; {silent:,} without a verdict, taken as the worst case" if silent else ""
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -290,6 +296,7 @@ def headline(result: RunResult, decision: str) -> str:
     if result.answer.broke_off:
         interrupted = result.answer is Outcome.INTERRUPTED  # the word says it
         why = result.stop_sentence.removeprefix("interrupted; ") if interrupted else ended(result)
+        why = why.replace("paid for", "judged") if result.by_hand else why  # people may have no price
         return f"{word}, no result: {stopped(why)}"
     if required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
@@ -309,7 +316,9 @@ def headline(result: RunResult, decision: str) -> str:
 def judged_by(result: RunResult) -> str:
     """The judges' names, for a sentence."""
     if result.setup.by_hand:
-        return "a person" if len(result.setup.judges) == 1 else "two people"
+        several = len(result.by_people.each) if result.by_people else 0
+        found = f"{several} people" if several > 1 else "a person"
+        return found if len(result.setup.judges) == 1 else "two people"
     return " + ".join(map(visible, result.setup.judges))
 
 
@@ -412,7 +421,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
     order = f"{setup.order}{_changed(result)}" if setup.order else ""
     # A gate by a model in one order: nobody can say how often it contradicts itself.
-    held = "; each counts against any answer" if counts.abstentions or counts.abstentions_beside else ""
+    held = "; each is taken as the worst case" if counts.abstentions or counts.abstentions_beside else ""
     blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == FLIPS for one in result.conditions)
     return [
         *found,
@@ -425,6 +434,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
             result.by_people.said_another if result.by_people else "",
             first=True,
         ),
+        Fact("gave", Section.JUDGE, "people", result.by_people.said_each if result.by_people else ""),
         Fact("same", Section.JUDGE, "same person", result.by_people.said_same if result.by_people else "", first=True),
         Fact("checks", Section.JUDGE, "checks", result.by_people.said_checks if result.by_people else ""),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
@@ -566,7 +576,7 @@ def _cost(result: RunResult) -> str:
         if spend.remembered and not (spend.run_p or spend.attempts) and people is None
         else "",
         f"judging all {every:,} would cost about {dollars(usd)}"
-        if usd and result.judged + result.counts.further < every
+        if usd and result.judged + silent_of(result) + result.counts.further < every
         else "",
     ]
     return "; ".join(filter(None, parts))

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from judgeloop.core.records import IDENTICAL, PAIR, TIE, Shown
 from judgeloop.report.labels import LabelRow, Texts
-from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
+from judgeloop.report.page import BADGES, SEALED, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.pictures import Bar, Picture
 from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
@@ -267,7 +267,7 @@ def _verdict(label: LabelRow, result: Shows) -> str:
 def _about_items(result: Shows, items: list[str]) -> str:
     """What is to be known of the list of items."""
     if not items:
-        return "No item was judged."
+        return result.page.text(SEALED) or "No item was judged."
     first = "" if any(label.against is None for label in result.labels) else ", wins and losses first"
     if any(_differs(label, result) for label in result.labels):
         first = ", those where people differ first"

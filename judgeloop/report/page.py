@@ -183,6 +183,13 @@ class Page:
         """The page with its texts as `say` says them."""
         return replace(self, facts=tuple(replace(one, text=say(one.text)) for one in self.facts))
 
+    def sealed(self, run: str) -> Page:
+        """The page as those may see it who go on to judge the run: without what may say who leads."""
+        how = f"Votes and gap would sway whoever goes on to judge. `judgeloop runs show {run} --details` shows them."
+        kept = tuple(one for one in self.facts if one.key in OPEN or one.section is Section.AGAIN)
+        page = replace(self, facts=kept, tables=(), pictures=())
+        return page.with_facts(Fact(SEALED, Section.EVIDENCE, "so far", how, first=True))
+
     def with_facts(self, *facts: Fact) -> Page:
         """The page with these facts, each in the place of one with its key, else behind the others."""
         new = {one.key: one for one in told(*facts)}
@@ -192,6 +199,9 @@ class Page:
 
 NO_PAGE = Page(())
 COST = "cost"  # the name of what was paid, as a fact, a condition and a line
+SEALED = "sealed"
+# The facts that say nothing of who leads.
+OPEN = {"decision", "judged", COST, "calls", "next", "judge", "checks", "warning.checks_failed", "rubric"}
 
 
 def decided(text: str) -> Fact:

@@ -1,7 +1,7 @@
 """What people gave to a run: their time, what it cost, and how well they agree with each other and with themselves."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ class ByPeople:
 
     - `answers`: number of their answers, skips among them
     - `seconds`, `usd`: their time, and what it cost
+    - `each`: of these answers how many each person gave, by name
     - `another`: what two people said of the same items, of which the second had the outputs the other way round; null
       if no item was read by two
     - `same`: what one person said of the same item twice; null if none was asked again
@@ -49,6 +50,7 @@ class ByPeople:
     another: Twice | None = None
     same: Twice | None = None
     checks: tuple[Checked, ...] = ()
+    each: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def cost(self) -> str:
@@ -64,7 +66,13 @@ class ByPeople:
     @property
     def said_another(self) -> str:
         """How well two people agree, in words; empty if no item was read by two."""
-        return "" if self.another is None else f"two people say the same on {_said(self.another)}"
+        return "" if self.another is None else f"the same verdict on {_said(self.another)}"
+
+    @property
+    def said_each(self) -> str:
+        """How many answers each of several people gave, in words; empty for one person."""
+        shares = ", ".join(f"{name} {number:,}" for name, number in self.each.items())
+        return f"{shares} of {count(self.answers, 'answer')}" if len(self.each) > 1 else ""
 
     @property
     def said_same(self) -> str:
@@ -95,7 +103,13 @@ def by_people(finished: Finished[Any], *, rates: bool) -> ByPeople | None:
     another, same = ([one for one in again if one.same is wanted] for wanted in (False, True))
     usd = float(to_usd(gave.cost_p))
     return ByPeople(
-        gave.answers, gave.seconds, usd, twice(another, rates=rates), twice(same, rates=rates), finished.checked
+        gave.answers,
+        gave.seconds,
+        usd,
+        twice(another, rates=rates),
+        twice(same, rates=rates),
+        finished.checked,
+        gave.each,
     )
 
 

@@ -6,8 +6,8 @@ to a program: as text, in a notebook, as values and as a data frame.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.jsonable import Part, Say, Sentence, plain
@@ -417,8 +417,7 @@ class RunResult(Part):
         found = () if cut else self.to_decide()
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
-        # A night's budget is shared: it is not asked for where all items would probably not decide.
-        hopeless = self.setup.night and any(one.code in HOPELESS for one in found)
+        hopeless = any(one.code in HOPELESS for one in found)
         return found if hopeless else (*found, *self._budget_enough())
 
     def _to_go_on(self, stop: StopKind) -> Note:
@@ -489,7 +488,10 @@ class RunResult(Part):
     @property
     def warnings(self) -> tuple[Note, ...]:
         """What to be careful of: few items, flipped verdicts, a doubtful judge, data or bill."""
-        few = [] if (self.data.families or self.items) >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
+        many = (
+            self.data.families or self.items
+        ) >= FEW_ITEMS or not self.answer.answered  # nothing else is claimed then
+        few = [] if many else [note(FEW[self.about], items=self.items)]
         if few and self.data.families:
             code = NoteCode.FEW_PROMPTS if self.data.by_prompt else NoteCode.FEW_FAMILIES
             few = [note(code, families=self.data.families, items=self.items)]
@@ -577,6 +579,12 @@ class RunResult(Part):
     def __str__(self) -> str:
         """The decision with what belongs to it, as the command line prints it; `to_text()` has all."""
         return render(self.page, short=True)
+
+    def sealed(self) -> Self:
+        """The result as those who judge may see it: of a run that is interrupted, nothing may say who leads."""
+        if self.outcome is not Outcome.INTERRUPTED or self.by_people is None:
+            return self
+        return replace(self, page=self.page.sealed(self.setup.run), labels=(), texts=None)
 
     def to_text(self) -> str:
         """All that the result says, as the command line prints it with `--details`."""

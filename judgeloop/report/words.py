@@ -164,6 +164,12 @@ def hours(seconds: float) -> str:
     return " ".join([*([f"{whole} h"] if whole else []), *([f"{minutes} min"] if minutes else [])])
 
 
+def ends_open(needs: int) -> str:
+    """That most runs end at their limit without a decision; about so many would decide, 0 if no number is known to."""
+    decide = f" (about {needs:,} would decide)" if needs else ""
+    return f"most runs like this end there without a decision{decide}"
+
+
 def planned(seconds: float) -> str:
     """A time for plans, which is known to five minutes, as the page on which people judge shows it.
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from judgeloop.core.jsonable import Say
 from judgeloop.core.money import budget_over, show_usd, to_pico, to_usd
-from judgeloop.core.outcomes import ControlTally, Finished, StopKind
+from judgeloop.core.outcomes import ControlTally, Finished, GivenByPeople, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Query, Quote, Verdict
 from judgeloop.core.work import counted
@@ -32,7 +32,18 @@ from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
-from judgeloop.report.words import WIDTH, about, as_python, count, dollars, per_cent, shortened, visible
+from judgeloop.report.words import (
+    WIDTH,
+    about,
+    as_python,
+    count,
+    dollars,
+    ends_open,
+    per_cent,
+    sentence,
+    shortened,
+    visible,
+)
 from judgeloop.runs.known import silent_of
 from judgeloop.runs.peoples_time import PeoplesTime, peoples_time, read_twice
 from judgeloop.runs.prepared import Prepared
@@ -137,7 +148,7 @@ class Forecast:
     - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
     - `ways`: how the verdicts of a proxy may be bought, line by line, and which way is chosen.
     - `settings`: which files set something; empty if none did.
-    - `people`: the time that people probably take, and what it costs; None if none judge.
+    - `people`: the time that people probably take, and what it costs; None if none judge. `needs`: as in `SoFar`.
     """
 
     result: RunResult
@@ -164,6 +175,7 @@ class Forecast:
     ways: tuple[str, ...] = ()
     settings: str = ""
     people: PeoplesTime | None = None
+    needs: int | None = None
 
     @property
     def priced(self) -> bool:
@@ -211,14 +223,23 @@ class Forecast:
         if self.decided:
             settings = f" Settings: {visible(self.settings)}." if self.settings else ""
             return render(self.result.page, width=width, short=True, more=f"{self._decided()}{settings}")
-        paragraphs = [*self._sentences(), self._affordable(), *self.warnings, *self._after_warnings()]
+        paragraphs = [
+            *self._supposed(),
+            *self._sentences(),
+            self._affordable(),
+            *self.warnings,
+            *self._after_warnings(),
+        ]
         parts = [wrapped(OPENING, width), self._table(), *self._ways(width), *self._equal(width)]
         return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
 
     def _decided(self) -> str:
         """That the question is decided, and what controls and open groups still cost at most."""
         if self.calls.worst == 0:
-            return "Nothing would be asked: known verdicts or identical outputs already decide."
+            known = "known verdicts or identical outputs already decide"
+            return (
+                f"Nothing would be asked: {known if self.result.answer.answered else 'all that may be asked is known'}."
+            )
         again, _, most_again = (0, 0, 0) if self.people is None else self.people.again
         controls = self.calls.low > again
         left = ["controls"] if controls else []
@@ -230,11 +251,16 @@ class Forecast:
             f"{count(self.calls.worst, 'call')} at most, for {show_usd(self.cost_p.worst)} at most.{untested}"
         )
 
-    def _sentences(self) -> Iterator[str]:
-        """What is assumed, what it would cost never to stop, and what of it takes no call."""
+    def _supposed(self) -> Iterator[str]:
+        """What is assumed, of people's time, too, and whether the limit probably ends it open."""
         yield self.basis
         if self.people is not None:
             yield self.people.said
+        if self.needs is not None:
+            yield sentence(f"With this limit {ends_open(self.needs)}")
+
+    def _sentences(self) -> Iterator[str]:
+        """What it would cost never to stop, what of it takes no call, and what else is asked."""
         usd, result = self.usd_of_all, self.result
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
@@ -473,8 +499,12 @@ async def forecast(
     plans, whole = await _not_known(run, sources, queries, answering)
     again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
     again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)
+    gave = finished.people if run.by_hand else GivenByPeople()
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     judging = [_judging(sources, each, judges) for each in counted("queries priced", plans)]
+    if gave.answers:  # how long people take is known
+        known_p = gave.cost_p // gave.answers
+        judging = [[replace(one, likely_cost_p=known_p) for one in quoted] for quoted in judging]
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     quotes = [[*one, *other] for one, other in zip(quotes, blocks, strict=True)] if blocks else quotes
     calls, cost_p = _cases(judgments, quotes, beside, perhaps)
@@ -510,7 +540,7 @@ async def forecast(
         equal=left.equal,
         groups=left.groups,
         again=(len(again), again_p),
-        people=peoples_time(shown, read, readings, run.config) if run.by_hand else None,
+        people=peoples_time(shown, read, readings, run.config, gave) if run.by_hand else None,
         unpriced=tuple(one.identity.name for one in judges if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
     )

@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any
 
 from judgeloop.core.money import to_usd
+from judgeloop.core.outcomes import GivenByPeople
 from judgeloop.core.records import Call
 from judgeloop.engine.readings import RECENT
 from judgeloop.judges.wage import HOUR_S, LONGEST_S, Wage, likely_s
@@ -57,11 +58,14 @@ def checks(judgments: int, config: RunSettings) -> int:
 
 
 def peoples_time(
-    calls: Iterable[Call], judgments: Sequence[int], again: Sequence[int], config: RunSettings
+    calls: Iterable[Call], judgments: Sequence[int], again: Sequence[int], config: RunSettings, gave: GivenByPeople
 ) -> PeoplesTime:
-    """The time for so many judgments like these calls; at most `LONGEST_S` of each is paid."""
+    """The time for so many judgments like these calls, at the pace of what people `gave` already, if anything.
+
+    At most `LONGEST_S` of each is paid.
+    """
     wage, found = Wage(config.human_price), [likely_s(call) for call in calls]
-    usual = sum(found) / max(1, len(found))
+    usual = gave.seconds / gave.answers if gave.answers else sum(found) / max(1, len(found))
     every = [
         config.people_per_item * one + more + checks(one, config) for one, more in zip(judgments, again, strict=True)
     ]

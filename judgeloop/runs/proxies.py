@@ -133,7 +133,8 @@ def likely_each_s(inputs: Inputs) -> float:
 def sample(inputs: Inputs) -> list[Query]:
     """Some queries, by which prices and times are reckoned."""
     systems = TWO_SYSTEMS if len(inputs.pool.systems) > 1 else ONE_SYSTEM
-    return [inputs.pool.query(at, systems) for at in range(min(SAMPLE, len(inputs.pool)))]
+    most = len(inputs.pool) if inputs.by_hand else SAMPLE  # texts of very different length: the table has all, too
+    return [inputs.pool.query(at, systems) for at in range(min(most, len(inputs.pool)))]
 
 
 def best_block(label_p: float, proxy_p: float) -> float:

@@ -14,7 +14,7 @@ from support.office import call, check
 
 from judgeloop.core.errors import JudgeError
 from judgeloop.core.records import SecondReading
-from judgeloop.page.desk import AWAY_S, HELD_S, LAST_S, LEASE_S, Desk, Given, Sheet, TakenError
+from judgeloop.page.desk import AWAY_S, HELD_S, KEPT_S, LAST_S, LEASE_S, Desk, Given, Sheet, TakenError
 from judgeloop.page.journal import PageJournal
 
 ANNA, BEN = "anna", "ben"
@@ -153,15 +153,27 @@ def test_what_is_with_nobody_who_is_there_goes_to_others(tmp_path):
         sheet = asked(desk, 0)
         assert desk.take(ANNA, 0) is sheet
         old = sheet.id
-        assert desk.take(BEN, LEASE_S) is None
-        desk.tick(LEASE_S + 1)
-        assert not desk.resume(ANNA, old, LEASE_S + 1), "she is not there"
-        assert desk.take(BEN, LEASE_S + 1) is sheet
+        assert desk.take(BEN, KEPT_S) is None
+        desk.tick(KEPT_S + 1)
+        assert not desk.resume(ANNA, old, KEPT_S + 1), "she is not there"
+        assert desk.take(BEN, KEPT_S + 1) is sheet
         with pytest.raises(TakenError):
-            desk.answer(ANNA, Given("a", 1), old, LEASE_S + 2)
-        desk.answer(BEN, Given("b", 1), sheet.id, LEASE_S + 3)
-        desk.pause(BEN, LEASE_S + 4)
+            desk.answer(ANNA, Given("a", 1), old, KEPT_S + 2)
+        desk.answer(BEN, Given("b", 1), sheet.id, KEPT_S + 3)
+        desk.pause(BEN, KEPT_S + 4)
         assert said(sheet) == "b"
+
+
+def test_who_is_away_holds_nothing_back_for_long_neither_a_call_nor_the_answer_before(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        first, second, third = (asked(desk, at) for at in range(3))
+        answer(desk, ANNA, "a", 0)
+        assert desk.take(ANNA, 2) is second
+        assert desk.take(BEN, 3) is third
+        desk.tick(KEPT_S + 3)
+        assert said(first) == "a", "she does not come back to take it back"
+        desk.answer(BEN, Given("b", 1), third.id, KEPT_S + 4)
+        assert desk.take(BEN, KEPT_S + 5) is second, "what waits longest comes first"
 
 
 def test_a_person_alone_keeps_what_is_theirs(tmp_path):
@@ -438,6 +450,18 @@ def test_a_second_reading_for_which_nobody_comes_is_none_and_costs_nothing(tmp_p
         assert said(late) is None
 
 
+def test_a_second_reading_that_nobody_is_left_for_waits_for_nobody(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        for_anna, for_ben, again = reading(desk, 0, BEN), reading(desk, 1, ANNA), reading(desk, 2, ANNA, same=True)
+        desk.tick(1)
+        assert desk.awaits == [for_anna, for_ben, again]
+        desk.people[ANNA].failed = True
+        desk.tick(2)
+        assert (said(for_anna), said(for_ben), said(again)) == ("s", None, "s")
+        assert desk.take(BEN, 3) is for_ben
+        assert not desk.awaits
+
+
 def pair_of(desk, at):
     """The two calls of a pair that two people answer."""
     found = []
@@ -447,6 +471,17 @@ def pair_of(desk, at):
         desk.add(sheet)
         found.append(sheet)
     return found
+
+
+def test_an_item_of_two_people_ends_the_run_where_one_is_left(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN) as desk:
+        first, second = pair_of(desk, 0)
+        desk.people[ANNA].failed = True
+        desk.tick(0)
+        assert desk.take(BEN, 1) is first
+        desk.tick(2)
+        with pytest.raises(JudgeError):
+            second.settled.result()
 
 
 def test_two_people_answer_the_two_calls_of_a_pair(tmp_path):

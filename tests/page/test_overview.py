@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from support.office import Office, Window, call
 
 from judgeloop.core.protocols import SoFar
+from judgeloop.core.records import SecondReading
 from judgeloop.page import desk, server
 from judgeloop.page.desk import Desk
 from judgeloop.page.links import Links
@@ -57,6 +59,18 @@ def test_the_owner_sees_who_did_how_much_and_what_is_in_hand(tmp_path):
     assert each == {"anna": ["judging", 2, 0, 1], "ben": ["waiting", 0, 1, 0], "chi": ["unopened", 0, 0, 0]}
     assert (said["judged"], said["in_hand"], said["aside"], said["budget"]) == (22, 1, 30.0, 80.0)
     assert said["usual"] == [12, 45]
+
+
+def test_the_owner_sees_who_pauses_and_that_second_readers_are_awaited(tmp_path):
+    async def steps(office):
+        owner, anna = await watching(office), await office.entered("anna")
+        await anna.says("a", seconds=0)
+        await anna.post("pause")
+        office.add(replace(call(7), reading=SecondReading("anna", same=False)))
+        return [(await owner.client.get("/api/owner")).json()]
+
+    (said,) = story(tmp_path, steps, "anna", "ben")
+    assert (said["people"][0]["state"], said["readings"]) == ("paused", 1)
 
 
 def test_cost_and_time_are_of_the_answers_that_stand(tmp_path):

@@ -196,6 +196,8 @@ def test_a_second_person_judges_a_share_that_the_decision_does_not_hear_of(tmp_p
         result = judged_by(run)
     people, judged = result["by_people"], result["judged"]
     assert result["winner"] == "secret-new"
+    assert sum(people["each"].values()) == people["answers"]
+    assert set(people["each"]) == {"anna", "ben"}
     assert people["another"]["items"] == math.ceil(judged / 5)
     assert people["another"]["equal"] == 1.0, "both say what is better"
     assert people["answers"] == judged + people["another"]["items"] + result["ahead"]
@@ -252,6 +254,34 @@ def test_the_second_person_of_an_item_is_another_one_in_another_run_too(tmp_path
     first, second = judged(2), judged(2, "--risk", "0.2")
     assert len(list(tmp_path.glob("people-*.jsonl"))) == 2, "two runs"
     assert len({*first, *second}) == 4
+
+
+def test_whoever_goes_on_to_judge_reads_nothing_of_the_lead_meanwhile(tmp_path):
+    write_outputs(tmp_path)
+    with page_run(tmp_path, *(f"-or{one}" for one in (".md", ".html", ".xml", ".tex", ".txt"))) as run:
+        with httpx2.Client(base_url=run.url, timeout=40) as client:
+            session = client.post("/api/enter", json={"token": run.tokens[0]}).json()["session"]
+            client.headers["authorization"] = f"Bearer {session}"
+            for _ in range(4):
+                pair = client.get("/api/next").json()["pair"]
+                client.post("/api/answer", json={"id": pair["id"], "key": "a", "seconds": 1})
+            client.post("/api/pause", json={})
+        run.interrupt()
+        assert run.ended() == 130
+    result = run.result()
+
+    def shown(*flags):
+        command = (sys.executable, "-m", "judgeloop", "runs", "show", result["run"], "--ledger", "l.sqlite", *flags)
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    texts = {path.suffix: path.read_text(encoding="utf-8") for path in tmp_path.glob("r.*")} | {"show": shown()}
+    assert len(texts) == 6
+    votes = f"{result['wins']['secret-new']} for secret-new"
+    assert {name for name, text in texts.items() if votes in text or "secret-item" in text} == set()
+    assert result["judged"] == 4
+    assert votes in shown("--details")
+    shown("--details", "-o", "all.md")
+    assert votes in (tmp_path / "all.md").read_text(encoding="utf-8")
 
 
 def test_who_fails_checks_is_asked_no_more_and_the_result_says_so(tmp_path):

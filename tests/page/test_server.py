@@ -238,6 +238,8 @@ def test_several_people_are_not_told_a_forecast_that_moves(tmp_path):
     close = story(tmp_path / "close", steps, standing=SoFar(20, 200, 0, (12, 45)))
     assert close["more"] is None, "what was foreseen did not decide"
     assert (close["left"], close["near"]) == (177, False)
+    unknown = story(tmp_path / "unknown", steps, standing=SoFar(20, 200, None, (12, 45)))
+    assert (unknown["more"], unknown["left"]) == (None, 177)
     near = story(tmp_path / "near", steps, standing=SoFar(20, 200, 8, (12, 45)))
     assert (near["more"], near["near"]) == (None, True)
     limit = story(tmp_path / "limit", steps, standing=SoFar(20, 28, 8, (12, 45)))
@@ -260,9 +262,10 @@ def test_the_first_screen_says_how_long_it_takes_by_texts_and_then_by_the_person
 
     standing = SoFar(0, 200, usual=(12, 45), each_s=60.0)
     first, anna, ben = story(tmp_path / "known", steps, "anna", "ben", standing=standing)
-    assert first == ben == {"each_s": 60.0, "usual_s": 45 * 60.0}, "and by nobody else's"
+    assert first == {"each_s": 60.0, "usual_s": 45 * 60.0}
+    assert ben == {"each_s": 60.0, "usual_s": 42 * 60.0}, "what is left, by nobody else's pace"
     assert anna["each_s"] < 20, "as long as they were on the screen"
-    assert anna["usual_s"] == 45 * anna["each_s"]
+    assert anna["usual_s"] == 42 * anna["each_s"]
     low = SoFar(0, 30, each_s=60.0, needs=62)
     (first, *_) = story(tmp_path / "low", steps, "anna", "ben", standing=low)
     assert first["usual_s"] == 30 * 60.0, "most runs end at the limit"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from string import Formatter
 
 import pytest
@@ -22,6 +23,13 @@ RESULTS = [
     undecided(StopKind.INTERRUPTED),
     undecided(spend=SPEND, tally=Tally(items=100)),
 ]
+
+
+def test_no_budget_is_advised_where_no_number_of_judgments_would_decide():
+    hopeless, open_ = (undecided(more_judgments=more, spend=replace(SPEND, next_p=10**9)) for more in (None, 30))
+    assert {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS, NoteCode.LEVEL} & {one.code for one in hopeless.advice}
+    assert NoteCode.RAISE_BUDGET not in {one.code for one in hopeless.advice}
+    assert NoteCode.RAISE_BUDGET in {one.code for one in open_.advice}
 
 
 def test_every_code_has_a_sentence():

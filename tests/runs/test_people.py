@@ -22,6 +22,7 @@ from judgeloop.questions.compare.question import CompareQuestion
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.runs.begin import opened
 from judgeloop.runs.people import page_options
+from judgeloop.runs.proxies import prices_of_a_plan
 from judgeloop.runs.telling import REFRESH, told
 
 
@@ -138,6 +139,10 @@ def test_people_without_a_price_count_against_no_budget_and_are_extrapolated_fro
     paid = json.loads(judgeloop(*asks, "--human-price", "40", "--json").stdout)
     assert paid["judged"] == 2
     assert paid["usd_of_all"] > 0
+    rest = json.loads(judgeloop(*asks, "--human-price", "40", "--dry-run", "--json").stdout)
+    pace = paid["by_people"]["seconds"] / 2
+    assert rest["by_people"]["hours"]["expected"] == pytest.approx(rest["calls"]["expected"] * pace / 3600, abs=1e-3)
+    assert rest["usd"]["expected"] == pytest.approx(rest["calls"]["expected"] * paid["by_people"]["usd"] / 2)
     unpaid = json.loads(judgeloop(*asks, "--about", "items", "--json").stdout)
     assert (unpaid["judged"], unpaid["run_spent_usd"], unpaid["usd_of_all"]) == (2, 0, None)
     said = " ".join(judgeloop(*asks, "--max-judgments", "2").stdout.split())
@@ -160,6 +165,29 @@ def test_people_hear_how_far_the_budget_goes_as_a_dry_run_says_it():
     dry = json.loads(judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "human", *price, "--budget", "$5").stdout)
     assert heard(5, "short").affords == dry["budget_pays_for"] == 3
     assert heard(400, "enough").affords is None
+
+
+def test_a_dry_run_says_what_the_run_says_of_a_limit_that_leaves_it_open():
+    write("a", 117)
+    write("b", 117)
+    question = CompareQuestion()
+    low, easy = (
+        question.prepare(settings(max_judgments=15, **given), {}, offline=True) for given in ({}, {"not_worse": 0.9})
+    )
+    assert asyncio.run(question.forecast(low)).needs == question.needs(low) == 0, "nor would 40"
+    assert asyncio.run(question.forecast(easy)).needs is None
+
+
+def test_a_label_of_people_has_one_price_however_long_the_texts_are():
+    for name in "ab":
+        rows = [{"id": str(at), "prompt": f"p {at}", "reference": "r", "output": f"{name} {at} {'word ' * 9 * at}"}
+                for at in range(40)]  # fmt: skip
+        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    question, given = CompareQuestion(), {"human_price": 40, "proxy": "metric:exact"}
+    run = question.prepare(settings(**given), {}, offline=True)
+    alone = question.prepare(settings(human_price=40), {}, offline=True)
+    all_p = asyncio.run(question.forecast(alone)).all_p
+    assert 40 * prices_of_a_plan(run.config, run.inputs).label_p == pytest.approx(all_p)
 
 
 def test_nobody_reads_outputs_that_are_identical():

@@ -112,7 +112,7 @@ function refused(error) {
   if (!(error instanceof Gone)) throw error;
   if (error.why === "elsewhere") message("Two windows", "You are judging in another window", "This link was opened elsewhere. One person judges in one window, so that no answer is given twice.", [], ["Judge here instead", () => go(enter)]);
   else if (error.why === "taken") message("Started again", `This ${thing()} is no longer yours`, `judgeloop was started again, and meanwhile somebody else has this ${thing()}, or it is not needed any more. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
-  else if (error.why === "away") message("While you were away", `Someone else has this ${thing()} now`, `You were away for more than 10 minutes, and the ${thing()} was given to another person so that nobody had to wait. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
+  else if (error.why === "away") message("While you were away", `Someone else has this ${thing()} now`, `You were away for more than 2 minutes, and the ${thing()} was given to another person so that nobody had to wait. What you answered before counts.`, [], [`Next ${thing()}`, () => go()]);
   else message("Not your link?", "This link does not work", "It is mistyped, or belongs to a run that is over. Ask whoever sent it for a new one.");
 }
 // Does `first`, then shows what is to be judged next.
@@ -165,10 +165,10 @@ function message(kind, head, text, facts = [], act = null, note = "") {
   $("mhead").focus();
 }
 // While nothing is to be judged: what is waited for, and whether the last answer may be taken back.
-function waits({ others, money, last: key, noted: withNote }) {
-  const head = money ? `The next ${thing()} waits for money` : others ? `The others have the last ${thing()}s in hand` : now.progress.mine || now.progress.skips ? "That was the last, as far as known" : "Nothing is to be judged yet";
+function waits({ others, awaits, money, last: key, noted: withNote }) {
+  const head = money ? `The next ${thing()} waits for money` : others ? `The others have the last ${thing()}s in hand` : awaits ? `The last ${thing()}s are for another person` : now.progress.mine || now.progress.skips ? "That was the last, as far as known" : "Nothing is to be judged yet";
   const held = key ? `${sentence({ key, noted: withNote })} For a few seconds you can still take it back.` : "", does = key ? ["Undo", undo, "z"] : null;
-  const text = `${held} ${money ? `The budget holds no more ${thing()}s than people have in hand: it comes as soon as one of these is answered.` : others ? "You may wait or close this window: more comes only if it is needed." : "This page goes on by itself."}`;
+  const text = `${held} ${money ? `The budget holds no more ${thing()}s than people have in hand: it comes as soon as one of these is answered.` : others || awaits ? "You may wait or close this window: more comes only if it is needed." : "This page goes on by itself."}`;
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
 const limitOf = ({ most, again }) => (again ? `${most}, of them ${again} again` : `${most}`);
@@ -192,7 +192,7 @@ function pause() {
   if (now.view !== "judge") return;
   const mine = ++now.polling;
   call("pause", {}).then(() => hears(mine)).catch((error) => { if (mine === now.polling) refused(error); });
-  message("Paused", "Paused", `Everything is saved, and the clock stands still. The ${thing()} on your screen is kept for you${now.start?.people > 1 ? " for 10 minutes; after that someone else may get it" : ""}.`, did(), ["Go on", () => go()], "You may close the page. The same link goes on where you left.");
+  message("Paused", "Paused", `Everything is saved, and the clock stands still. The ${thing()} on your screen is kept for you${now.start?.people > 1 ? " for 2 minutes; after that someone else may get it" : ""}.`, did(), ["Go on", () => go()], "You may close the page. The same link goes on where you left.");
 }
 
 async function hears(mine) { // while somebody pauses, that the run is over
@@ -206,8 +206,9 @@ async function hears(mine) { // while somebody pauses, that the run is over
 function start() {
   const { usual, most, judged, mine, affords } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  const { each_s: each, usual_s: all } = now.time ?? {}, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", open = affords && judged < affords ? "" : openOf(now.progress);
-  $("howlong").textContent = affords && judged < affords ? `About ${affords} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1]} ${thing()}s${all ? `, ${about(all)}` : ""}${together}` : most ? `At most ${limitOf(now.progress)} ${thing()}s${open && all ? `, ${about(all)}` : ""}${together}` : "Until it is clear";
+  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", open = affords && judged < affords ? "" : openOf(now.progress), time = all ? `, ${about(all)}${judged ? " more" : ""}` : "";
+  $("ends").textContent = `${fixed ? "" : "The run ends as soon as it is clear. "}You can stop at any time and go on later with the same link.`;
+  $("howlong").textContent = affords && judged < affords ? `About ${affords} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1]} ${thing()}s${time}${together}` : most ? `${fixed ? "" : "At most "}${limitOf(now.progress)} ${thing()}s${open || fixed ? time : ""}${together}` : "Until it is clear";
   const said = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : affords ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limitOf(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ");
   $("howmany").textContent = [said, open].map((one) => one.replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.")).join(" ").trim();
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
@@ -365,13 +366,13 @@ async function addPerson() {
 async function stop() { await call("owner/stop", {}); say("The run stops."); }
 const counted = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
 const dollars = (usd) => `$${usd.toFixed(2)}`;
-const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits", failed: "is asked no more" };
+const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits", paused: "pauses", failed: "is asked no more" };
 function overview(said) {
   const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
   $("ohead").textContent = `${said.judged} judged`;
   $("olead").textContent = `${usual ? `A decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said)} are judged${openOf(said) && `; ${openOf(said)}`}. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
-  $("ohandnote").textContent = paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
+  $("ohandnote").textContent = said.readings && !said.in_hand ? `All else is judged: ${counted(said.readings, "item waits", "items wait")} for a second person, for at most 10 minutes.` : paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
   $("otimenote").textContent = paid ? `${minutesOf(said.seconds)} while somebody was there.` : "While somebody was there.";
   const columns = ["name", "now", "judged", "skipped", "usual time", "time in all", ...(checked ? ["checks right"] : []), ...(paid ? ["cost"] : []), "link"];

@@ -91,11 +91,7 @@ def _where(result: Agreed, things: str, who: str) -> str:
     """What the share is of, `who` labelled it, and its interval with its level."""
     low, high = result.equal_interval or (0.0, 1.0)
     # Where people are asked until it is enough, the gate is a table of its own, and may know more than the interval.
-    within = any(
-        (one.state == "passed" and low < one.worst) or (one.state == "failed" and high > one.best)
-        for one in result.gates
-        if one.name == "agreement"
-    )
+    within = any(one.name == "agreement" and _knows_more(one, low, high) for one in result.gates)
     between = "" if within else f" ({100 * low:.0f} to {per_cent(high)}"
     each = "each end " if any(one.name == "agreement" for one in result.gates) else ""
     level = f", {each}at {_level(result)}"
@@ -119,6 +115,11 @@ def _where(result: Agreed, things: str, who: str) -> str:
 def _level(result: Agreed) -> str:
     """How often intervals hold, at least."""
     return per_cent(1 - result.setup.risk_threshold)
+
+
+def _knows_more(gate: GateRow, low: float, high: float) -> bool:
+    """Whether a gate shows what an interval leaves open."""
+    return (gate.state == "passed" and low < gate.worst) or (gate.state == "failed" and high > gate.best)
 
 
 def _gate(gate: GateRow, result: Agreed) -> str:
@@ -186,6 +187,9 @@ def _kappa(result: Agreed) -> str:
         return "not defined, as one verdict is all there is" if result.equal is not None else ""
     low, high = result.kappa_interval or (result.kappa, result.kappa)
     found = f"{result.kappa:.2f}, linearly weighted"
+    # A gate, of one side at its own risk, may know more than the interval: then it alone says how sure kappa is.
+    if any(one.name == "kappa" and _knows_more(one, low, high) for one in result.gates):
+        return found
     if low < high:
         found += f" ({low:.2f} to {high:.2f})"
     reach = max(high - result.kappa, result.kappa - low)
@@ -231,8 +235,10 @@ def _by_people(result: Agreed) -> str:
         return ""
     name, other, sign = _seen(result)
     low, high = sorted(0.0 + sign * end for end in found.interval)
-    better = "is better: " if low > 0 else ""
-    return f"{name} {better}{signed_points(sign * found.gap)} against {other} ({_between_gaps(low, high, result)})"
+    better, gap, moved = "is better: " if low > 0 else "", sign * found.gap, ""
+    if gap in {low, high} and low < high and abs(gap) < 1:  # earlier labels had narrowed them beyond it
+        moved = f", as earlier labels were {'higher' if gap == low else 'lower'}"
+    return f"{name} {better}{signed_points(gap)} against {other} ({_between_gaps(low, high, result)}{moved})"
 
 
 def _seen(result: Agreed) -> tuple[str, str, float]:

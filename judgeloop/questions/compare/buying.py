@@ -90,7 +90,7 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     items, sampled = len(members) or len(inputs.pool), inputs.sampled
     limit = min(config.max_judgments, items)
     rule = Bets(config.risk, UNLIMITED if sampled else items, limit, config.min_gap, config.not_worse)
-    alone = rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments
+    alone = float(round(rule.outlook(0.0 if config.not_worse else AHEAD, TIES).judgments))  # as the table has it
     if config.by_group is not None and not sampled:  # open groups may take every item, and all its verdicts help them
         alone = float(items)
     fits = items // limit if sampled else None

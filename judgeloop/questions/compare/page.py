@@ -209,7 +209,7 @@ def _no_winner(result: Comparison, where: str) -> str:
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
         return f"No winner yet: {_ahead(result)}."
-    level = result.leader is None and result.stop_reason is StopKind.POOL_EXHAUSTED
+    level = result.whole and result.leader is None and not result.counts.abstentions
     why = f"{'they are level, and ' if level else ''}{said.ended(result)}"
     return stopped(f"No winner yet between {first} and {second} {where}: {why}")
 
@@ -616,7 +616,9 @@ def _narrowing(result: Comparison) -> tuple[Chart, ...]:
     shown = [*marks, *(y for _, y in (*lower.points[end // SETTLED :], *upper.points[end // SETTLED :]))]
     edge = EDGE * (max(shown) - min(shown))
     silent = result.counts.abstentions
-    aside = f" {count(silent, 'item')} without a verdict count against either side." if silent else ""
+    aside = (
+        f" {count(silent, 'item')} without a verdict count{'s' * (silent == 1)} against either side." if silent else ""
+    )
     return (
         Chart(
             f"How the gap became known, for {name}, in points",

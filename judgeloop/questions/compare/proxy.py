@@ -75,11 +75,9 @@ def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str], own: str)
     """What is told of it, by the name of the fact; gaps are seen from the system `own`."""
     sign, proxy = 1.0 if own == systems[0] else -1.0, visible(found.proxy)
     other = visible(systems[own == systems[0]])
-    where = (
-        f"{count(found.block, 'item')} a label, {count(found.verdicts, 'item')}"
-        if found.block
-        else f"all {count(found.verdicts, 'item')}"
-    )
+    rated = count(found.verdicts, "item")
+    ahead = ", some asked ahead" if found.verdicts > found.block * found.labels else ""
+    where = f"{rated}, {found.block:,} for each label{ahead}" if found.block else f"all {rated}"
     worth = "what it is worth is not known yet"
     if found.r2 is None and found.labels >= FEWEST:
         worth = "R² is not defined, as it, or the judge, says the same of all that was labelled; it saved nothing"

@@ -102,13 +102,14 @@ def _score_known(result: Estimation) -> str:
     name = visible(result.setup.systems[0])
     if result.mean is None:
         return f"nothing is known of {name} {where}"
+    stars = f"{1 + 4 * result.mean:.1f} from 1 to 5" if result.setup.by_hand else ""  # as people gave them
     if result.whole:
-        return f"{name} scores {result.mean:.3f} out of 1 {where}"
+        return f"{name} scores {result.mean:.3f} out of 1{stars and f' ({stars})'} {where}"
     if result.interval is None:
         why = "as the items were not drawn at random" if result.mean_biased else "as too few are judged"
         return f"{name} scores about {result.mean:.3f} out of 1 {where} (error unknown, {why})"
     low, high = result.interval
-    return f"{name} scores about {result.mean:.3f} out of 1 ({low:.3f} to {high:.3f}) {where}"
+    return f"{name} scores about {result.mean:.3f} out of 1 ({low:.3f} to {high:.3f}{stars and f'; {stars}'}) {where}"
 
 
 def _score(result: Estimation) -> str:

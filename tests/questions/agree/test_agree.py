@@ -8,6 +8,8 @@ import pytest
 
 import judgeloop
 from judgeloop.core.errors import InputError
+from judgeloop.questions.agree.page import _knows_more
+from judgeloop.questions.agree.result import GateRow
 from judgeloop.report.forms import render_markdown
 
 ITEMS = 60
@@ -440,6 +442,20 @@ def test_a_judge_that_changes_seldom_has_not_drifted(apart):
     assert anew.anew.lost <= 4
     assert anew.exit_code == 0
     assert anew.anew.chance > 0.05
+
+
+@pytest.mark.parametrize(
+    ("state", "interval", "more"),
+    [
+        ("passed", (0.45, 1.0), True),
+        ("passed", (0.55, 1.0), False),
+        ("failed", (0.2, 0.7), True),
+        ("failed", (0.2, 0.5), False),
+        ("open", (0.2, 0.9), False),
+    ],
+)
+def test_where_a_gate_knows_more_than_an_interval_it_alone_is_said(state, interval, more):
+    assert _knows_more(GateRow("kappa", 0.5, 0.6, state), *interval) is more
 
 
 def test_the_gap_by_people_stands_beside_the_judges(agree):

@@ -246,7 +246,8 @@ def test_what_is_said_of_it_stands_in_the_report(asked):
     run = asked(scores(), FRESH)["run"]
     kept = json.loads(commandline.judgeloop("runs", "show", run, "--json").stdout)
     assert kept["corrected"]["block"] == 5
-    assert "openai/cheap on 5 items a label" in " ".join(printed.split())
+    rated = kept["corrected"]["verdicts"]
+    assert f"openai/cheap on {rated} items, 5 for each label" in " ".join(printed.split())
     assert CompareSettings.of(first="a", second="b", judge=("human",), proxy="openai/x").every_judge == (
         "human",
         "openai/x",
