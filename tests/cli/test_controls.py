@@ -205,7 +205,7 @@ def test_the_default_of_flips_makes_no_gate_and_is_left_out_in_one_order(judge):
     assert (found["max_flips"], found["controls"]) == (None, [])
     both = json.loads(compare(server, "--not-worse", "20%", "--json").stdout)
     assert both["max_flips"] == 0.5
-    done = compare(server, "--not-worse", "20%", "--order", "random", "--quiet", "-o", "one.json")
+    done = compare(server, "--not-worse", "20%", "--order", "random", "--details", "-o", "one.json")
     assert "unknown how often it contradicts itself" in unwrapped(done.stdout)
     one = json.loads(Path("one.json").read_text())
     (flips,) = [condition for condition in one["conditions"] if condition["name"] == "flips"]

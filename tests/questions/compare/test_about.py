@@ -115,7 +115,5 @@ def test_where_no_items_are_left_no_higher_limit_is_advised(tmp_path, monkeypatc
     done = asked(tmp_path, monkeypatch, 6, "--min-gap", "0.05")
     assert done.exit_code == 3
     said = " ".join(done.stdout.split())
-    assert re.search(
-        r"It takes \d+ items, and there are \d+, to name one of two level systems in 4 of 5 runs. A new test", said
-    )
+    assert re.search(r"in 4 of 5 runs of \d+ items, and there are 10: add some", said)
     assert "--max-judgments" not in said
