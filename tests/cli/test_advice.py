@@ -144,12 +144,14 @@ def test_after_an_outage_either_what_is_advised_frees_the_budget_or_the_sum_that
 
     respond, chat_server.respond = chat_server.respond, lambda request, n: Response(500, b"{}")
     budget = 1.5 * found(*command("5", "other.sqlite"))[1]["unconfirmed_usd"]
-    advised = []
-    for _ in range(2):
+    for _ in range(5):  # how many calls fail until a run ends is a matter of time
         code, result = found(*command(budget))
-        advised.append([one["code"] for one in result["advice"]])
+        advised = [one["code"] for one in result["advice"]]
         assert code == 4
-    assert advised == [["fix_and_resume", "held_by_failures", "make_up"], ["held_by_failures", "make_up", "resume"]]
+        if "resume" in advised:
+            break
+        assert advised[0] == "fix_and_resume"
+    assert advised == ["held_by_failures", "make_up", "resume"]
     starved = commandline.judgeloop(*command(budget))
     *_, settle = re.findall(r"`judgeloop (ledger settle [^`]*)`", unwrapped(starved.stderr))
     chat_server.respond = respond
