@@ -52,7 +52,7 @@ def main() -> None:
     recordings = Recordings(tuple("abcde"), scores, outputs)
     config = ReplayCompareSettings(
         outputs=Path(), items=Path(), verdicts=Path(), output=Path(),  # nothing is read
-        selectors=("diffuse",), seeds=arguments.seeds, sizes=tuple(range(10, 201, 10)),
+        selectors=("diffuse",), seeds=arguments.seeds, sizes=tuple(range(10, min(200, arguments.items) + 1, 10)),
     )  # fmt: skip
     spent = dict.fromkeys(("judgeloop", "one dendrogram", "new linkages"), 0.0)
     for pair in recordings.pairs(arguments.pairs, rng):

@@ -61,7 +61,7 @@ BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition 
 DATE = 10  # characters of a night's name that are its date
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 # A column: by how much the gap moved, and on which items where these are not all of both nights.
-MOVED, ON_ALL, ON_BOTH = "moved", ", {:,} items then, {:,} now", " on the {:,} in both"
+MOVED, ON_ALL, ON_BOTH = "moved", ", {:,} then, {:,} now", " on the {:,} in both"
 OTHER_JUDGE = "judge changed"
 ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {}, with an approximate 90 % interval: on the items that both nights "
