@@ -12,7 +12,7 @@ from typing import Any
 
 from judgeloop.core.jsonable import Say, plain
 from judgeloop.core.outcomes import TELL
-from judgeloop.report.words import about, count, expected, in_points, per_cent, signed, visible
+from judgeloop.report.words import about, count, dollars, expected, in_points, per_cent, signed, visible
 
 
 class NoteCode(enum.StrEnum):
@@ -254,6 +254,7 @@ def note(code: NoteCode, **values: Any) -> Note:
 SHOWN: Mapping[str, Callable[[float], str]] = {
     "about": about,
     "expected": expected,
+    "dollars": dollars,
     "share": per_cent,
     "points": signed,
     "gap": in_points,

@@ -15,6 +15,8 @@ from support.chat_server import Response, completion, goodness, used, verdict
 from support.outputs import write_good_and_poor, write_outputs
 from support.text import unwrapped
 
+from judgeloop.report.words import dollars
+
 ITEMS = 30
 
 
@@ -152,6 +154,8 @@ def test_after_an_outage_either_what_is_advised_frees_the_budget_or_the_sum_that
             break
         assert advised[0] == "fix_and_resume"
     assert advised == ["held_by_failures", "make_up", "resume"]
+    (held,) = [one for one in result["advice"] if one["code"] == "held_by_failures"]
+    assert f"hold {dollars(held['held'])}," in held["message"]
     starved = commandline.judgeloop(*command(budget))
     *_, settle = re.findall(r"`judgeloop (ledger settle [^`]*)`", unwrapped(starved.stderr))
     chat_server.respond = respond
