@@ -57,11 +57,15 @@ LIKELY_WASTED, AT_A_TIME = 0.05, 0.3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Minimum and maximum number of judgments, and the highest accepted share of abstentions."""
+    """Minimum and maximum number of judgments, and the highest accepted share of abstentions.
+
+    The share is of `abstentions_of` judgments at least, so that a few early ones halt no run.
+    """
 
     min_judgments: int = 5
     max_judgments: int = 200
     max_abstentions: float = MODELS_ABSTAIN
+    abstentions_of: int = ABSTENTION_GRACE
 
     def __post_init__(self) -> None:
         if not 1 <= self.min_judgments <= self.max_judgments:
@@ -421,7 +425,7 @@ class Session(Generic[T]):
 
     def _too_many_abstentions(self) -> StopReason | None:
         reached, lacking = len(self._reached), self._abstained
-        if len(lacking) <= self._limits.max_abstentions * max(reached, ABSTENTION_GRACE):
+        if len(lacking) <= self._limits.max_abstentions * max(reached, self._limits.abstentions_of):
             return None
         few = f"more than {100 * self._limits.max_abstentions:.0f} %"
         items, last = len({position for position, *_ in self._reached}), lacking[-1].reason

@@ -201,6 +201,8 @@ def read_inputs(
     if config.people_per_item > 1:
         judges = with_second(judges)
     limits = replace(limits, max_abstentions=config.most_abstentions(by_hand=any(judge.by_hand for judge in judges)))
+    if all(isinstance(judge, ReplayJudge) for judge in judges):  # the share that tables lack was looked at as a whole
+        limits = replace(limits, abstentions_of=max(len(joined.pool), limits.abstentions_of))
     check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:

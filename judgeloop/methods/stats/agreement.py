@@ -1,9 +1,11 @@
 """Agreement of judges beyond chance, and of one judge's verdicts in both orders of presentation.
 
 Takes votes as integer categories, or shares of verdicts. The caller decides which votes count.
+scikit-learn computes Cohen's kappa and is imported on first use.
 """
 
 import math
+import warnings
 from collections.abc import Sequence
 from statistics import NormalDist
 
@@ -33,14 +35,12 @@ def kappa(votes: Sequence[Sequence[int]]) -> tuple[str, float] | None:
 
 
 def cohen(first: Sequence[int], second: Sequence[int]) -> float:
-    """Compute Cohen's kappa of two judges, whose votes have the same order of subjects; NaN where it is not defined."""
-    categories, votes = np.unique([first, second], return_inverse=True)
-    table = np.zeros((len(categories), len(categories)))
-    np.add.at(table, tuple(votes.reshape(2, -1)), 1)
-    expected = np.outer(table.sum(axis=0), table.sum(axis=1)) / table.sum()
-    apart = 1 - np.eye(len(categories))
-    by_chance = float((apart * expected).sum())
-    return 1 - float((apart * table).sum()) / by_chance if by_chance else math.nan
+    """Compute Cohen's kappa of two judges, whose votes have the same order of subjects."""
+    from sklearn.metrics import cohen_kappa_score
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn warns of an undefined kappa and returns NaN
+        return float(cohen_kappa_score(first, second))
 
 
 def fleiss(votes: Sequence[Sequence[int]]) -> float:

@@ -147,8 +147,6 @@ def bound(
     risk: float,
     stakes: NDArray[np.float64] = STAKES,
     controls: Controls | None = None,
-    *,
-    halvings: int = HALVINGS,
 ) -> float:
     """Compute a lower bound for the mean of all `items`, by bisection.
 
@@ -157,7 +155,7 @@ def bound(
     interval, and its upper end is the bound.
     """
     low, high = -1.0, 1.0
-    for _ in range(halvings):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         if risk_by_bets(scores, items, middle, stakes, controls) <= risk:
             low = middle

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from judgeloop.core.memory import grown
 from judgeloop.core.records import TIE, UNLIMITED
 from judgeloop.methods.stats.betting import BETS, Controls, bound, mixed_wealth, risk_by_bets
-from judgeloop.methods.stats.betting import HALVINGS as PRECISE
 from judgeloop.methods.stats.corrected import Aside, Slope
 
 # How the first unit of money is spread over the bets against a high level: Beta(1, 2). The guarantee does
@@ -187,11 +186,11 @@ class Level:
         mean = 2 * total / self.items - 1
         return risk_by_bets(self._signed(0.0), self.items, mean, controls=self._controls(1)) <= risk
 
-    def lower(self, risk: float, halvings: int = PRECISE) -> float:
-        """A lower bound of the total at `risk`, at all times together; with fewer `halvings` it is a little lower."""
+    def lower(self, risk: float) -> float:
+        """A lower bound of the total at `risk`, at all times together."""
         if not self.judged or self.judged >= self.items:
             return self.least
-        mean = bound(self._signed(0.0), self.items, risk, controls=self._controls(1), halvings=halvings)
+        mean = bound(self._signed(0.0), self.items, risk, controls=self._controls(1))
         return max(self.least, self.items * (1 + mean) / 2)
 
     def highest(self, risk: float) -> float:

@@ -33,6 +33,7 @@ from judgeloop.methods.stats.with_people import (
     nominal_kappa,
 )
 from judgeloop.methods.stopping.agreement import Agreeing
+from judgeloop.methods.stopping.rule import with_seen
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.records import HUMAN, DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
@@ -387,7 +388,7 @@ def agreed_of(
         rank_correlation=_ranks(judge, truth) if tally.rates else None,
         ac1=None if tally.rates else ac1(judge, truth, len(VOTES)),
         off=off,
-        off_interval=off_interval,
+        off_interval=with_seen(off_interval, off),  # earlier labels may have narrowed it beyond
         by_judge=by_judge,
         longer=None if longer is None else worth * float(np.nanmean(longer)),
         longer_interval=_scaled(bounds(longer, risk, -1.0), worth) if longer is not None else None,

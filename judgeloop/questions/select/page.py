@@ -22,7 +22,6 @@ from judgeloop.report.pictures import Chart, Curve, IntervalRow, Picture, Point,
 from judgeloop.report.words import count, dollars, one_in, per_cent, shortened, stopped, visible
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
-HALVINGS = 12  # of [0, 100] per cent, which is exact enough for a picture
 PER_CENT = 100.0
 RIVALS: tuple[Role, ...] = ("first", "second", "third")  # those longest in question, each in its colour
 UNSURE = 0.25  # of the judgments: before, the bounds say little, and would need most of the room
@@ -503,7 +502,7 @@ def course_of(
         for system, (level, may) in enumerate(zip(levels.each, now.in_question, strict=True)):
             uppers[system].append((judged, PER_CENT * level.upper / levels.items))
             ends[system] = len(lower) + 1 if may or system == leader else ends[system]
-        least = levels.each[leader].lower(levels.lower_risk, HALVINGS)
+        least = levels.each[leader].lower(levels.lower_risk)
         lower.append((judged, PER_CENT * least / levels.items))
     lines = [
         Curve(name, "other", tuple(points[: end + 1])) for name, points, end in zip(names, uppers, ends, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import pytest
 
 import judgeloop
@@ -324,6 +325,30 @@ def test_the_judges_verdicts_on_items_without_a_label_narrow_the_bounds_of_what_
     assert [one.name for one in here.gates] == ["kappa"]
 
 
+@pytest.mark.parametrize(("seed", "labelled"), [(6, 20), (28, 20), (39, 20)])
+def test_bounds_of_the_gap_off_hold_what_is_seen_beside_them(agree, seed, labelled):
+    """The earlier labels of these three alone would bound it on one side of the estimate of all."""
+    rng = np.random.default_rng(seed)
+    says = rng.random(ITEMS) < rng.choice([0.3, 0.5, 0.7])
+    true = np.where(rng.random(ITEMS) < rng.choice([0.6, 0.8]), says, ~says)
+    rng.choice([12, 20, 30, 45])
+
+    def name(which, at):
+        return "new" if which[at] else "old"
+
+    def judge(at):
+        return name(says, at)
+
+    places = sorted(rng.permutation(ITEMS)[:labelled].tolist())
+    about = "like-these" if seed % 2 else "items"
+    risk = 0.1 if seed % 3 else 0.3
+    said = labels(partial(name, true), places)
+    result = agree(judge, said, judge_all=True, about=about, risk=risk, version=f"of seed {seed}")
+    low, high = result.off_interval
+    assert low <= result.off <= high
+    assert result.off in {low, high}, "which is where it had to be widened"
+
+
 def test_of_families_the_members_with_a_label_are_drawn(agree):
     pairs = {"family": lambda at: f"f{at // 2}"}
     result = agree(often, labels(places=range(0, ITEMS, 4)), old=rows("old", **pairs), judge_all=True)
@@ -528,6 +553,17 @@ def test_labelled_items_that_a_table_lacks_are_refused_or_left_out(agree, table)
     result = agree(often, labels(places=range(20)), allow_partial=True, **given)
     assert (result.judged, result.equal, result.options.unlabelled) == (15, 1.0, 40)
     assert result.data.left_out.startswith("5 without a verdict in")
+
+
+def test_a_table_that_lacks_few_verdicts_is_read_to_its_end_wherever_they_are_drawn(agree, tmp_path):
+    (tmp_path / "judge.csv").write_text(
+        "item_id,model_a,model_b,score\n" + "".join(f"q{at},old,new,1\n" for at in range(3, ITEMS))
+    )
+    for seed in range(4):  # three of 60 are five per cent of all, and may be more of the first that are drawn
+        given = {"judge": f"replay:{tmp_path}/judge.csv", "version": None, "seed": seed}
+        assert agree(often, labels(), **given).judged == ITEMS - 3
+        systems = [("old", rows("old")), ("new", rows("new"))]
+        assert judgeloop.compare(*systems, judge=given["judge"], seed=seed, risk=0.001).judged == ITEMS - 3
 
 
 def test_too_many_empty_verdicts_break_off_with_what_to_do(agree, tmp_path):
