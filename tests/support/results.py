@@ -14,7 +14,8 @@ from judgeloop.core.records import UNLIMITED, Choice, Item, Label, Verdict
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.questions.compare.page import page
-from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
+from judgeloop.questions.compare.figures import comparison_of
+from judgeloop.questions.compare.result import CompareOptions, Comparison
 from judgeloop.report.records import DataNotes, Setup
 
 SETUP = Setup(
@@ -80,7 +81,7 @@ def make_result(
         labels=labels,
         deciding=frozenset(label.choice.key for label in labels),
     )
-    result = result_of(
+    result = comparison_of(
         Finished(
             outcome,
             spend,

@@ -42,6 +42,7 @@ from judgeloop.methods.stopping.once import Once
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare import page
 from judgeloop.questions.compare.buying import Offer, buying, not_bought, proxy_verdicts, ways_of
+from judgeloop.questions.compare.figures import comparison_of
 from judgeloop.questions.compare.outlook import (
     ASSUMED_TIES,
     foreseen,
@@ -52,7 +53,7 @@ from judgeloop.questions.compare.outlook import (
     with_an_equal_system,
 )
 from judgeloop.questions.compare.proxy import corrected_gap
-from judgeloop.questions.compare.result import CompareOptions, Comparison, result_of
+from judgeloop.questions.compare.result import CompareOptions, Comparison
 from judgeloop.questions.compare.settings import QUESTION, CompareSettings, idle_with_recorded
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
@@ -334,7 +335,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if proxy is not None and run.inputs.proxy is not None and course is not None:
             known, limit = (float(course[0, -1]), -float(course[1, -1])), cast("Bets", rule).most
             corrected = corrected_gap(tally, proxy, run.inputs.proxy.identity.name, config.risk, limit, known)
-        result = result_of(
+        result = comparison_of(
             finished,
             setup_of(run, rule, config.selector, represent=config.represented if config.selector_row.vectors else None),
             _options(run),
