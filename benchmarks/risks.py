@@ -30,10 +30,10 @@ from scipy.stats import beta, binom
 
 from judgeloop.core.outcomes import Control
 from judgeloop.core.records import UNLIMITED
-from judgeloop.methods.stats.betting import BETS, STAKES, Controls, risk_by_bets
-from judgeloop.methods.stats.confidence_sequence import GRID, RESERVE
+from judgeloop.methods.stats.betting import Controls, risk_by_bets
+from judgeloop.methods.stats.confidence_sequence import GRID
 from judgeloop.methods.stats.controls import MOST, counted
-from judgeloop.methods.stats.hedged import SURE, HedgedBets
+from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.methods.stats.intervals import gap_bound
 from judgeloop.methods.stats.strata import Strata, foreseen
 from judgeloop.methods.stopping.bets import Bets, answers
@@ -181,26 +181,20 @@ def crossed(  # noqa: PLR0917 - what the bets are made of
 ) -> NDArray[np.bool_]:
     """Return in which runs the bets against the null just at or above this `mean` ever say that it is higher.
 
-    Bets as those of the grid: with a reserve in a mixture of constant ones, or below a null that was `asked`. The
-    `controls`, of shape (runs, draws), are taken off the scores.
+    Bets as those of the grid, or below a null that was `asked`. The `controls`, of shape (runs, draws), are taken off
+    the scores.
     """
     less, most = np.zeros((2, len(scores), LIMIT)) if controls is None else controls
-    null, reserve = float(GRID[np.searchsorted(GRID, mean - 1e-9)]), 0.0 if asked else RESERVE
-    following = HedgedBets(risk * (1 - RESERVE) * 0.999, null, LIMIT, items or np.inf, of_grid=True)
-    mixed, out = np.ones((len(scores), len(BETS))), np.zeros(len(scores), dtype=bool)
+    null = float(GRID[np.searchsorted(GRID, mean - 1e-9)])
+    following = HedgedBets(risk, null, LIMIT, items or np.inf, of_grid=True)
     for score, control, largest in zip(scores[:, :LIMIT].T.astype(float), less.T, most.T, strict=True):
-        mean, stake = np.minimum(following.remaining, 1.0), following.stake(largest)
+        stake = following.stake(largest)
         if asked is not None:
             own = asked.stake()
             stake = np.where(asked.ruled_out | asked.hopeless, stake, own)
             asked = asked.after(score, stake=own)
-        gain = np.divide(score - control - mean, 1 + mean + largest, out=np.zeros(len(scores)), where=mean > -1 + SURE)
         following = following.after(score, control, largest, stake)
-        mixed *= 1 + gain[:, None] * BETS
-        wealth = (1 - reserve) * following.wealth + reserve * (mixed @ STAKES)
-        out |= following.ruled_out | (wealth >= 1 / risk)
-        mixed[out] = 1.0
-    return out
+    return following.ruled_out
 
 
 def read_off(runs: int, rng: np.random.Generator) -> Iterator[Row]:

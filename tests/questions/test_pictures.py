@@ -83,7 +83,7 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
 
     passed = required(make_result(required_winner="large", max_flips=0.2))
     assert set(passed.values()) == {"✓ passed"}
-    assert next(iter(passed)) == "large must be better than small (gap of large: +3 to +97 points)"
+    assert next(iter(passed)) == "large must be better than small (gap of large: +7 to +97 points)"
     assert any("verdicts asked in both orders changed" in one for one in passed)
     assert any("may be without a verdict: " in one for one in passed)
     failed = make_result(required_winner="small")
@@ -122,7 +122,7 @@ def test_the_bar_has_the_votes_and_the_scale_the_gap():
     ],
 )
 def test_a_gate_is_seen_from_its_candidate_and_another_question_from_the_leader_on_the_whole_page(asked, own):
-    preferences = [*[1] * 20, 0, *[-1] * 4]  # small wins 20, large 4
+    preferences = [*([1] * 5 + [-1]) * 4, 0]  # small wins 20, large 4
     scores = [Label(Choice(n, None), Verdict((1 + one) / 2)) for n, one in enumerate(preferences)]
     given = {"winner": 0, "guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "groups": ("g0", "g1")} | asked
     result = make_result(tally=tally_of(*preferences), labels=tuple(scores), **given)

@@ -55,7 +55,7 @@ def test_a_comparison_is_a_row_of_figures_and_its_evidence_is_a_comment():
     assert "\n% votes: 1 for small, 8 for large, 1 tie\n" in evidence
     assert all(line.startswith("% ") for line in evidence.splitlines())
     assert r"system & against & judged & won & ties & lost & gap, points & bounds \\" in table
-    assert r"large & small & 10 & 8 & 1 & 1 & +70 & +3 to +97 \\" in table
+    assert r"large & small & 10 & 8 & 1 & 1 & +70 & +7 to +97 \\" in table
     assert r"\begin{tabular}{llrrrrrr}" in table
     assert "Cost: " not in table
     assert "% cost: " in evidence
@@ -71,7 +71,7 @@ def test_evidence_gives_no_command_to_latex():
 def test_negative_figures_have_the_sign_of_mathematics_and_bounds_their_risk():
     worse = Tally(items=100, wins=(8, 1), ties=1)
     table = render_latex(make_result(tally=worse, winner=0, guarantee="proved").page).split(r"\begin{table}")[1]
-    assert "$-70$ & $-97$ to $-3$" in table
+    assert "$-70$ & $-97$ to $-7$" in table
     text = render_latex(make_result(winner=None, guarantee="proved", rule="bets").page)
     notes = text.split(r"\end{tabular}")[1]
     assert "Each bound is wrong with a chance of at most 0.1, so both hold in at least 80 \\% of runs." in notes, (
@@ -98,5 +98,5 @@ def test_a_sentence_for_a_paper_has_judge_items_order_votes_gap_bounds_and_risk(
         "large won 8, lost 1 and tied 1",
     ):
         assert part in said
-    assert "+70 points (+3 to +97, each bound at 90 %, at every look). At a risk of 0.1, large is better." in said
+    assert "+70 points (+7 to +97, each bound at 90 %, at every look). At a risk of 0.1, large is better." in said
     assert f"% for a paper: {said}" in render_latex(gate.page)

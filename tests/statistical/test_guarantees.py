@@ -119,7 +119,7 @@ def test_families_that_count_once_keep_the_risk(capsys):
 def test_each_bound_is_ever_wrong_with_at_most_the_risk_whatever_is_read_off_it(gap, ties, capsys):
     """A lower bound above the gap needs the least null at or above the gap to be ruled out, with its own stakes."""
     null = GRID[np.searchsorted(GRID, gap - 1e-9)]
-    bets = HedgedBets(RISK * 0.8 * 0.999, np.array(null), LIMIT, of_grid=True)
+    bets = HedgedBets(RISK, np.array(null), LIMIT, of_grid=True)
     draws = drawn(np.random.default_rng(7), gap, ties, UNLIMITED, RUNS)
     for score in draws.T.astype(float):
         bets = bets.after(score)

@@ -13,8 +13,8 @@ from judgeloop.core.outcomes import ControlTally, Ending, Estimate, Finished, St
 from judgeloop.core.records import UNLIMITED, Choice, Item, Label, Verdict
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.bets import Bets
-from judgeloop.questions.compare.page import page
 from judgeloop.questions.compare.figures import comparison_of
+from judgeloop.questions.compare.page import page
 from judgeloop.questions.compare.result import CompareOptions, Comparison
 from judgeloop.report.records import DataNotes, Setup
 

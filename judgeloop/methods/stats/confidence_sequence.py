@@ -8,9 +8,9 @@ bound is wrong with at most r, whenever and however it was chosen.
 
 A null that was *asked*, because a run ends when it is ruled out, has stakes of its own. Until it is ruled out or
 hopeless, the nulls below it are bet against with the same stakes: a bet on a score above m is worth more against a
-lower m, so all of them fall with the asked one at the latest, and a run needs to follow the asked nulls alone. Against
-all others most of the wealth is in bets that aim at the end of the plan, which make the bounds narrow there; a
-`RESERVE` is in a mixture of constant bets (`betting.py`), which makes them narrow early, and no plan ends it.
+lower m, so all of them fall with the asked one at the latest, and a run needs to follow the asked nulls alone. The
+bets against all others aim at a boundary that spends much of the risk early, so that the bounds are narrow from the
+first quarter of a plan on.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.methods.stats.betting import BETS, STAKES, Controls
-from judgeloop.methods.stats.hedged import GONE, SLACK, Floats, HedgedBets
+from judgeloop.methods.stats.betting import Controls
+from judgeloop.methods.stats.hedged import Floats, HedgedBets
 
-RESERVE = 0.2  # of the wealth against a null that was not asked
 _CLOSE = np.geomspace(0.002, 0.1, 30)
 # `np.unique` would load numpy.ma.
 GRID = 2 * np.array(sorted({*_CLOSE, *np.linspace(0.1, 0.9, 321), *(1 - _CLOSE)})) - 1
@@ -57,10 +56,8 @@ class ConfidenceSequence:
         )
         before = np.vstack([np.full((1, sides), -1, dtype=np.int64), self._at])
         self._below = (every > before[:-1, :, None]) & (every <= self._at[..., None])  # what falls with each asked null
-        self._reserve = np.where(every <= before[-1][:, None], 0.0, RESERVE)
-        self._every = HedgedBets(risk * (1 - RESERVE) * 0.999, self.grid, limit, items, of_grid=True, late=late)
+        self._every = HedgedBets(risk, self.grid, limit, items, of_grid=True, late=late)
         self._asked = list(asked)
-        self._mixed = np.ones((sides, len(self.grid), len(BETS)))
         self._out = np.zeros((sides, len(self.grid)), dtype=np.bool_)
 
     @property
@@ -78,19 +75,12 @@ class ConfidenceSequence:
         each = np.ones((len(self._out), 1))
         score, less, largest = (each * np.reshape(one, (-1, 1)) for one in (scores, control, most))
         stake = each * self._every.stake(largest)
-        mean = np.minimum(self._every.remaining, 1.0)
         for number, bets in enumerate(self._asked):
             own = bets.stake(largest[:, 0])
             stake = np.where(self._below[number] & ~(bets.ruled_out | bets.hopeless)[..., None], own[:, None], stake)
             self._asked[number] = bets.after(score[:, 0], less[:, 0], largest[:, 0], own)
         self._every = self._every.after(score, less, largest, stake)
-        gain = np.divide(score - less - mean, 1 + mean + largest, out=np.zeros(self._out.shape), where=mean > -1)
-        self._mixed *= 1 + gain[..., None] * BETS
-        if self._every.drawn % 16 == 0:  # sixteen draws take no wealth from there to where numbers are slow
-            self._mixed[self._mixed < GONE] = 0.0
-        wealth = (1 - self._reserve) * self._every.wealth + self._reserve * (self._mixed @ STAKES)
-        self._out |= self._every.ruled_out | (wealth >= (1 - SLACK) / self.risk)
-        self._mixed[self._out] = 1.0
+        self._out |= self._every.ruled_out
         for places, bets in zip(self._at, self._asked, strict=True):
             self._out[np.arange(len(places)), places] = bets.ruled_out
 

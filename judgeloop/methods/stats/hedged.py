@@ -15,10 +15,11 @@ variables by betting", equations 32 and 33, for any stake; the stakes here are o
 **The stakes** copy those of a gambler whose last chance is a walk of coins: a wealth of W stands for a state in which
 a walk of coins, which keeps the null, ends beyond an optimal boundary with the probability r W. The coin's stake is
 the relative slope of that probability from one outcome of the coin to the other. The state is read off the wealth,
-not off the sum of the scores, so that what the copy does wrong corrects itself. A coin is one draw that moves the
-wealth; a tie moves neither. With a control each draw moves, by what the null does not expect of it. Where there would
-be more than `MOST_COINS` coins, one stands for several draws, with their variance and their skewness. Where few draws
-move, and the null is far below the mean of the scores, the stake is at least the one that lets wealth grow the fastest.
+not off the sum of the scores, so that what the copy does wrong corrects itself. For a null that was asked a coin is one
+draw that moves the wealth; a tie moves neither. For one of a grid, which may be far from 0, a tie speaks as well: each
+draw is a coin, with the variance and the skewness that the null and the share of ties so far give a score. With a
+control each draw moves, by what the null does not expect of it. Where there would be more than `MOST_COINS` coins, one
+stands for several draws, with their variance and their skewness.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ Numbers = float | Floats
 
 MOST_COINS = 400
 SHARES = np.exp(np.linspace(0.0, math.log(0.03), 16))  # of draws that are no ties, for which there are tables
-COARSE = 3  # of these shares, each third serves the grid of nulls, whose tables are made as its draws come to need them
 _RATES = 0.5 * 1.25 ** -np.arange(22.0)
 MEANS = tuple((2 * np.concatenate([_RATES[::-1], 1 - _RATES[1:]]) - 1).tolist())  # of a draw that moves
 FEWER_COINS = 100  # of the tables for the grid
@@ -49,14 +49,14 @@ FEW = 20  # planned draws, of which none are taken to be ties: of five, all five
 HOPELESS = (
     0.003  # the wealth at which bets end: under the null it comes back to 1/risk with at most this times the risk
 )
-VERSION = 2  # of the stakes: with others, the same verdicts may end a run elsewhere
+VERSION = 3  # of the stakes: with others, the same verdicts may end a run elsewhere
 RARELY = -0.3  # the mean of a draw that moves, under the null, below which ties count as evidence
-DOUBT = 0.5  # of a standard error, by which the mean so far is lowered: stakes that trust it lose where it is luck
 SURE, LEAST = 1e-9, 1e-12
 GONE = 1e-250  # a wealth that is given up: numbers that small are a hundred times slower to reckon with
 SLACK = 1e-6  # of the wealth: a perfect copy ends at 1/risk but for rounding, which must not cost the answer
 BOLDEST = 0.98  # of the stake that could lose everything
-SPENT, SPENT_LATE = 0.5, 2.0  # the power of the share of a plan that is over, which is the share of the risk spent
+SPENT, SPENT_LATE = 0.35, 2.0  # on a grid: the power of the share of a plan that is over gives that of the risk spent
+SPENT_ASKED = 0.5  # the same for a null that was asked
 ROUNDS = 10  # of the bisection for the scale of a zone's boundary
 
 
@@ -145,23 +145,14 @@ def stakes_of_a_null(risk: float, limit: int, drawn: float) -> Stakes:
     return _tables(risk, coins, np.sqrt(moves / coins), drawn, np.zeros(len(coins)))
 
 
-@lru_cache(maxsize=128)
-def stakes_of_means(risk: float, limit: int, drawn: float, spent: float, share: int) -> Stakes:
-    """One table for each of `MEANS`, where the share of draws that move is this one of each third of `SHARES`."""
-    shares = SHARES[::COARSE]
-    moves, mean = np.maximum(4.0, np.round(limit * shares)).repeat(len(MEANS)), np.tile(MEANS, len(shares))
-    coins = np.minimum(moves, FEWER_COINS).astype(np.int64)
-    first, before = np.cumsum(coins) - coins, min(share, 1)
-    # The least probabilities lie between the last state of the table before and the first one here.
-    own = slice(share * len(MEANS) - before, (share + 1) * len(MEANS))
-    moves, mean, coins, first = moves[own], mean[own], coins[own], first[own]
-    each = moves / coins
-    skewed = mean / np.sqrt(1 - mean**2) / np.sqrt(each)
+@lru_cache(maxsize=64)
+def stakes_of_means(risk: float, limit: int, drawn: float, spent: float) -> Stakes:
+    """One table for each of `MEANS` of a coin that stands for a draw; on a grid a tie is one, too."""
+    mean, each = np.array(MEANS), max(4, limit) / min(max(4, limit), FEWER_COINS)
+    coins = np.full(len(MEANS), min(max(4, limit), FEWER_COINS))
+    skewed = mean / np.sqrt(1 - mean**2) / math.sqrt(each)
     of_coin = skewed / np.sqrt(1 + skewed**2)
-    scale = np.sqrt(each * (1 - mean**2) / (1 - of_coin**2))
-    found = _tables(risk, coins, scale, drawn, of_coin, spent=spent, number=int(first[0]))
-    begin = int(found.keys.searchsorted(first[before])) - before
-    return Stakes(found.keys[begin:], found.slopes[begin:], first[before:], coins[before:], scale[before:])
+    return _tables(risk, coins, np.sqrt(each * (1 - mean**2) / (1 - of_coin**2)), drawn, of_coin, spent=spent)
 
 
 @lru_cache(maxsize=64)
@@ -172,31 +163,6 @@ def boundary_at_the_end(risk: float) -> float:
     return float(2 * bars[0, -1] - FEWER_COINS) / math.sqrt(FEWER_COINS)
 
 
-def _on_the_grid(
-    family: tuple[float, int, float, float], share: NDArray[np.int64], mean: NDArray[np.int64], *given: Floats
-) -> Floats:
-    """What `Stakes.on_a_draw` makes of what is `given`, by the tables of these shares and means."""
-    least, most = int(share.min()), int(share.max())
-    if least == most:
-        return stakes_of_means(*family, least).on_a_draw(mean, *given)
-    share, mean, *each = np.broadcast_arrays(share, mean, *given)
-    stake = np.zeros(share.shape)
-    for number in range(least, most + 1):
-        if (here := share == number).any():
-            stake[here] = stakes_of_means(*family, number).on_a_draw(mean[here], *(one[here] for one in each))
-    return stake
-
-
-def _fastest(mean: Floats, half: Floats, ahead: Floats, spread: Floats) -> Floats:
-    """The stake that lets wealth grow the fastest, to the second order in the score, where few draws move.
-
-    A coin that keeps the null hardly ever moves there (its mean is `half`): each tie speaks against the null, so that
-    this is the larger stake. The null says `mean`; the scores have the mean `ahead` and the variance `spread`.
-    """
-    edge = np.maximum(ahead - mean, 0.0)
-    return np.where(half < RARELY, edge / (spread + edge * edge), 0.0)
-
-
 def _tables(  # noqa: PLR0917 - what a family of tables is made of
     risk: float,
     coins: NDArray[np.int64],
@@ -204,13 +170,11 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
     drawn: float,
     mean: Floats,
     size: float = 0.0,
-    spent: float = SPENT,
-    number: int = 0,
+    spent: float = SPENT_ASKED,
 ) -> Stakes:
     """The tables of walks of so many coins with this `mean` under the null; a zone's if it has a `size`.
 
-    A state is a number of heads. Row k has the numbers up to k, and on to the boundary. The rows are numbered on from
-    `number`.
+    A state is a number of heads. Row k has the numbers up to k, and on to the boundary.
     """
     most = int(coins.max())
     walk = _Walk(mean, coins / drawn if drawn else None, most)
@@ -220,7 +184,7 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
     top = np.maximum(rows, np.minimum(bars[:, :-1], most + 1))
     top[:, 0] = 1
     lengths = np.where(rows < coins[:, None], top + 1, 0)
-    first = number + np.cumsum(coins) - coins
+    first = np.cumsum(coins) - coins
     keys = np.full((len(coins), most, most + 2), 1 - 1e-9)  # by table, toss and heads
     slopes = np.zeros_like(keys)
     # Outside of a band the value is 0 or 1 in every table, and the slope 0.
@@ -279,7 +243,7 @@ class _Walk:
 
 
 def _one_sided(
-    risk: float, walk: _Walk, coins: NDArray[np.int64], power: float = SPENT
+    risk: float, walk: _Walk, coins: NDArray[np.int64], power: float = SPENT_ASKED
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The least heads that end the walk, if by toss k of K it may have spent risk · (k / K)^p (Lan & DeMets 1983).
 
@@ -347,15 +311,13 @@ def _zone(
 class Aim(NamedTuple):
     """What decides a stake beside the wealth.
 
-    `table` and `time` say where in the tables it is read, for draws of this `size`. A draw that moves has the mean
-    `half` under the null. A stake on a coin is taken times `up` / `down`, as a draw that does not move is no coin. It
-    is at least `least` and at most `most`.
+    `table` and `time` say where in the tables it is read, for draws of this `size`. A stake on a coin is taken times
+    `up` / `down`, where a draw that does not move is no coin. It is at least `least` and at most `most`.
     """
 
     table: NDArray[np.int64]
     time: Floats
     size: Floats
-    half: Floats
     up: Floats
     down: Floats
     least: Floats
@@ -407,12 +369,7 @@ class HedgedBets:
         """The stake per unit of score above `remaining`, fixed before the draw. `most`: the largest control."""
         aim, wealth = self.aim(most), np.asarray(self.wealth)
         chance = np.minimum(np.maximum(self.risk * wealth, LEAST), 1 - SURE)
-        if self.of_grid:
-            family = (self.risk, self.limit, self._drawn, SPENT_LATE if self.late else SPENT)
-            mean = np.searchsorted(_BETWEEN_MEANS, aim.half)
-            stake = _on_the_grid(family, aim.table // COARSE, mean, aim.time, chance, aim.size)
-        else:
-            stake = self._stakes.on_a_draw(aim.table, aim.time, chance, aim.size)
+        stake = self._stakes.on_a_draw(aim.table, aim.time, chance, aim.size)
         stake = np.maximum(stake * aim.up / aim.down, aim.least)
         return np.minimum(np.where((chance < 1 - 2 * SURE) & (wealth >= HOPELESS), stake, 0.0), aim.most)
 
@@ -426,21 +383,29 @@ class HedgedBets:
         controlled = bool(np.any(most))
         size = np.sqrt(second) if controlled else size  # each draw moves (`after`)
         share = np.minimum(1.0, second / (size * size))
-        left = second * np.maximum(0, self.limit - self.drawn)
-        time = square / np.maximum(square + left, LEAST)
-        table = np.searchsorted(_BETWEEN, -share)
-        half = np.minimum(np.maximum(mean / size / share, -0.98), 0.98)
-        half, least = np.zeros_like(half) if controlled else half, np.zeros(())
+        draws = np.maximum(0, self.limit - self.drawn)
+        half = np.minimum(np.maximum(mean / size / share, -0.98), 0.98)  # of a draw that moves, under the null
+        half = np.zeros_like(half) if controlled else half
+        bold = np.where(draws > 0, BOLDEST / np.maximum(1 + mean + most, SURE), 0.0)
+        none, one = np.zeros(()), np.ones(())
+        if self.of_grid:
+            # A score is -size, 0 or size: its mean, variance and third moment in sizes, under the null.
+            mean = half * share
+            spread = share - mean * mean
+            skewness = mean * (1 - 3 * share + 2 * mean * mean) / spread**1.5
+            half = -skewness / np.sqrt(4 + skewness**2)  # the mean of a coin that is as skewed
+            size = size * np.sqrt(spread / (1 - half * half))
+            time = np.full(half.shape, np.minimum(self.drawn / self.limit, 1.0))
+            return Aim(np.searchsorted(_BETWEEN_MEANS, half), time, size, one, one, none, bold)
+        time, table = square / np.maximum(square + second * draws, LEAST), np.searchsorted(_BETWEEN, -share)
         if self.zone:
             # The boundaries stay as they are once they are close.
             time = np.minimum(time, 1.2 * math.log(1 / self.risk - 1) * SHARES[table] / (self.zone**2 * self.limit))
-            least = _fastest(mean, half, np.zeros(()), second)  # as if the scores had a mean of 0
-        elif self.of_grid and not self.late:  # one of many nulls may be far below the mean so far
-            ahead = self.total / (self.drawn + PRIOR)
-            spread = np.maximum(second - ahead * ahead, LEAST)
-            least = _fastest(mean, half, ahead - DOUBT * np.sqrt(spread / (self.drawn + PRIOR)), spread)
-        most = np.where(left > 0, BOLDEST / np.maximum(1 + mean + most, SURE), 0.0)
-        return Aim(table, time, size, half, 1 - half * half, 1 - half * mean / size, least, most)
+            # Where few draws move, a coin that keeps the null hardly ever does, and each tie speaks against the null:
+            # the stake that lets wealth grow the fastest, as if the scores had a mean of 0, is the larger one.
+            edge = np.maximum(-mean, 0.0)
+            none = np.where(half < RARELY, edge / (second + edge * edge), 0.0)
+        return Aim(table, time, size, 1 - half * half, 1 - half * mean / size, none, bold)
 
     @property
     def _drawn(self) -> float:
@@ -449,7 +414,8 @@ class HedgedBets:
 
     @property
     def _stakes(self) -> Stakes:
-        """The tables of a null that is none of a grid."""
+        if self.of_grid:
+            return stakes_of_means(self.risk, self.limit, self._drawn, SPENT_LATE if self.late else SPENT)
         if self.zone:
             return stakes_of_a_zone(self.risk, self.limit, self._drawn, self.zone)
         return stakes_of_a_null(self.risk, self.limit, self._drawn)
@@ -492,15 +458,9 @@ class HedgedBets:
         """At which of some draws each null is ruled out; one more than there are: at none. One that is already: at 1.
 
         As `after` finds it, to the last bit, for `scores` of the shape (draws, nulls). With them all but the wealth is
-        known, so that alone is followed draw by draw, in plain numbers; but of nulls of a grid, which change tables.
+        known, so that alone is followed draw by draw, in plain numbers.
         """
         draws, nulls = scores.shape
-        if self.of_grid:
-            bets, fall = self, np.ones(nulls, dtype=np.int64)
-            for score in scores:
-                bets = bets.after(score, control, most)
-                fall += ~bets.ruled_out
-            return list(fall)
 
         def sums(before: Numbers, each: Floats) -> Floats:
             return np.cumsum(np.vstack([np.broadcast_to(before, nulls), each]), axis=0)

@@ -166,7 +166,7 @@ def test_few_items_without_a_label_change_no_bound_and_the_line_says_how_many_it
     alone, result = (agree(often, labels(places=range(40)), judge_all=both) for both in (False, True))
     assert result.corrected.gap == alone.corrected.gap
     (low, high), (least, most) = result.corrected.interval, alone.corrected.interval
-    assert high - low == pytest.approx(most - least, rel=0.15), "the draws are others"
+    assert high - low == pytest.approx(most - least, rel=0.25), "the draws are others"
     assert (result.corrected.widened, alone.corrected.widened) == (0, None)
     (said,) = (one for one in result.page.facts if one.key == "widened")
     assert said.first

@@ -252,17 +252,17 @@ def test_what_the_stakes_depend_on_makes_another_run(outputs):
 
 
 def test_a_run_of_other_stakes_keeps_its_bounds_and_its_command_makes_another(outputs, monkeypatch):
-    """Such as of an earlier version, in which nothing was staked on ties beside the tables."""
+    """Such as of an earlier version, that spent less of the risk early."""
     monkeypatch.setattr(bets, "lower_bounds", lower_bounds)  # none that is known from another test
     with monkeypatch.context() as earlier:
         earlier.setattr("judgeloop.questions.compare.question.VERSION", 1)
-        earlier.setattr("judgeloop.methods.stats.hedged.RARELY", -1.0)
+        earlier.setattr("judgeloop.methods.stats.hedged.SPENT", 0.5)
         before = compared(outputs, 80, "--max-judgments", "40", skipped=3)
         shown = command("runs", "show", before["run"]).stdout
     after = compared(outputs, 80, "--max-judgments", "40", skipped=3)
     assert before["run"] != after["run"]
     assert (after["claim"], after["winner"], after["judged"]) == (before["claim"], before["winner"], before["judged"])
-    assert (before["gap_interval"], after["gap_interval"]) == (pytest.approx([0.0, 0.63]), pytest.approx([0.0, 0.565]))
+    assert (before["gap_interval"], after["gap_interval"]) == (pytest.approx([0.05, 0.55]), pytest.approx([0.055, 0.535]))
     assert command("runs", "show", before["run"]).stdout == shown
 
 

@@ -438,7 +438,7 @@ def test_the_votes_are_counted_with_what_is_no_vote():
 @pytest.mark.parametrize(
     ("result", "plain", "said"),
     [
-        (make_result(winner=None), False, "(+3 to +97 on all items)"),
+        (make_result(winner=None), False, "(+7 to +97 on all items)"),
         (make_result(winner=None, tally=Tally(items=100)), True, ""),
         (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), True, "large +70 points against small"),
         (make_result(tally=Tally(items=100, wins=(1, 8), ties=1, picked=True)), False, "not drawn at random"),
