@@ -190,13 +190,14 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
-    NoteCode.MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide, one of {likely_test:,} 80 %.",
+    NoteCode.MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide; for 80 % it takes "
+    "{likely_test:,}, as the true gap may be smaller.",
     NoteCode.MANY_MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide.",
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
     NoteCode.ITEMS_UNKNOWN: "How many more {units} would decide is not known.",
     NoteCode.OTHER_FAMILIES: "More items of the same {unit} change nothing.",
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
-    NoteCode.OUT_OF_REACH: "All {items:,} would probably not decide; add items.",
+    NoteCode.OUT_OF_REACH: "All {items:,} would probably not decide, so a higher budget or limit does not help: add items.",
     NoteCode.FEWER_SKIPS: "With {skipped:,} of {asked:,} without a verdict, no number of judgments is likely to decide: fewer "
     "may be skipped.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
