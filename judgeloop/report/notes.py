@@ -171,7 +171,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NO_VERDICTS: "Use a judge or a prompt that brings verdicts.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
-    "command tries this judge again, with other controls; a second try must be twice as convincing.",
+    "command tries this judge again, with other controls and a stricter test.",
     NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
     "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
     NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order.",

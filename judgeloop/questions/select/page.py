@@ -132,7 +132,9 @@ def _risk(result: Selection) -> str:
         return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
     if result.risk is None or result.setup.guarantee is None:
         return NO_RISK
-    wrongly = "names one that is further behind the best" if result.gap else "names one that is not the best"
+    wrongly = (
+        "names one that is further behind the best than it says" if result.gap else "names one that is not the best"
+    )
     return f"{result.risk:g}, guaranteed: at most {one_in(result.setup.risk_threshold)} such runs {wrongly}"
 
 
