@@ -12,6 +12,7 @@ import asyncio
 import contextvars
 import inspect
 import os
+import shlex
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
@@ -23,16 +24,18 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 from judgeloop.api.in_memory import of_lists, settings_of
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
+from judgeloop.formats.own_files import LEDGER
 from judgeloop.questions.catalogue import QuestionRow
 from judgeloop.questions.kept import keep
 from judgeloop.questions.question import Question
-from judgeloop.report.words import as_python
+from judgeloop.report.words import as_python, looking_into
 from judgeloop.runs.again import called, masked, repeatable
 from judgeloop.runs.begin import opened
 from judgeloop.runs.forecast import Forecast
 from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
+    from judgeloop.ledger.opening import Address
     from judgeloop.report.result import RunResult
 from judgeloop.report.terminal import render
 
@@ -149,7 +152,9 @@ class Caller(Generic[R]):
             result, cancelled = await drained(running, interruption)
             if reporter.failure is not None:
                 raise reporter.failure
-            result = replace(result, page=result.page.said(as_python))
+            ledger = _flag(begun.config.ledger)
+            page = result.page.said(lambda text: looking_into(as_python(text), ledger))
+            result = replace(result, page=page, ledger=ledger)
             result = await asyncio.to_thread(repeatable, begun, result, reporter.call)
             shown: R = begun.with_texts(result)
             if begun.booked:
@@ -170,6 +175,11 @@ def _in_python() -> Iterator[None]:
     except JudgeloopError as error:
         error.args = tuple(as_python(one) if isinstance(one, str) else one for one in error.args)
         raise
+
+
+def _flag(ledger: Address) -> str:
+    """The end of a command that looks into a ledger: nothing for the default one."""
+    return "" if ledger == LEDGER else f" --ledger {shlex.quote(str(ledger))}"
 
 
 def _by_name(places: tuple[str, ...], data: tuple[object, ...], settings: dict[str, Any]) -> dict[str, Any]:

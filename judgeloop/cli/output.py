@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast, final
 import click
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
-from judgeloop.report.words import BOLD, NAMED, WARNED, WIDTH, visible
+from judgeloop.report.words import BOLD, NAMED, WARNED, WIDTH, looking_into, visible
 from judgeloop.settings.setting import COMMAND_LINE, Declared
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ PLAIN_SIGNS = str.maketrans("\N{CHECK MARK}\N{BALLOT X}▁▂▃▄▅▆▇█"
 # commands have (`commands.py`).
 LOG, TYPED, SETTINGS, EVERY = "judgeloop.log", "judgeloop.typed", "judgeloop.settings", "judgeloop.every"
 STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a shell
-LOOKS = re.compile(r"(?<=`)judgeloop (?:budget|ledger|runs)\b[^`]*(?=`)")  # commands that look into a ledger
 CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 
 
@@ -252,8 +251,7 @@ class Guarded:
 
 def as_flags(text: str) -> str:
     """`text` with the names of settings turned into flags, and commands with the ledger that was typed."""
-    ledger = of_ledger()
-    return LOOKS.sub(lambda one: one[0] if ledger in one[0] else f"{one[0]}{ledger}", NAMED.sub(_shown, text))
+    return looking_into(NAMED.sub(_shown, text), of_ledger())
 
 
 def of_ledger() -> str:

@@ -18,6 +18,7 @@ class Spend(Part):
     - `rehearsed_p`: recorded cost, which counts against the budget but is not paid
     - `unconfirmed_p`: the part of `run_p` for attempts without a reply, which are charged at their
       worst case and may turn out unbilled
+    - `held_p`: what calls in flight hold of the budget
     - `budget_p`: the budget; None without a budget
     - `attempts`: requests that this command made
     - `looked_up`: verdicts that this command took from a table, without a request
@@ -37,7 +38,7 @@ class Spend(Part):
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
     """
 
-    HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p"})
+    HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "held_p", "budget_p"})
     HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known"}
     HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "proxy", "proxy_p", "again_p"}
     COMPUTED = (
@@ -55,6 +56,7 @@ class Spend(Part):
     run_p: int = 0
     rehearsed_p: int = 0
     unconfirmed_p: int = 0
+    held_p: int = 0
     budget_p: int | None = None
     attempts: int = 0
     paid_attempts: int = 0

@@ -271,10 +271,11 @@ class Accounts:
                 f"{least.again}{waited}; rerun the command then, or set a higher limit with `judgeloop budget set`, "
                 "to resume",
             )
+        held = f"; calls in flight held {show_usd(spend.held_p)} of it" if spend.held_p else ""
         return StopReason(
             StopKind.BUDGET,
             f"what is left of the budget of {show_usd(terms.budget_p or 0)} does not cover "
-            f"{next_query}{waited}{self._state.and_failed}",
+            f"{next_query}{held}{waited}{self._state.and_failed}",
             need_p=need,
         )
 

@@ -122,7 +122,7 @@ class Attempts:
         self._pace = pace
         self._state = state
         self._refusals = Refusals(state, first_items=first_items)
-        self._failures = 0
+        self._failures, self._tried_s = 0, 0.0
         self.models: dict[str, None] = {}  # that the server named, in the order seen
         state.paces.append(pace)
 
@@ -172,6 +172,7 @@ class Attempts:
             except JudgeError as error:
                 wait_s = retries.wait_s(error, self._state.interruption.left_s())
                 if wait_s is None:
+                    self._tried_s = retries.tried_s
                     raise
             await self._sleep(wait_s)
             granted = await again()
@@ -340,9 +341,9 @@ class Attempts:
             why = (
                 "the tier has no capacity; rerun the command later, or now with `tier=flex-or-standard`"
                 if scarce
-                else f"{self._failures} calls in a row failed in every attempt"
+                else f"{self._failures} calls in a row failed in every attempt (the last was tried for {max(1, self._tried_s):.0f} s)"
             )
-            crowded = "; fewer `concurrency`, or an `rpm` below its limit, slows the calls down"
+            crowded = "; a lower `concurrency` or `rpm` slows the calls down"
             text = f"{why}: {error}{crowded if error.kind is ErrorKind.CROWDED else ''}"
             down = JudgeError(ErrorKind.REJECTED, text, billed=error.billed)
             self._halt(down)

@@ -177,6 +177,11 @@ class Retries:
         self._crowded = 0  # attempts that found a crowded server
         self._counted: RetryCallState | None = None  # of `_backoff_s`; made once a call fails
 
+    @property
+    def tried_s(self) -> float:
+        """The seconds since the first attempt."""
+        return asyncio.get_running_loop().time() - self._began
+
     def wait_s(self, error: JudgeError, left_s: float | None) -> float | None:
         """The seconds to wait before another attempt; None if there is no other.
 
@@ -187,7 +192,7 @@ class Retries:
         backoff_s = self._backoff_s()
         if error.kind is ErrorKind.CHANGED:
             return 0.0  # a judge changes its requests once
-        waited_s = asyncio.get_running_loop().time() - self._began
+        waited_s = self.tried_s
         if error.kind is ErrorKind.UNREACHABLE:
             wait_s = min(backoff_s, self._unreached_s / TRIES_UNREACHED)
             # Once in any case: the process may have stood still while it connected.

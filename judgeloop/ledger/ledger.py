@@ -140,6 +140,7 @@ SUM = "CAST(coalesce(sum({0}) FILTER (WHERE {1}), 0) AS BIGINT)"
 SPENT = f"""SELECT {SUM.format("charged_p", "opener = :opener AND rehearsed = 0")} AS now_p,
     {SUM.format("charged_p", "rehearsed = 0")} AS run_p, {SUM.format("charged_p", "rehearsed = 1")} AS rehearsed_p,
     {SUM.format("charged_p", "state IN ('reserved', 'sent', 'abandoned')")} AS unconfirmed_p,
+    {SUM.format("charged_p", "ended IS NULL")} AS held_p,
     {SUM.format("charged_p - reserved_p", "charged_p > reserved_p")} AS over_p,
     count(*) FILTER (WHERE charged_p > 0 AND state = 'settled') AS paid_attempts,
     count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 AND rehearsed = 0

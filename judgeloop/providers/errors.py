@@ -365,10 +365,8 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
         return JudgeError(ErrorKind.REJECTED, text, billed=False)
     if BAD_KEY & set(codes) or status in _BAD_KEY:
         kept_back = f" ({endpoint.kept_back})" if endpoint.kept_back else ""
-        wrong = (
-            f"no key was sent{kept_back}" if endpoint.api_key == NO_KEY else "the key is not accepted for this request"
-        )
-        text = f"{what}: {wrong}; check {endpoint.names.key}{said}"
+        wrong = "no key was sent" if endpoint.api_key == NO_KEY else "the key is not accepted for this request"
+        text = f"{what}: {wrong}; check {endpoint.names.key}{kept_back}{said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=late)
     if status in _CROWDED:
         scarce = any(_SCARCE.search(text) for text in (*codes, failure.message))

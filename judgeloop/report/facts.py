@@ -248,7 +248,7 @@ def ended(result: RunResult) -> str:
         return f"all were asked about, and {result.counts.abstentions:,} got no verdict"
     if skipped := _skipped(result, stop):
         return f"{why}{skipped}"
-    failing = stop is StopKind.DEADLINE and "; " in result.halt.sentence
+    failing = stop in {StopKind.BUDGET, StopKind.DEADLINE} and "; " in result.halt.sentence
     return why if failing else ENDED.get(stop, why)
 
 

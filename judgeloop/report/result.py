@@ -27,7 +27,7 @@ from judgeloop.report.pictures import Curve
 from judgeloop.report.records import AskedBefore, Counts, DataNotes, Setup, changes
 from judgeloop.report.svg import Drawing
 from judgeloop.report.terminal import render
-from judgeloop.report.words import as_python, count, moves, visible
+from judgeloop.report.words import as_python, count, looking_into, moves, visible
 
 SCHEMA_VERSION = 1
 ID = 8  # digits of a run's id that name it in a sentence
@@ -82,14 +82,16 @@ class RunResult(Part):
     - `outcome`: how the run stands to all that was asked: the worst of the conditions
 
     The parts `setup`, `options` (settings of this question only), `data`, `counts` and `spend` have
-    docstrings of their own. `page` is the result as text, `course` holds the lines of the evidence as
-    it grew, `halt` says why no more was asked (after an answer, what cut further tests off), and `texts` holds
-    prompts and outputs after a call in Python; none of them is in the JSON.
+    docstrings of their own. `page` is the result as text, `ledger` the flag that its commands need after a
+    call in Python, `course` holds the lines of the evidence as it grew, `halt` says why no more was asked (after
+    an answer, what cut further tests off), and `texts` holds prompts and outputs after a call in Python; none of
+    them is in the JSON.
     """
 
     job: ClassVar[str]
 
-    HIDDEN = frozenset({"setup", "options", "data", "counts", "spend", "labels", "page", "texts", "course", "halt"})
+    HIDDEN = frozenset({"setup", "options", "data", "counts", "spend", "labels"})
+    HIDDEN |= {"page", "texts", "course", "halt", "ledger"}
     COMPUTED: ClassVar[tuple[str, ...]] = (
         "more_usd",
         "ahead_usd",
@@ -116,6 +118,7 @@ class RunResult(Part):
     page: Page = field(default=NO_PAGE, kw_only=True, compare=False, repr=False)
     texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
     course: tuple[Curve, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    ledger: str = field(default="", kw_only=True, compare=False, repr=False)
     asked_before: AskedBefore = field(default_factory=AskedBefore, kw_only=True)
     measured: Sentence = field(default="", kw_only=True)
     by_people: ByPeople | None = field(default=None, kw_only=True)
@@ -616,7 +619,7 @@ class RunResult(Part):
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values, with the judged items under `labels`."""
-        return self.to_json(as_python) | {"labels": plain(self.labels)}
+        return self.to_json(lambda text: looking_into(as_python(text), self.ledger)) | {"labels": plain(self.labels)}
 
     def to_markdown(self) -> str:
         """The result as Markdown, for a comment on a pull request or a report."""

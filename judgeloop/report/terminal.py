@@ -22,11 +22,11 @@ GIVE_WAY = (
     "trust",
     "kappa",
     "groups.found",
-    "cost",
     "halve",
     "widened",
     "holds",
     "asked",
+    "cost",
     "risk",
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
@@ -71,7 +71,7 @@ def render(
         texts = (one.text for one in first if one.section is Section.WARNING)
         warnings = [wrapped(f"{WARNING} {_SENTENCES.split(text)[0]}", width) for text in texts]
     for number in range(1, len(GIVE_WAY) + 1) if capped else ():
-        if GIVE_WAY[number - 1] == "cost":  # a second warning gives way before money and risk
+        if GIVE_WAY[number - 1] == "halve":  # a second warning gives way before what holds, money and risk
             warnings = _as_fit(warnings, room())
         if _lines(head, rows, [*warnings, *last]) <= MOST_LINES:
             break

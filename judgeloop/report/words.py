@@ -37,6 +37,7 @@ _OF_EMOJI = re.compile(
 # the blanks: it begins a match itself, so that a text of tabs is searched once.
 _FORMULA = re.compile("((?:\\A|[;\\t])[^\\S\\t]*)([-=+@\uff1d\uff0b\uff0d\uff20])")
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
+LOOKS = re.compile(r"(?<=`)judgeloop (?:budget|ledger|runs)\b[^`]*(?=`)")  # commands that look into a ledger
 # What Python writes without quotes: numbers, and what stands for a value, such as FILE.
 _PLAIN = r"(-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[A-Z]+)"
 PLAIN = re.compile(rf"{_PLAIN}(,{_PLAIN})*")
@@ -323,6 +324,15 @@ def _written(match: re.Match[str]) -> str:
     elif "," in value:
         value = f"({value.replace(',', ', ')})"
     return f"`{name}={value}`"
+
+
+def looking_into(text: str, ledger: str) -> str:
+    """`text` with the flag for a `ledger` behind commands between backticks that look into one; empty for the usual.
+
+    >>> looking_into("`judgeloop runs` lists all", " --ledger my.sqlite")
+    '`judgeloop runs --ledger my.sqlite` lists all'
+    """
+    return LOOKS.sub(lambda one: one[0] if ledger in one[0] else f"{one[0]}{ledger}", text)
 
 
 def moves(name: str) -> bool:

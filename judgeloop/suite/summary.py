@@ -526,7 +526,7 @@ class Summary:
         who = f" for {some([one.name for one in wanted])}" if len(wanted) < len(ended) else ""
         if likely == most:
             return f"{most} in all is enough{who} even at maximum costs"
-        return f"about {likely} in all is probably enough{who}, {most} even at maximum costs"
+        return f"about {likely} in all is probably enough{who}, as a dry run expects; {most} even at maximum costs"
 
     @property
     def _unpaid(self) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 from dataclasses import replace
 
 import pytest
@@ -24,6 +25,7 @@ from judgeloop.ledger.opening import open_ledger
 from judgeloop.papers.diffuse.rules import TieAware
 
 HOUR_S = 3600.0
+CENT_P = 10**10
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
 
@@ -167,6 +169,26 @@ def test_a_budget_that_failed_calls_used_up_says_why_they_failed():
     finished = run(judge, terms=Terms("run", budget_p=12, policy=at_once))
     assert finished.ending.stop.kind is StopKind.BUDGET
     assert finished.ending.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
+
+
+def test_a_crowded_server_that_ends_a_run_says_for_how_long_it_was_tried():
+    crowded = JudgeError(ErrorKind.CROWDED, "HTTP 429", billed=False)
+    policy = RetryPolicy(attempts=2, first_wait_s=1.0, longest_wait_s=1.2, patience_s=1.0)
+    judge, limits = ScriptedJudge(failing(10**6, crowded)), Limits(30, 30, 1.0)
+    said = run(judge, limits=limits, terms=Terms("run", policy=policy)).ending.stop.sentence
+    assert re.search(r"5 calls in a row failed in every attempt \(the last was tried for \d s\): HTTP 429", said)
+
+
+def test_a_budget_that_calls_in_flight_hold_says_how_much_they_do():
+    down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=True)
+    judge = ScriptedJudge(failing(10**6, down), cost_p=5 * CENT_P, worst_p=5 * CENT_P)
+    at_once = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
+    finished = run(judge, terms=Terms("run", budget_p=32 * CENT_P, policy=at_once))
+    charged_p, stop = finished.spend.charged_p, finished.ending.stop
+    held_p = int(re.search(r"; calls in flight held \$0\.(\d\d) of it; ", stop.sentence)[1]) * CENT_P
+    assert stop.kind is StopKind.BUDGET
+    assert charged_p + stop.need_p <= 32 * CENT_P < charged_p + held_p + stop.need_p, "what is free now was not then"
+    assert finished.spend.held_p == 0
 
 
 def test_an_interruption_ends_the_wait_for_another_attempt():

@@ -11,6 +11,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.providers.catalogue import chat_class
 from judgeloop.providers.endpoint import ChatOptions, endpoint_for
+from judgeloop.providers.errors import Failure, ending_of
 
 
 @pytest.mark.parametrize(
@@ -201,3 +202,6 @@ def test_a_wrong_address_is_named_by_where_it_was_set(given, named, url):
 def test_a_key_that_is_there_and_not_sent_is_named_with_the_host_to_which_it_goes(environment, url, kept_back):
     endpoint = endpoint_for(chat_class("openai").provider, ChatOptions(environment=environment, base_url=url))
     assert ("OPENAI_API_KEY" in endpoint.kept_back, "api.openai.com" in endpoint.kept_back) == (kept_back, kept_back)
+    why = str(ending_of(Failure(401), endpoint))
+    if endpoint.kept_back:
+        assert "; check JUDGELOOP_JUDGE_API_KEY (OPENAI_API_KEY goes to " in why, "the remedy first, if it is cut"

@@ -108,6 +108,15 @@ def test_who_judged_and_the_votes_share_a_line_before_either_gives_way():
     assert "Take more." in render(page)
 
 
+def test_what_was_asked_before_gives_way_before_the_cost():
+    rows = [Fact(f"f{n}", Section.EVIDENCE, f"f{n}", "x", first=True) for n in range(6)]
+    last = [Fact(key, Section.RISK, key, "y", first=True) for key in ("asked", "holds", "cost", "risk")]
+    page = Page((decided("a."), *rows, *last), outcome=Outcome.DECIDED)
+    shown = render(page, short=True, more="x").split("\n")
+    assert len(shown) == MOST_LINES
+    assert [line.split()[0] for line in shown if line.endswith("y")] == ["cost", "risk"]
+
+
 def test_items_that_do_not_fit_give_way():
     lost = [Fact(f"lost.{n}", Section.EVIDENCE, "lost", f"i{n}", first=True) for n in (1, 2, 3)]
     page = Page((decided("a."), *FIGURES, replace(FIGURES[0], key="f9"), *lost), outcome=Outcome.FAILED)

@@ -323,7 +323,9 @@ def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
     said = " ".join(render(found.page).split())
     assert "3 pairs Out of money, as another judgment may cost up to $0.020." in said
     for what in ("it goes on (--night 2026-01-02)", "raise --budget, and that of a pair that has one of its own"):
-        assert f"{what}: about $1.15 in all is probably enough, $1.75 even at maximum costs." in said
+        assert (
+            f"{what}: about $1.15 in all is probably enough, as a dry run expects; $1.75 even at maximum costs." in said
+        )
 
 
 def test_no_money_is_asked_for_where_all_items_would_probably_not_decide():

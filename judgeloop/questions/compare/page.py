@@ -285,7 +285,7 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     if result.worse_by_margin:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
-        return f"{second} is worse than {first} {where}; whether {by} is open, but any loss that is shown fails."
+        return f"{second} is worse than {first} {where}; that fails, though it may be by less than {points(margin)}."
     why = _ahead(result) if result.used_up else said.ended(result)
     on = "" if result.used_up else f", {where}"
     return stopped(f"It is not shown whether {second} is worse than {first} {by}{on}: {why}")

@@ -132,7 +132,9 @@ def _risk(result: Selection) -> str:
         return f"0: {DRAWN_WHOLE[:1].lower()}{DRAWN_WHOLE[1:].rstrip('.')}"
     if result.risk is None or result.setup.guarantee is None:
         return NO_RISK
-    wrongly = "names one that is further behind the best" if result.gap else "names one that is not the best"
+    wrongly = (
+        "names one that is further behind the best than it says" if result.gap else "names one that is not the best"
+    )
     return f"{result.risk:g}, guaranteed: at most {one_in(result.setup.risk_threshold)} such runs {wrongly}"
 
 
@@ -148,8 +150,7 @@ def _rates(result: Selection) -> str:
         for row in shown
     )
     more = f", and {len(rows) - len(shown):,} more" if rows[len(shown) :] else ""
-    points = "; 10 points: of 100 items 5 more won, 5 fewer lost" if result.gap else ""
-    return f"{rates}{more}{', on items that were not drawn at random' if result.win_rates_biased else ''}{points}"
+    return f"{rates}{more}{', on items that were not drawn at random' if result.win_rates_biased else ''}"
 
 
 def _shown(result: Selection) -> str:
@@ -172,7 +173,8 @@ def _means(result: Selection) -> str:
         return f"{DRAWN_WHOLE} {said.about_the_judge(result)}{alone}"
     if result.setup.guarantee is None:
         return f"No risk is stated: this rule spends the whole budget and then names the highest win rate.{alone}"
-    return f"{said.promise(result, result.setup.guarantee)}{alone}"
+    points = " A gap of 10 points: of 100 items 5 more are won, and 5 fewer lost." if result.gap else ""
+    return f"{said.promise(result, result.setup.guarantee)}{alone}{points}"
 
 
 def _chosen(result: Selection) -> str:

@@ -65,6 +65,7 @@ USUAL_LIKE_THESE = {
 RISK, OF_RISK = 0.1, 0.17
 LEAST_OF_RISK = 0.3
 WITHIN = 2  # a factor: most searches took half to twice as many (docs/results)
+SPARE = 1.4  # of a number that is said to be enough: as searches differ, so many are in 4 of 5 or more
 
 ASSUMED = (
     "that the search takes what searches among as many models took on recorded verdicts (a closer field takes more)"
@@ -394,8 +395,8 @@ def judgments_to_name(asked: int, usual: int | None, limits: Limits, *, every: i
 
 
 def more_to_name(asked: int, usual: int | None, every: int) -> int | None:
-    """How many further judgments would usually name a system; None if that is not known."""
-    more = 0 if usual is None else min(usual, every) - asked
+    """How many further judgments would name a system in most searches; None if that is not known."""
+    more = 0 if usual is None else min(math.ceil(SPARE * usual), every) - asked
     return more if more > 0 else None
 
 

@@ -230,14 +230,15 @@ class Selection(RunResult):
             return (note(NoteCode.ALL_ASKED),)
         limited, every = self.stop_reason is StopKind.JUDGMENT_LIMIT, self.queries_in_all
         usual = self.asked + (self.more_judgments or 0)
+        another = (note(NoteCode.SECOND_TEST),) if limited and self.setup.guarantee else ()
         if limited and usual <= self.limit and not self.level and every > self.asked:  # it took the usual, or more
             code = NoteCode.ALL_MAY_NAME if self.setup.sampled else NoteCode.ALL_NAME
-            return (note(code, limit=every, usd=self.usd_for(every - self.asked)),)
+            return (note(code, limit=every, usd=self.usd_for(every - self.asked)), *another)
         if self.more_judgments is None:
             return (note(NoteCode.LEVEL if self.level else NoteCode.NO_FORECAST),)
         code = NoteCode.USUAL_LIMIT if limited else NoteCode.USUAL_JUDGMENTS
         systems = len(self.setup.systems)
-        return (note(code, judgments=self.more_judgments, limit=usual, systems=systems, usd=self.more_usd),)
+        return (note(code, judgments=self.more_judgments, limit=usual, systems=systems, usd=self.more_usd), *another)
 
 
 def selected_of(

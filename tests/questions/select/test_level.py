@@ -141,11 +141,11 @@ def test_a_search_that_took_the_usual_number_hears_what_all_would_do(search):
         one = first.startswith("one")
         return "tie" if int(prompt) % 2 else "A" if one == bool(int(prompt) % 4) else "B"
 
-    (advice,) = search(nearly_level, max_judgments=40).advice
-    assert advice.code == "usual_limit"
+    advice = search(nearly_level, max_judgments=40).advice
+    assert [one.code for one in advice] == ["usual_limit", "second_test"]
     for about, code in (("items", "all_name"), ("like-these", "all_may_name")):
         late = replace(search(nearly_level, about=about, max_judgments=110), more_judgments=None)
-        (advice,) = late.to_decide()
+        advice, _ = late.to_decide()
         assert (late.outcome, advice.code, advice.values["limit"]) == ("undecided", code, late.queries_in_all)
 
 

@@ -80,8 +80,8 @@ def test_a_forecast_has_half_of_the_usual_the_usual_and_the_limit():
 def test_a_search_that_took_more_than_the_usual_may_go_on_to_its_limit():
     found = judgments_to_name(1700, 1599, Limits(1, 3000, 1.0), every=EVERY, over=False)
     assert found == (Range(1, 1300, 1300), ASSUMED, 0)
-    assert more_to_name(1700, 1599, EVERY) is None
-    assert more_to_name(100, 1599, EVERY) == 1499
+    assert more_to_name(2239, 1599, EVERY) is None
+    assert more_to_name(100, 1599, EVERY) == 2139
     assert more_to_name(100, 1599, 1000) == 900
     assert more_to_name(100, None, EVERY) is None
 
