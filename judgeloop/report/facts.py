@@ -600,7 +600,7 @@ def _calls(result: RunResult) -> str:
     if result.setup.by_hand:
         asked = f"{count(spend.attempts, 'question')} now, {count(spend.remembered, 'answer')} from before"
         asked += f", {count(spend.proxy, 'verdict')} of the proxy among them" if spend.proxy else ""
-    earlier_p = spend.answers_p - (spend.charged_p - spend.unconfirmed_p)
+    earlier_p, beyond = spend.answers_p - (spend.charged_p - spend.unconfirmed_p), spend.replies_without_usage
     parts = [
         asked,
         f"earlier answers cost {show_usd(earlier_p)}" if spend.known and earlier_p > 0 else "",
@@ -608,6 +608,7 @@ def _calls(result: RunResult) -> str:
         f"with the proxy's calls ({show_usd(spend.proxy_p)})" if spend.proxy_p else "",
         f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",
         tokens(spend.tokens),
+        f"{count(beyond, 'request')} without a usage, charged at their maximum" if beyond else "",
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         ahead if counts.ahead and not result.answer.broke_off else "",
         f"each round waited for all answers: {result.waits}" if waited else "",

@@ -128,8 +128,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
     "changed: update genai-prices, or set `judge_price` (for a system `system=NAME.price`).",
     NoteCode.ASKED_ANEW: "{why}",
-    NoteCode.USAGE_NOT_BELIEVED: "The provider reported no usage, or one that cannot be true, for "
-    "{replies:request}. They are charged at their maximum.",
+    NoteCode.USAGE_NOT_BELIEVED: "The provider reported no usage, or one that cannot be true, for some requests. "
+    "They are charged at their maximum.",
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
