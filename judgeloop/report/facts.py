@@ -32,7 +32,7 @@ from judgeloop.report.words import (
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 600  # characters of why a run ended, in its headline
-BESIDE_THE_ANSWER = "{}, not accepted"  # what begins a headline where the answer is fine, and a condition is not
+OTHERWISE = "Otherwise it passes"  # before an answer that is fine, where a condition beside it is not
 GROUP = "group "  # how the names of conditions on single groups begin
 RANDOM = "random"
 ONE_WAY = {RANDOM, "fixed"}  # orders of presentation in which no flip is seen
@@ -308,8 +308,8 @@ def headline(result: RunResult, decision: str) -> str:
     why = f"{first.sentence} and {len(others)} more" if others else first.sentence
     if result.outcome is Outcome.BROKEN and result.answer.answered:
         decision = f"Not relied on: {decision}"
-    elif not result.answer.exit_code:
-        word = BESIDE_THE_ANSWER.format(BADGES[Outcome.PASSED if result.requirement else result.answer].word)
+    elif result.requirement and not result.answer.exit_code:
+        decision = f"{OTHERWISE}: {decision}"
     return f"{word}: {stopped(visible(why))} {decision}"
 
 
