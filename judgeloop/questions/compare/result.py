@@ -35,7 +35,7 @@ from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, c
 from judgeloop.methods.stats.drift import Halves, drift
 from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
-from judgeloop.methods.stats.predictive import ItemsToDecide
+from judgeloop.methods.stats.predictive import FEWEST_KNOWN, ItemsToDecide
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.methods.stopping.rule import points, with_seen
 from judgeloop.questions.compare.proxy import CorrectedGap
@@ -499,8 +499,10 @@ class Comparison(RunResult):
             fewer = note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked)
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (fewer if undone else note(code, items=self.drawable),)
-        limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
-        code = NoteCode.LEAD_STAYS_LIMIT if limited else NoteCode.LEAD_STAYS
+        codes = NoteCode.LEAD_STAYS, NoteCode.LEAD_STAYS_LIMIT
+        if self.judged < FEWEST_KNOWN:  # `more` rests on assumed verdicts beside these, with another lead
+            codes = NoteCode.MORE_JUDGMENTS, NoteCode.LIMIT_ENOUGH
+        code = codes[self.stop_reason is StopKind.JUDGMENT_LIMIT]
         about = note(code, lead=abs(self.gap or 0.0), judgments=more, limit=self.asked + more, usd=self.more_usd)
         return (about, *self._further_test(more))
 
@@ -555,7 +557,8 @@ class Comparison(RunResult):
         else:
             enough = NoteCode.EQUAL_PASSES_ITEMS if beyond else NoteCode.EQUAL_PASSES
         values = {"unit": self.data.unit, "there": self.data.families or self.items} if beyond else {}
-        return (note(enough, limit=limit, **values), note(NoteCode.SECOND_TEST))
+        ties = {} if names else {"ties": 1 - decisive}
+        return (note(enough, limit=limit, **ties, **values), note(NoteCode.SECOND_TEST))
 
 
 def result_of(
