@@ -499,10 +499,10 @@ class Comparison(RunResult):
             fewer = note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked)
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (fewer if undone else note(code, items=self.drawable),)
-        codes = NoteCode.LEAD_STAYS, NoteCode.LEAD_STAYS_LIMIT
-        if self.judged < FEWEST_KNOWN:  # `more` rests on assumed verdicts beside these, with another lead
-            codes = NoteCode.MORE_JUDGMENTS, NoteCode.LIMIT_ENOUGH
-        code = codes[self.stop_reason is StopKind.JUDGMENT_LIMIT]
+        limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
+        code = NoteCode.LIMIT_ENOUGH if limited else NoteCode.MORE_JUDGMENTS
+        if self.judged >= FEWEST_KNOWN:  # before, `more` rests on assumed verdicts, too, with a lead of their own
+            code = NoteCode.LEAD_STAYS_LIMIT if limited else NoteCode.LEAD_STAYS
         about = note(code, lead=abs(self.gap or 0.0), judgments=more, limit=self.asked + more, usd=self.more_usd)
         return (about, *self._further_test(more))
 
@@ -557,8 +557,7 @@ class Comparison(RunResult):
         else:
             enough = NoteCode.EQUAL_PASSES_ITEMS if beyond else NoteCode.EQUAL_PASSES
         values = {"unit": self.data.unit, "there": self.data.families or self.items} if beyond else {}
-        ties = {} if names else {"ties": 1 - decisive}
-        return (note(enough, limit=limit, **ties, **values), note(NoteCode.SECOND_TEST))
+        return (note(enough, limit=limit, ties=1 - decisive, **values), note(NoteCode.SECOND_TEST))
 
 
 def result_of(
