@@ -38,6 +38,7 @@ LONGEST = 80  # characters of the name of a file
 ASKED = {Role.RUN, Role.KEY, Role.CONTENT, Role.REPORT}  # the parts of a run that a pair's own table says most of
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
 FORECAST = ("pair", "items", "most calls", "expected cost", "worst cost")
+SHARED = "together: controls that pairs share are asked once."
 MORE = " Expected {}, above the {}: "
 LESS, UNKNOWN = "some pairs may stay undecided.", "a guess, often too high."  # without verdicts on such pairs
 HELP = """Ask many questions within one budget, all at the same time.
@@ -195,7 +196,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         found = asyncio.run(_foreseen(ready, config, read, to_usd(share_p))) if ready else {}
     if as_json:
         values = {name: found[name].to_dict(as_flags) if name in found else {"error": wrong[name]} for name in made}
-        worst = sum(one.cost_p.worst for one in found.values())
+        _, _, worst = _together(list(found.values()))
         known = bool(found) and all(one.priced for one in found.values())
         about = {"job": "suite", "dry_run": True, "budget_usd": float(to_usd(budget_p))}
         about |= {"worst_usd": float(to_usd(worst)) if known else None, "pairs": values}
@@ -206,7 +207,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         stops = f"The night stops at {show_usd(limit_p)}"
         why = f"; a pair begins with {show_usd(share_p)}."
         stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
-        if (expected_p := sum(one.cost_p.expected for one in found.values())) > limit_p:
+        if (expected_p := _together(list(found.values()))[1]) > limit_p:
             assumed = any(one.assumed for one in found.values() if not one.decided)
             stops += MORE.format(show_usd(expected_p), show_usd(limit_p)) + (UNKNOWN if assumed else LESS)
         page = _forecast_page(found, wrong, stops).said(as_flags)
@@ -240,7 +241,8 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
         return grouped((PairText(name, one, one) for name, one in texts.items()), len(found) + len(wrong))
 
     lines = [(visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()]
-    lines.append(("together", "", *_figures(list(found.values()))))
+    together = _figures(list(found.values()))
+    lines.append(("together", "", *together))
     equal = [None if one.decided else usual(one.equal) for one in found.values()]
     shown: tuple[str, ...] = FORECAST
     note = ""
@@ -254,6 +256,8 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
         shown = (*FORECAST, "equal passes")
         share = f"with {ties.pop()} ties" if len(ties) == 1 else f"with as many ties as so far{guessed}"
         note = f"equal passes: how often a system that is equal would pass, {share}."
+    if together[0] != f"{sum(one.calls.worst for one in found.values()):,}":
+        note = f"{SHARED} {note}".strip()
     warned = rows({name: " ".join(one.warnings) for name, one in found.items() if one.warnings})
     if len(warned) > MOST_WARNED:
         more = len(warned) - MOST_WARNED
@@ -275,12 +279,24 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
 
 def _figures(forecasts: Sequence[Forecast]) -> tuple[str, ...]:
     """The most calls, and the expected and the worst cost, of some forecasts together."""
-    most = f"{sum(one.calls.worst for one in forecasts):,}"
+    most, expected_p, worst_p = _together(forecasts)
     if not all(one.priced for one in forecasts):
-        return most, "not known", "not known"
-    costs = [one.cost_p for one in forecasts]
-    expected_p, worst_p = sum(one.expected for one in costs), sum(one.worst for one in costs)
-    return most, show_usd(expected_p), show_usd(worst_p)
+        return f"{most:,}", "not known", "not known"
+    return f"{most:,}", show_usd(expected_p), show_usd(worst_p)
+
+
+def _together(forecasts: Sequence[Forecast]) -> tuple[int, int, int]:
+    """The most calls, and the expected and the worst cost in picodollars: controls that pairs share are asked once."""
+    most = sum(one.calls.worst for one in forecasts)
+    expected_p, worst_p = (sum(getattr(one.cost_p, case) for one in forecasts) for case in ("expected", "worst"))
+    asked = set[str]()
+    for one in forecasts:
+        for at, controls in enumerate(one.of_controls):
+            for quote in (controls[key] for key in controls.keys() & asked):
+                most, worst_p = most - 1, worst_p - quote.cost_p
+                expected_p -= 0 if at else quote.likely_cost_p
+            asked |= controls.keys()
+    return most, expected_p, worst_p
 
 
 def _offline(pair: Pair, config: SuiteSettings, read: Read) -> Prepared[Any] | JudgeloopError:

@@ -32,7 +32,7 @@ from judgeloop.report.words import (
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 600  # characters of why a run ended, in its headline
-BESIDE_THE_ANSWER = "{}, not accepted"  # what begins a headline where the answer is fine, and a condition is not
+OTHERWISE = "Otherwise it passes"  # before an answer that is fine, where a condition beside it is not
 GROUP = "group "  # how the names of conditions on single groups begin
 RANDOM = "random"
 ONE_WAY = {RANDOM, "fixed"}  # orders of presentation in which no flip is seen
@@ -308,8 +308,8 @@ def headline(result: RunResult, decision: str) -> str:
     why = f"{first.sentence} and {len(others)} more" if others else first.sentence
     if result.outcome is Outcome.BROKEN and result.answer.answered:
         decision = f"Not relied on: {decision}"
-    elif not result.answer.exit_code:
-        word = BESIDE_THE_ANSWER.format(BADGES[Outcome.PASSED if result.requirement else result.answer].word)
+    elif result.requirement and not result.answer.exit_code:
+        decision = f"{OTHERWISE}: {decision}"
     return f"{word}: {stopped(visible(why))} {decision}"
 
 
@@ -600,7 +600,7 @@ def _calls(result: RunResult) -> str:
     if result.setup.by_hand:
         asked = f"{count(spend.attempts, 'question')} now, {count(spend.remembered, 'answer')} from before"
         asked += f", {count(spend.proxy, 'verdict')} of the proxy among them" if spend.proxy else ""
-    earlier_p = spend.answers_p - (spend.charged_p - spend.unconfirmed_p)
+    earlier_p, beyond = spend.answers_p - (spend.charged_p - spend.unconfirmed_p), spend.replies_without_usage
     parts = [
         asked,
         f"earlier answers cost {show_usd(earlier_p)}" if spend.known and earlier_p > 0 else "",
@@ -608,6 +608,7 @@ def _calls(result: RunResult) -> str:
         f"with the proxy's calls ({show_usd(spend.proxy_p)})" if spend.proxy_p else "",
         f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",
         tokens(spend.tokens),
+        f"{count(beyond, 'request')} without a usage, charged at their maximum" if beyond else "",
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         ahead if counts.ahead and not result.answer.broke_off else "",
         f"each round waited for all answers: {result.waits}" if waited else "",

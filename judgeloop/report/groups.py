@@ -154,7 +154,8 @@ def group_table(rows: Sequence[GroupRow], heading: str, of: str = "group") -> tu
         counts = zip(*((row.items, row.judged, row.wins, row.ties, row.losses) for row in left), strict=True)
         more = (name, *(f"{sum(each):,}" for each in counts))
         cells.append((*more, *[""] * (len(columns) - len(more))))
-    return (PageTable(heading, columns, tuple(cells), section=Section.GROUPS),)
+    note = f"The JSON has each {of}." if len(left) > 1 else ""
+    return (PageTable(heading, columns, tuple(cells), note, Section.GROUPS),)
 
 
 def _cells(row: GroupRow) -> tuple[str, ...]:

@@ -128,8 +128,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
     "changed: update genai-prices, or set `judge_price` (for a system `system=NAME.price`).",
     NoteCode.ASKED_ANEW: "{why}",
-    NoteCode.USAGE_NOT_BELIEVED: "The provider reported no usage, or one that cannot be true, for "
-    "{replies:request}. They are charged at their maximum.",
+    NoteCode.USAGE_NOT_BELIEVED: "The provider reported no usage, or one that cannot be true, for some requests. "
+    "They are charged at their maximum.",
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
@@ -214,10 +214,12 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "
     "`min_gap`.",
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",
-    NoteCode.EQUAL_PASSES: "`max_judgments={limit}` passes an equal system in 4 of 5 runs.",
-    NoteCode.EQUAL_PASSES_ITEMS: "An equal system passes in 4 of 5 runs of {limit:{unit}}, and there are {there:,}: add some.",
-    NoteCode.BETWEEN: "An equal system passes in 4 of 5 runs of at most {limit:judgment}. This one did not in more: it may "
-    "be a little worse.",
+    NoteCode.EQUAL_PASSES: "If the two were equal, 4 of 5 runs with `max_judgments={limit}` would pass (with {ties:share} ties, as "
+    "here).",
+    NoteCode.EQUAL_PASSES_ITEMS: "If the two were equal, 4 of 5 runs of {limit:{unit}} would pass (with {ties:share} ties, as "
+    "here). There are {there:,}: add some.",
+    NoteCode.BETWEEN: "If the two were equal, 4 of 5 runs of at most {limit:judgment} would pass (with {ties:share} ties, as "
+    "here). This one did not in more: it may be a little worse.",
     NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
     NoteCode.LEVEL_NAMED_ITEMS: "One of two level systems is named in 4 of 5 runs of {limit:{unit}}, and there are {there:,}: add some.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",

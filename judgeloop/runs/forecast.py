@@ -7,7 +7,7 @@ Takes what the question says is left (`Left`), prices the calls that the ledger 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from itertools import chain
@@ -138,6 +138,8 @@ class Forecast:
     - `affordable`: the number of judgments that the rest of the budget probably pays for; None without a budget, or if
       calls cost nothing. Each is set aside at its worst case, `reserved_p`, after the calls that are made in any case
       have cost about `beside_p`. `controls`: the calls for controls, expected and in the worst case.
+    - `of_controls`: the judges' calls among these by their keys, the expected ones and the others: pairs of a night may
+      share them.
     - `questions`: the number of queries that may be asked, of which `unasked` take no call: their outputs are
       identical, or too large. All would probably cost `all_p`; 0 if that is not known.
     - `stays_open`: a sentence on why the question will probably have no answer; empty if one is expected.
@@ -160,6 +162,7 @@ class Forecast:
     reserved_p: int = 0
     beside_p: int = 0
     controls: tuple[int, int] = (0, 0)
+    of_controls: Sequence[Mapping[str, Quote]] = ()
     questions: int = 0
     unasked: int = 0
     all_p: int = 0
@@ -482,15 +485,18 @@ async def forecast(
     answering = [
         AnsweringModel(judge, OneModel(model) if model else None) for judge, model in zip(judges, counting, strict=True)
     ]
-    first, more = (_controls_left(terms, finished.controls, *ends) for ends in ((0, USUAL), (USUAL, MOST)))
-    of_controls = await _quotes_left(run, sources, [*first, *more], judges, answering)
-    beside, perhaps = of_controls[: len(first)], of_controls[len(first) :]
+    tests = [
+        await _not_known(run, sources, _controls_left(terms, finished.controls, *ends), answering)
+        for ends in ((0, USUAL), (USUAL, MOST))
+    ]
+    beside, perhaps = (_quotes(sources, plans, judges) for plans, _ in tests)
     controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
     blocks: list[list[Quote]] = []
     if left.first:
-        proxies, own = [AnsweringModel(judge, None) for judge in left.first], replace(terms, order=run.config.order)
         asked = queries if left.by_proxy is None else [*chain.from_iterable(left.by_proxy)]
-        found_p = await _quotes_left(run, Sources(systems, left.first, own), asked, left.first, proxies)
+        by_proxy = Sources(systems, left.first, replace(terms, order=run.config.order))
+        plans, _ = await _not_known(run, by_proxy, asked, [AnsweringModel(judge, None) for judge in left.first])
+        found_p = _quotes(by_proxy, plans, left.first)
         if left.by_proxy is None:
             beside += found_p
         else:
@@ -534,6 +540,7 @@ async def forecast(
         reserved_p,
         beside_p,
         controlled,
+        [{ask.key: judges[ask.judge].quote(ask.call) for each in plans for ask in each.asks} for plans, _ in tests],
         questions=left.done + len(queries),
         unasked=left.done + sum(not one for one in quotes),
         stays_open=left.stays_open,
@@ -606,15 +613,8 @@ def _controls_left(terms: Terms, known: Sequence[ControlTally | None], begin: in
     ]
 
 
-async def _quotes_left(
-    run: Prepared[Any],
-    sources: Sources,
-    queries: Sequence[Query],
-    judges: tuple[Judge, ...],
-    answering: Sequence[AnsweringModel],
-) -> list[list[Quote]]:
-    """The quotes of the calls that the ledger does not answer, by query."""
-    plans, _ = await _not_known(run, sources, queries, answering)
+def _quotes(sources: Sources, plans: Sequence[Planned], judges: Sequence[Judge]) -> list[list[Quote]]:
+    """The quotes of all calls of plans, by query."""
     return [[*map(sources.quote, each.outputs), *_judging(sources, each, judges)] for each in plans]
 
 

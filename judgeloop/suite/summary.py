@@ -303,7 +303,10 @@ class Summary:
 
     @property
     def turned(self) -> str:
-        """Which pairs fail, pass or are decided that did not so in the last night, or no longer, in a sentence."""
+        """Which pairs fail, pass or are decided that did not so in the last night, or no longer, in a sentence.
+
+        One without a result is no longer passed, and it is not known whether it still fails.
+        """
         found: dict[str, list[str]] = {}
         for one in self._trouble_first:
             then, now = (UNDOUBTED.get(state, state) for state in (one.before, one.state))
@@ -311,7 +314,7 @@ class Summary:
                 continue
             if now == Outcome.FAILED.said or now in GOOD:
                 found.setdefault(f"newly {now}", []).append(one.name)
-            elif then in GOOD:
+            elif then in GOOD or (then == Outcome.FAILED.said and now in TIES):
                 found.setdefault(f"no longer {then}", []).append(one.name)
         kinds = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in found.items())
         return f"Since {self.last_night} {kinds}." if kinds else ""
@@ -363,8 +366,12 @@ class Summary:
 
     @property
     def headline(self) -> str:
-        """How many pairs ended how."""
-        return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {_kinds(self.lines)}.")
+        """How many pairs ended how; where one that is not as it should be gives the night its word, how many do."""
+        pairs, word = count(len(self.lines), "pair"), BADGES[self.outcome].word
+        worst = sum(BADGES[one.outcome or Outcome.BROKEN].word == word for one in self.lines)
+        if not self.outcome.exit_code or worst == len(self.lines):
+            return visible(f"Night {self.night}: {pairs}, {_kinds(self.lines)}.")
+        return visible(f"{word}, {worst:,} of {pairs}: Night {self.night}: {_kinds(self.lines)}.")
 
     @property
     def cause(self) -> str:

@@ -45,7 +45,7 @@ def test_replies_whose_usage_is_not_believed_are_warned_of(given, chat_server, u
     answers(chat_server, usage=lambda request: usage)
     shown = unwrapped(judgeloop(*given).output)
     asked = len(chat_server.requests)
-    assert f"or one that cannot be true, for {asked} requests" in shown
+    assert f"{asked} requests without a usage, charged at their maximum" in shown
     found = json.loads(judgeloop(*given, "--json").stdout)
     assert found["replies_without_usage"] == asked
     assert "usage_not_believed" in [warning["code"] for warning in found["warnings"]]

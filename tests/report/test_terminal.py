@@ -37,9 +37,9 @@ def test_an_outcome_has_a_word_and_a_sign_in_every_form(outcome):
 
 
 def test_a_word_stands_once_before_a_headline():
-    page = Page((decided("PASSED, not accepted: there is 1 warning. New is better."),), outcome=Outcome.FAILED)
-    assert render(page).startswith("✗ PASSED, not accepted: there is")
-    assert page.parted == ("PASSED, not accepted", "There is 1 warning. New is better.")
+    page = Page((decided("BROKEN, 1 of 3 pairs: there is 1 warning. New is better."),), outcome=Outcome.BROKEN)
+    assert render(page).startswith("! BROKEN, 1 of 3 pairs: there is")
+    assert page.parted == ("BROKEN, 1 of 3 pairs", "There is 1 warning. New is better.")
 
 
 def test_warnings_give_way_where_it_is_said_where_the_rest_is():
@@ -185,5 +185,5 @@ def test_a_reason_that_speaks_of_a_letter_says_who_that_was():
 def test_a_gate_that_only_warns_names_no_item():
     result = judgeloop.compare(ROWS, ROWS, judge=shorter, not_worse=0.3, fail_on_warning=True)
     assert result.exit_code == 5
-    assert result.page.head.startswith("PASSED, not accepted: there ")
+    assert result.page.head.startswith("FAILED: there are 3 warnings, and warnings fail here. Otherwise it passes: ")
     assert not [one for one in result.page.facts if one.label == "lost"]

@@ -226,3 +226,18 @@ def test_a_judge_that_was_set_in_the_place_of_another_is_named_with_it_also_afte
         {"mail": True, "chat": False},
     )
     assert changed(4, "openai/other") == ("", {"mail": False, "chat": False})
+
+
+def test_a_dry_run_counts_the_controls_that_pairs_share_once_as_the_night_asks_them(server):
+    for name in ("mail", "chat"):
+        write(f"{name}.jsonl", candidate(1))
+    shown = judgeloop("suite", "night.toml", "--dry-run").stdout
+    of_pairs = [int(calls) for calls in re.findall(r"^  (?:mail|chat) +60 +(\d+) ", shown, re.MULTILINE)]
+    assert of_pairs == [160, 160], "two calls for each of 40 judgments and of 40 controls"
+    assert re.search(r"^  together +240 ", shown, re.MULTILINE)
+    assert "together: controls that pairs share are asked once." in shown
+    found = json.loads(judgeloop("suite", "night.toml", "--dry-run", "--json").stdout)
+    assert found["worst_usd"] < 0.8 * sum(pair["usd"]["worst"] for pair in found["pairs"].values())
+    _, night = play(1)
+    asked = [json.dumps(request) for request in server.chat.requests]
+    assert len(asked) == len(set(asked)) == sum(pair["asked"] for pair in night["pairs"])

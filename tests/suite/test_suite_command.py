@@ -245,7 +245,7 @@ def test_a_night_is_at_most_twelve_lines_and_has_each_pair_once(played, monkeypa
     assert not done.stderr, "a pair is named once"
     lines = [line for line in done.stdout.splitlines() if line]
     assert len(lines) == 12, done.stdout
-    assert lines[0].startswith("! BROKEN: ")
+    assert lines[0].startswith("! BROKEN, 1 of 12 pairs: ")
     assert lines[1] == "Since 2026-01-02 newly failed: all worse."
     assert lines[2].startswith("  pair "), "what failed comes first"
     assert any(line.startswith("gone: gone.jsonl: there is no such file") for line in lines[4:])
@@ -407,7 +407,7 @@ def test_a_night_says_how_many_of_its_answers_to_expect_wrong():
 def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone(played, today):
     played()
     done = suite("--quiet")
-    assert done.stdout.startswith(f"? OPEN: Night {today}-night: 3 pairs")
+    assert done.stdout.startswith(f"? OPEN, 1 of 3 pairs: Night {today}-night: 1 open")
     assert len(done.stdout.splitlines()) == 3
 
 
@@ -419,7 +419,7 @@ def test_a_quiet_night_logs_the_pairs_that_are_not_passed_and_the_night_or_nothi
     assert re.match(r"judgeloop: 2026-01-02, all even: No winner yet.* \(cost: ", log[0])
     assert log[1].startswith("judgeloop: 2026-01-02, all even: Warning: ")
     assert "same output for 60 of 60 items" in log[1]
-    assert re.match("judgeloop: Night .*: 3 pairs, 1 open, 2 decided.", log[2])
+    assert re.match("judgeloop: OPEN, 1 of 3 pairs: Night .*: 1 open, 2 decided.", log[2])
     assert len(log) == 3
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
     assert not suite("--quiet", "--night", "2026-01-02").stderr

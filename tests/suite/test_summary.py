@@ -209,14 +209,14 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
 def test_what_turned_since_the_last_night_is_named_first():
     before = {
         "fell": ("passed", 5), "open": ("open", 5), "rose": ("failed", 0), "still": ("doubtful pass", 0),
-        "lost": ("passed", 3), "new": ("", 0), "was": ("failed", 3),
+        "lost": ("passed", 3), "new": ("", 0), "was": ("failed", 3), "gone": ("failed", 2),
     }  # fmt: skip
     lines = [line(name, code, "said.", before=then) for name, (then, code) in before.items()]
     lines.append(line("best", 3, "open.", (), before="decided"))
     found = Summary(night="n", budget_p=0, lines=tuple(lines), last_night="2026-01-01")
     assert found.turned == (
-        "Since 2026-01-01 newly failed: all fell, all open; no longer passed: all lost; no longer decided: all best; "
-        "newly passed: all rose."
+        "Since 2026-01-01 newly failed: all fell, all open; no longer passed: all lost; no longer failed: all was; "
+        "no longer decided: all best; newly passed: all rose."
     )
     assert render(found.page, short=True).splitlines()[1].startswith("Since 2026-01-01 newly failed: all fell")
     assert render(found.brief(1)[0]).splitlines()[1].startswith("Since 2026-01-01 newly failed: all fell")

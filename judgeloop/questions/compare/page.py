@@ -322,7 +322,7 @@ def reading(
     }.get(outcome, f"it is not shown whether {second} is worse than {first} {by}, {where}.")
     word = BADGES[outcome].word
     if outcome is Outcome.PASSED and result.setup.fail_on_warning and result.warnings:
-        outcome, word = Outcome.FAILED, f"{said.BESIDE_THE_ANSWER.format(word)}, as warnings fail here"
+        outcome, word = Outcome.FAILED, f"{BADGES[Outcome.FAILED].word}: warnings fail here. {said.OTHERWISE}"
     out = 0.0 if worse else -margin if result.not_worse_by(margin) is Outcome.PASSED else None
     shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))
     found = (

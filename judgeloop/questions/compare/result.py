@@ -16,6 +16,7 @@ from judgeloop.core.records import MODELS_ABSTAIN, Groups
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.drift import Halves
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
+from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.compare.proxy import CorrectedGap
 from judgeloop.report.facts import GROUP, ended, of_the_run, unsound
@@ -476,7 +477,9 @@ class Comparison(RunResult):
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (fewer if undone else note(code, items=self.drawable),)
         limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
-        code = NoteCode.LEAD_STAYS_LIMIT if limited else NoteCode.LEAD_STAYS
+        code = NoteCode.LIMIT_ENOUGH if limited else NoteCode.MORE_JUDGMENTS
+        if self.judged >= FEWEST_KNOWN:  # before, `more` rests on assumed verdicts, too, with a lead of their own
+            code = NoteCode.LEAD_STAYS_LIMIT if limited else NoteCode.LEAD_STAYS
         about = note(code, lead=abs(self.gap or 0.0), judgments=more, limit=self.asked + more, usd=self.more_usd)
         return (about, *self._further_test(more))
 
@@ -531,4 +534,4 @@ class Comparison(RunResult):
         else:
             enough = NoteCode.EQUAL_PASSES_ITEMS if beyond else NoteCode.EQUAL_PASSES
         values = {"unit": self.data.unit, "there": self.data.families or self.items} if beyond else {}
-        return (note(enough, limit=limit, **values), note(NoteCode.SECOND_TEST))
+        return (note(enough, limit=limit, ties=1 - decisive, **values), note(NoteCode.SECOND_TEST))

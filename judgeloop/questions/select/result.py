@@ -120,8 +120,8 @@ class Selection(RunResult):
 
     @property
     def judged_items(self) -> int:
-        """As `RunResult.judged_items`: an item is judged once for each system."""
-        return len({one.item_id for one in self.labels if one.score is not None})
+        """As `RunResult.judged_items`, of the decision alone: not those that chose the baseline."""
+        return self.queries
 
     @property
     def waits(self) -> str:

@@ -83,7 +83,7 @@ def test_what_is_read_off_a_run_never_looks_like_the_margin_and_keeps_the_doubts
     done = command("runs", "show", run["run"], "--not-worse", f"{margin:.6f}", "--json")
     found = json.loads(done.stdout)
     assert (done.exit_code, found["outcome"], found["exit_code"]) == (5, "failed", 5), "warnings fail the gate"
-    assert found["sentence"].startswith("PASSED, not accepted")
+    assert found["sentence"].startswith("FAILED: warnings fail here. Otherwise it passes: ")
     assert found["warnings"] == [one["message"] for one in run["warnings"]] != []
     said = command("runs", "show", run["run"], "--not-worse", f"{margin:.6f}").stdout
     shown = float(re.search(r"against old \((?:above )?([-+.\d]+) to", said)[1])

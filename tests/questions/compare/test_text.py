@@ -208,15 +208,20 @@ def test_the_summary_says_what_was_spent(spend, money):
     assert f"{detail(make_result(spend=spend), 'cost')};".startswith(f"{money};")
 
 
-LEAD = {"code": "lead_stays", "lead": pytest.approx(0.1), "judgments": 30, "limit": 40}
+# Of 10 verdicts a forecast takes 10 assumed ones beside them, with a lead of their own.
+FEW = {"code": "more_judgments", "lead": pytest.approx(0.1), "judgments": 30, "limit": 40}
 
 
 @pytest.mark.parametrize(
     ("changes", "values"),
     [
         # 10 items cost $0.042, so 30 more would cost three times that.
-        ({}, LEAD | {"usd": 0.1197}),
-        ({"spend": Spend()}, LEAD | {"usd": None}),
+        ({}, FEW | {"usd": 0.1197}),
+        ({"spend": Spend()}, FEW | {"usd": None}),
+        (
+            {"tally": Tally(items=100, wins=(10, 8), ties=2), "spend": Spend()},
+            FEW | {"code": "lead_stays", "limit": 50, "usd": None},
+        ),
         ({"more_judgments": None}, {"code": "out_of_reach", "items": 100}),
         # Each item without a verdict counts against both, so two undo a lead of one.
         (
@@ -246,7 +251,7 @@ LIKE = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "order": "
     ],
 )
 def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, code):
-    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.LEAD_STAYS, code]
+    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.MORE_JUDGMENTS, code]
 
 
 @pytest.mark.parametrize("wins", [(5, 4), (5, 5)])
@@ -394,7 +399,7 @@ def test_a_run_that_was_cut_short_says_how_to_resume(kind, code):
 
 def test_a_run_that_gave_up_advises_a_higher_limit():
     result = undecided(StopKind.FUTILITY, "gave up", give_up=0.2)
-    assert codes(result.advice) == [NoteCode.LEAD_STAYS, NoteCode.RAISE_LIMIT]
+    assert codes(result.advice) == [NoteCode.MORE_JUDGMENTS, NoteCode.RAISE_LIMIT]
     assert "gives up if a decision is less likely than 0.2" in detail(result, "rule")
     assert (result.exit_code, make_result().advice) == (3, ())
 
