@@ -209,10 +209,17 @@ def silent_of(result: RunResult) -> int:
     return result.counts.abstentions + result.counts.abstentions_beside
 
 
-def unjudged(result: RunResult) -> str:
-    """How many got no verdict, behind how many were judged; empty for none."""
+def unjudged(result: RunResult, how: str = ", taken as the worst case") -> str:
+    """How many got no verdict, behind how many were judged, and `how` they count; empty for none."""
     silent = silent_of(result)
-    return f"; {silent:,} without a verdict, taken as the worst case" if silent else ""
+    return f"; {silent:,} {'skipped' if result.setup.by_hand else 'without a verdict'}{how}" if silent else ""
+
+
+def abstained(result: RunResult) -> str:
+    """How many of the decision got no verdict, behind the votes; empty for none."""
+    silent = result.counts.abstentions
+    words = f"{silent:,} skipped" if result.setup.by_hand else count(silent, "abstention")
+    return words if silent else ""
 
 
 def about_the_judge(result: RunResult) -> str:

@@ -119,8 +119,7 @@ def _score(result: Estimation) -> str:
     text = f"{result.mean:.3f} for {every}; plain mean of the judged items {result.sampled_mean:.3f}"
     if result.mean_biased:
         text += "; they were not drawn at random, so the error is unknown"
-    silent = result.counts.abstentions
-    return text + (f"; {count(silent, 'abstention')}" if silent else "")
+    return "; ".join(filter(None, (text, said.abstained(result))))
 
 
 def _interval(result: Estimation) -> str:
