@@ -123,7 +123,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
 
 
 def _asked(result: RunResult) -> str:
-    """How often these outputs met before, and their baseline others; how many wrong answers all of it may bring."""
+    """How often these outputs met before, and their baseline else; how many wrong answers all of it may bring."""
     before, (baseline, others) = result.asked_before, result.others_before
     left, parts = len(before.risks) - before.answered, list[str]()
     if before.times:
@@ -132,10 +132,8 @@ def _asked(result: RunResult) -> str:
         named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
         parts.append(f"{these} were compared {times(before.times)} on these items{how}{named}")
     if others:
-        met = f"with others {times(others)}"
-        parts.append(
-            f"{visible(baseline)} {met}" if parts else f"{visible(baseline)} was compared {met} on these items"
-        )
+        was = "" if parts else "was compared "
+        parts.append(f"{visible(baseline)} {was}{times(others)} with other outputs or items")
     number = f"{result.wrong_in_all:.4g}"
     wrong = f"with this run, expect at most {number} wrong answer{'s' * (number != '1')} in all"
     return f"{', and '.join(parts)}: {wrong}" if parts else ""

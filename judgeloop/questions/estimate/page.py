@@ -138,7 +138,7 @@ def _interval(result: Estimation) -> str:
     low, high = result.interval
     reach = f"{math.ceil(1000 * (result.reach or 0.0) - ROUNDING) / 1000:.3f}"
     parts = [
-        f"within {reach}{wanted}",
+        f"within {reach} to either side{wanted}",
         f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
         "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
         "it begins at the score, as earlier items scored higher" if result.mean == low else "",
