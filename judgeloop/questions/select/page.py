@@ -148,7 +148,7 @@ def _rates(result: Selection) -> str:
         for row in shown
     )
     more = f", and {len(rows) - len(shown):,} more" if rows[len(shown) :] else ""
-    points = "; 10 points: of 100 items 5 more won, 5 fewer lost" if result.gap else ""
+    points = "; win rates 5 % apart are a gap of 10 points" if result.gap else ""
     return f"{rates}{more}{', on items that were not drawn at random' if result.win_rates_biased else ''}{points}"
 
 
