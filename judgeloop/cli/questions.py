@@ -206,14 +206,14 @@ class Asking(Generic[R]):
         """Print the text of a result and write its files; of a run that broke off, why, how to go on, and `where`."""
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.kept import keep
-        from judgeloop.report.facts import judged_of
+        from judgeloop.report.facts import judged_of, unjudged
         from judgeloop.report.page import BADGES, COST, costs
         from judgeloop.report.terminal import TOGETHER
 
         if result.answer.broke_off:
             page = result.page
             say(f"{BADGES[result.outcome].sign} {page.head}", tone=result.outcome)
-            say(f"judged: {judged_of(result)}{result.also_judged}; {costs(page.text(COST))}")
+            say(f"judged: {judged_of(result)}{result.also_judged}{unjudged(result, '')}; {costs(page.text(COST))}")
             for note in result.advice:
                 say(as_flags(note.message))
             say(where.replace(TOGETHER, " "))

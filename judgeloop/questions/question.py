@@ -153,8 +153,9 @@ class Question(ABC, Generic[S, T, R]):
         if run.people is None:
             return observe
         usual = affords = needs = None
-        if run.config.page and not run.pool.live and run.inputs.proxy is None:  # these would be closed
-            found = await self.forecast(replace(run, command=Command()))
+        if run.config.page and not run.pool.live:
+            parts = self.parts(run.config, run.inputs)  # a proxy's verdicts are of one session
+            found = await self.forecast(replace(run, command=Command(foresees=True), parts=parts))
             again = found.people.again if found.people else (0, 0)
             low, expected = (one + more for one, more in zip(found.judgments[:2], again[:2], strict=True))
             needs = found.needs

@@ -123,7 +123,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
 
 
 def _asked(result: RunResult) -> str:
-    """How often these outputs met before, and their baseline others; how many wrong answers all of it may bring."""
+    """How often these outputs met before, and their baseline else; how many wrong answers all of it may bring."""
     before, (baseline, others) = result.asked_before, result.others_before
     left, parts = len(before.risks) - before.answered, list[str]()
     if before.times:
@@ -132,10 +132,8 @@ def _asked(result: RunResult) -> str:
         named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
         parts.append(f"{these} were compared {times(before.times)} on these items{how}{named}")
     if others:
-        met = f"with others {times(others)}"
-        parts.append(
-            f"{visible(baseline)} {met}" if parts else f"{visible(baseline)} was compared {met} on these items"
-        )
+        was = "" if parts else "was compared "
+        parts.append(f"{visible(baseline)} {was}{times(others)} with other outputs or items")
     number = f"{result.wrong_in_all:.4g}"
     wrong = f"with this run, expect at most {number} wrong answer{'s' * (number != '1')} in all"
     return f"{', and '.join(parts)}: {wrong}" if parts else ""
@@ -209,10 +207,17 @@ def silent_of(result: RunResult) -> int:
     return result.counts.abstentions + result.counts.abstentions_beside
 
 
-def unjudged(result: RunResult) -> str:
-    """How many got no verdict, behind how many were judged; empty for none."""
+def unjudged(result: RunResult, how: str = ", taken as the worst case") -> str:
+    """How many got no verdict, behind how many were judged, and `how` they count; empty for none."""
     silent = silent_of(result)
-    return f"; {silent:,} without a verdict, taken as the worst case" if silent else ""
+    return f"; {silent:,} {'skipped' if result.setup.by_hand else 'without a verdict'}{how}" if silent else ""
+
+
+def abstained(result: RunResult) -> str:
+    """How many of the decision got no verdict, behind the votes; empty for none."""
+    silent = result.counts.abstentions
+    words = f"{silent:,} skipped" if result.setup.by_hand else count(silent, "abstention")
+    return words if silent else ""
 
 
 def about_the_judge(result: RunResult) -> str:

@@ -116,7 +116,7 @@ def _both(label: LabelRow) -> str:
         return {1.0: label.system, 0.0: label.against}.get(score, "tie")
 
     people = ", ".join(dict.fromkeys(said(one) for one in label.votes[1:] if one is not None))
-    return f" judge {said(label.votes[0] or 0.0)}, people {people}"
+    return f" (judge {said(label.votes[0] or 0.0)}, people {people})"
 
 
 def _reason(label: LabelRow, *, in_order: bool) -> str:

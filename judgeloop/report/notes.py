@@ -143,8 +143,8 @@ TEXTS: dict[NoteCode, str] = {
     "have changed.",
     NoteCode.PROXY_SILENT: "{proxy} gave no verdict on {silent:,} of {items:item} that it was asked about. There it says "
     "nothing, and takes its price: a dry run without `proxy` says what the answer costs alone.",
-    NoteCode.THIN_LEAD: "On other items either {best} or {rival} may be the better one: here {best} did better on {won:item}, and worse on "
-    "{lost:,}. `about=like-these` asks about items like these.",
+    NoteCode.THIN_LEAD: "On other items either {best} or {rival} may be the better one: here {best} did better than {rival} on "
+    "{won:item}, and worse on {lost:,}{compared}. `about=like-these` asks about items like these.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right, {level}.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",

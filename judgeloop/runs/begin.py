@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from judgeloop.core.outcomes import Finished
-from judgeloop.core.protocols import Judge, StoppingRule, T
+from judgeloop.core.protocols import Judge, StoppingRule, System, T
 from judgeloop.core.records import Answer, Call, Output
 from judgeloop.core.spend import Spend
 from judgeloop.engine.loop import drive
@@ -108,10 +108,9 @@ async def conducted(
                 reserve_less=reserve_less,
             )
     finally:
-        for judge in asking:
-            await judge.aclose()
-        for system in systems.values():
-            await system.aclose()
+        closed: list[Judge | System] = [] if command.foresees else [*asking, *systems.values()]
+        for one in closed:
+            await one.aclose()
     command.spend = finished.spend.after(command.spend)
     return await _with_earlier(replace(finished, spend=command.spend), prepared, deciding, terms)
 

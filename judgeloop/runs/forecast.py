@@ -27,7 +27,7 @@ from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.catalogue import is_decision
 from judgeloop.methods.stats.controls import MOST, USUAL
-from judgeloop.report.facts import thing_of
+from judgeloop.report.facts import abstained, thing_of
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
@@ -269,7 +269,9 @@ class Forecast:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
         thing, free = thing_of(result), self.unasked - result.asked
         if result.asked:
-            yield f"Of {count(result.queries_in_all, thing)} {result.asked:,} have a verdict; the table has what is to come."
+            judged, silent = result.asked - result.counts.abstentions, abstained(result)
+            have = f"{judged:,} have a verdict{silent and f' ({silent})'}"
+            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come."
         elif paid_p := result.spend.run_p:
             yield f"The run has cost {show_usd(paid_p)} so far; the table has what is to come."
         if free > 0:

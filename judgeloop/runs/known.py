@@ -55,13 +55,14 @@ def answered_before(
 
 
 def silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Abstention]:
-    """The calls to which earlier commands of a run got no verdict, by key; a person is asked them again.
+    """The calls to which earlier commands of a run got no verdict, by key.
 
-    A run that ended for too many of them asks them again, too: something may be better now.
+    Those of a run that ended for too many of them are asked again, as something may be better now, and people are asked
+    again whatever the run ended for by itself.
     """
     kept = reader.result(prepared.run_id)
-    ended_for_them = kept and json.loads(kept.document)["result"]["stop_reason"] == StopKind.ABSTENTIONS
-    if prepared.by_hand or ended_for_them:
+    ended = kept and json.loads(kept.document)["result"]["stop_reason"]
+    if ended == StopKind.ABSTENTIONS or (prepared.by_hand and ended not in {None, StopKind.INTERRUPTED}):
         return {}
     said = reader.silent(prepared.run_id)
     return {key: Abstention(why.removeprefix("abstained: ")) for key, why in said.items()}

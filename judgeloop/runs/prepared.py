@@ -47,10 +47,14 @@ F = TypeVar("F")
 
 @dataclass(slots=True)
 class Command:
-    """What the parts of a command have spent and called: the judge may be asked anew, and a suite lets a pair go on."""
+    """What the parts of a command have spent and called: the judge may be asked anew, and a suite lets a pair go on.
+
+    `foresees`: judges and systems are asked later, and stay open.
+    """
 
     spend: Spend = field(default_factory=Spend)
     calls: CommandCalls = field(default_factory=CommandCalls)
+    foresees: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,8 @@ def proxy_judge(
     except UnpricedError:
         raise
     except InputError as error:  # of a judge, whose address in the settings is not the proxy's
-        why = str(error).replace("`judge=", "`proxy=").removeprefix(f"`proxy={spec}`: ")
-        why = re.sub("Give `judge_base_url=.*", SERVED, why)
-        raise InputError(f"`proxy={spec}`: {why}") from None
+        why = re.sub("Give `judge_base_url=.*", SERVED, str(error).replace("`judge=", "`proxy="))
+        raise InputError(why if why.startswith("`proxy=") else f"`proxy={spec}`: {why}") from None
     if judge.by_hand:
         raise InputError(f"`proxy={spec}`: a proxy rates many items, so it cannot be a person")
     return judge

@@ -123,11 +123,13 @@ def test_a_judge_that_failed_before_any_verdict_is_mended_and_nothing_is_lost(by
 def test_another_margin_is_asked_of_the_run_in_the_ledger_that_was_typed(by_function, ledger):
     body = "return 'AB'[('good' in first) ^ int(prompt[1:]) % 2]"
     commandline.judgeloop(*by_function(body, *ledger))
-    shown, result = commandline.shown_and_found(*by_function(body, "--not-worse", "0.2", *ledger))
+    shown, result = commandline.shown_and_found(*by_function(body, "--not-worse", "0.02", *ledger))
     read = typed(shown.stdout.partition("The judge")[0])
-    assert (read.exit_code, result["attempts"]) == (0, 0)
-    assert "by 40 points or more" in unwrapped(read.stdout)
+    assert (shown.exit_code, read.exit_code, result["attempts"]) == (3, 3, 0)
+    assert "by 4 points or more" in unwrapped(read.stdout)
     assert "runs show" not in read.stdout, "nobody is sent there twice"
+    passed = commandline.judgeloop(*by_function(body, "--not-worse", "0.2", *ledger))
+    assert (passed.exit_code, "another margin" in passed.stdout) == (0, False)
 
 
 def test_calls_of_unknown_cost_are_listed_by_the_command_that_is_named(priced, chat_server):

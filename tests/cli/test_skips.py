@@ -58,6 +58,19 @@ def test_many_skips_end_it_and_the_same_command_asks_them_again(run, command, ke
     assert (found["judged"], found["abstentions"]) == (ITEMS, 0)
 
 
+@pytest.mark.parametrize(("command", "key"), [(COMPARED, "t"), (RATED, "3"), (CHECKED, "t")])
+def test_a_skip_is_asked_again_only_when_the_run_has_ended_by_itself(run, command, key):
+    _, found = run(command, [key, "s", key, "q"])
+    assert (found["stop_reason"], found["judged"], found["abstentions"]) == ("interrupted", 2, 1)
+    if command is not CHECKED:
+        forecast = json.loads(judgeloop(*command, "--dry-run", "--json").stdout)
+        assert (forecast["answered_from_ledger"], forecast["calls"]["worst"]) == (3, ITEMS - 3)
+    _, found = run(command, [key])
+    assert (found["judged"], found["abstentions"]) == (ITEMS - 1, 1)
+    _, found = run(command, [key])
+    assert (found["judged"], found["abstentions"]) == (ITEMS, 0)
+
+
 def test_the_share_is_the_callers(run, monkeypatch):
     monkeypatch.setenv("JUDGELOOP_MAX_ABSTENTIONS", str(MODELS_ABSTAIN))
     code, found = run(COMPARED, ["s", "s", "t"])

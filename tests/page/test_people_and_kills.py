@@ -165,6 +165,18 @@ def test_what_was_skipped_is_not_asked_again_after_a_kill(tmp_path):
 LONGER = "def longer(first, second):\n    return 'A' if len(first) > len(second) else 'B'\n"
 
 
+@pytest.mark.parametrize("about", [(), ("--about", "items")], ids=["left out", "asked"])
+def test_a_run_with_a_proxy_says_what_its_dry_run_says(tmp_path, about):
+    write_outputs(tmp_path, items=60)
+    (tmp_path / "its_judge.py").write_text(LONGER, encoding="utf-8")
+    flags = ("--proxy", "python:its_judge:longer", "--allow-plugins", *about)
+    command = [sys.executable, "-m", "judgeloop", *COMPARE, *flags, "--dry-run", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    expected = json.loads(done.stdout)["judgments"]["expected"]
+    with page_run(tmp_path, *flags) as run:
+        assert f"Usually about {expected} are judged, at most 60" in run.said
+
+
 @pytest.mark.first
 def test_second_readings_are_the_ceiling_of_a_judges_agreement(tmp_path):
     """Asked there and then, and read from the ledger of a comparison."""

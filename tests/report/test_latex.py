@@ -98,5 +98,6 @@ def test_a_sentence_for_a_paper_has_judge_items_order_votes_gap_bounds_and_risk(
         "large won 8, lost 1 and tied 1",
     ):
         assert part in said
-    assert "+70 points (+7 to +97, each bound at 90 %, at every look). At a risk of 0.1, large is better." in said
+    assert "+70 points (+7 to +97 on all items, each bound at 90 %, at every look)" in said
+    assert said.endswith("At a risk of 0.1, large is better on these 100 items.")
     assert f"% for a paper: {said}" in render_latex(gate.page)

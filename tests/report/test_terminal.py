@@ -128,7 +128,7 @@ def test_items_that_do_not_fit_give_way():
 
 def test_of_a_judge_beside_people_both_verdicts_come_before_the_reason():
     row = LabelRow("q7", "old", "new", 1.0, "old", False, "why " * 60, None, True, (1.0, 0.0), shown_first="old")
-    assert _said(row, SimpleNamespace(job="agree", texts=None), 0) == "q7 judge old, people new"
+    assert _said(row, SimpleNamespace(job="agree", texts=None), 0) == "q7 (judge old, people new)"
 
 
 def test_what_to_do_next_stands_below_the_figures():

@@ -44,8 +44,9 @@ def facts(result: Agreed) -> list[Fact]:
         Fact("labels", Section.DATA, "labels", "; ".join(result.options.read)),
         Fact("unlabelled", Section.DATA, "no label", _unlabelled(result)),
     ]
-    # The decision says which gates hold.
-    return [*told(*own), *[one for one in said.shared(result) if one.key not in {"agreement", "holds"}]]
+    # The decision says how each gate stands.
+    gone = {"agreement", "holds", *([] if result.anew else ["fails"])}
+    return [*told(*own), *[one for one in said.shared(result) if one.key not in gone]]
 
 
 def decision(result: Agreed, you: str = "you") -> str:
@@ -71,9 +72,10 @@ def decision(result: Agreed, you: str = "you") -> str:
         sentences.append(f"It likes the {result.favours_length} answer more than people do.")
     if not result.gates and not result.rates and result.off_interval is not None:
         shown = max(map(abs, result.off_interval)) <= MARGIN
-        found = "shown" if shown else "no, it is shown to be off by more" if result.off_by_more else "not shown"
-        between = " and ".join(map(visible, result.setup.systems))
-        sentences.append(f"Good enough for a gate at a margin of {in_points(MARGIN)} between {between}: {found}.")
+        stands = "is" if shown else "is not" if result.off_by_more else "is not shown to be"
+        why = ": its gap is off by more" if result.off_by_more else ""
+        gate = f"a gate at a margin of {in_points(MARGIN)} between {' and '.join(map(visible, result.setup.systems))}"
+        sentences.append(f"It {stands} good enough for {gate}{why}.")
     return said.headline(result, " ".join(sentences))
 
 
@@ -188,13 +190,14 @@ def _kappa(result: Agreed) -> str:
     low, high = result.kappa_interval or (result.kappa, result.kappa)
     found = f"{result.kappa:.2f}, linearly weighted"
     # A gate, of one side at its own risk, may know more than the interval: then it alone says how sure kappa is.
-    if any(one.name == "kappa" and _knows_more(one, low, high) for one in result.gates):
+    gate = next((one for one in result.gates if one.name == "kappa"), None)
+    if gate is not None and _knows_more(gate, low, high):
         return found
     if low < high:
         found += f" ({low:.2f} to {high:.2f})"
     reach = max(high - result.kappa, result.kappa - low)
-    if reach > SURE_OF_KAPPA:
-        found += f": with {count(result.judged, 'label')} no closer than ± {reach:.2f}"
+    if reach > SURE_OF_KAPPA and (gate is None or gate.state == "open"):
+        found += f": {count(result.judged, 'label')} say{'s' * (result.judged == 1)} little of kappa"
     return found
 
 
@@ -224,8 +227,8 @@ def _off(result: Agreed) -> str:
     name, _, sign = _seen(result)
     least, most = sorted((sign * low, sign * high))
     shown = _between_gaps(least, most, result)
-    own = "" if result.by_judge is None else f": {name} {signed_points(0.0 + sign * result.by_judge)} by the judge"
-    return f"{signed_points(sign * result.off)} ({shown}){own}"
+    own = "" if result.by_judge is None else f"{name} {signed_points(0.0 + sign * result.by_judge)} by the judge, "
+    return f"{own}off by {signed_points(sign * result.off)} ({shown})"
 
 
 def _by_people(result: Agreed) -> str:
@@ -269,7 +272,7 @@ def _widened(result: Agreed) -> str:
     mend = "leave out `judge_all`" if result.options.judge_all else "take another judge"
     return (
         f"none: its verdicts make the bounds by people {per_cent(found.widened)} wider (R² {r2}); for the next labels {mend} "
-        "(a choice after a look adds to the risk)"
+        "(for these the choice would add to the risk)"
     )
 
 
@@ -315,10 +318,12 @@ def _halve(result: Agreed) -> str:
     if more is None or settled:
         return ""
     gap = result.corrected
-    too = ", and of the gap by people" if gap and gap.interval and gap.to_halve - gap.labels == more else ""
+    too = gap and gap.interval and gap.to_halve - gap.labels == more
+    what = "verdicts within a step" if result.rates else "the same verdict"
+    what = f"intervals of {what} and of the gap by people" if too else f"interval of {what}"
     left = result.options.unlabelled
-    lack = f"; these outputs have {left:,} more" if 0 < left < more else ""
-    return f"about {more:,} would halve the interval of {'verdicts within a step' if result.rates else 'the same verdict'}{too}{lack}"
+    lack = f"; these outputs have only {count(left, 'unlabelled item')}" if 0 < left < more else ""
+    return f"about {more:,} would halve the {what}{lack}"
 
 
 def _means(result: Agreed) -> str:

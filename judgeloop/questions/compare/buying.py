@@ -7,7 +7,7 @@ an R² that is supposed, so that the same command buys the same.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from judgeloop.core.money import show_usd
@@ -40,8 +40,9 @@ class Way:
 class Buying:
     """The ways to buy the verdicts of a proxy, of which `chosen` is the cheapest that the theorems allow.
 
-    `alone` is the number of labels without it, and `items` that of the items. `fits` is the largest block of fresh
-    items that leaves no label short, None where all items may be rated.
+    `alone` is the number of labels without it, `items` that of the items, and `most` the limit of labels. `fits` is the
+    largest block of fresh items that leaves no label short, None where all items may be rated. `of_these`: nothing is
+    bought for items like these, and something would be for these items.
     """
 
     items: int
@@ -49,6 +50,7 @@ class Buying:
     prices: Prices
     fits: int | None
     most: int
+    of_these: bool = False
 
     def way(self, each: int, r2: float = SUPPOSED) -> Way:
         """What a way probably takes, if the judge explains this much of the labels."""
@@ -79,9 +81,8 @@ class Buying:
 
     @property
     def further(self) -> int:
-        """How many more items would make the judge worth its price; 0 where they would not."""
-        wanted = self.way(max(LEAST_BLOCK, round(best_block(*self.prices[:2]))))
-        worth = self.fits is not None and self.chosen.each == 1 and wanted.cost_p < self.way(1).cost_p
+        """How many more items would make the judge worth its price, at this limit; 0 where they would not."""
+        worth = self.fits is not None and self.chosen.each == 1 and self.way(LEAST_BLOCK).cost_p < self.way(1).cost_p
         return LEAST_BLOCK * self.most - self.items if worth else 0
 
 
@@ -94,7 +95,10 @@ def buying(config: CompareSettings, inputs: Inputs, members: Members = ()) -> Bu
     if config.by_group is not None and not sampled:  # open groups may take every item, and all its verdicts help them
         alone = float(items)
     fits = items // limit if sampled else None
-    return Buying(items, alone, prices_of_a_plan(config, inputs), fits, limit)
+    found = Buying(items, alone, prices_of_a_plan(config, inputs), fits, config.max_judgments)
+    if found.chosen.each != 1 or not sampled or (config.order.draws_order and not inputs.by_hand):
+        return found
+    return replace(found, of_these=buying(config, replace(inputs, population=None)).chosen.each != 1)
 
 
 def proxy_verdicts(config: CompareSettings, inputs: Inputs, members: Members) -> ProxyVerdicts | None:
@@ -173,7 +177,8 @@ def not_bought(found: Buying, proxy: str) -> Sequence[str]:
         return ()
     why = "it would save less than it costs"
     if found.further:
-        why = f"the items are too few for it; {count(found.further, 'more item')}, or `about=items`, would do"
+        these = ", or `about=items`," if found.of_these else ""
+        why = f"the items are too few for it; {count(found.further, 'more item')}{these} would do"
     return (f"{visible(proxy)} is not asked: {why}.",)
 
 

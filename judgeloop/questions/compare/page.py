@@ -41,7 +41,7 @@ SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chose
 ONCE = "once"  # the rule of what is there already
 SEARCHED = ", unless an earlier search of these items chose the two"
 EARLIER_MEANS = (
-    "They were about these items, by one of these judges. Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
+    "They were about some of these items, by one of these judges. Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
     "that is expected, if no candidate was chosen or made by verdicts on these items."
 )
 GAP_MEANS = (
@@ -141,7 +141,8 @@ def facts(result: Comparison) -> list[Fact]:
         ]
     shared = said.shared(result, paid=recorded is None)
     margin = result.options.not_worse
-    if margin is not None and result.setup.rule == BETS:  # to ask for another margin takes no run
+    compared = result.judged and not result.alike and result.answer in {Outcome.UNDECIDED, Outcome.FAILED}
+    if margin is not None and result.setup.rule == BETS and compared:  # to ask for another margin takes no run
         other = 2 * margin if 2 * margin < 1 else margin / 2
         free = f"; another margin is free: `judgeloop runs show {result.setup.run[:ID]} --not-worse {other:g}`"
         shared = [replace(one, text=f"{one.text}{free}") if one.key == "asked" else one for one in shared]
@@ -244,18 +245,20 @@ def _for_a_paper(result: Comparison) -> str:
     if bounds is None or result.whole or setup.rule not in {BETS, ONCE}:
         return f"{said_of}."
     looks = "one look" if setup.rule == ONCE else "every look"
-    said_of += f" ({result.bounds_of(own)}, each bound at {per_cent(1 - setup.risk_threshold)}, at {looks})"
+    said_of += f" ({result.bounds_of(own)} on {_population(result)}, each bound at {per_cent(1 - setup.risk_threshold)}, at {looks})"
     if setup.rule == ONCE:
         return f"{said_of}; p = {show_risk(result.risk or 0.0)} (two-sided exact sign test)."
+    margin = points(result.options.not_worse or 0.0)
     claims = {
         "better": "better",
-        "worse": "worse",
-        "not_worse": f"not worse by {points(result.options.not_worse or 0)}",
+        "worse": f"worse by more than {margin}" if result.worse_by_margin else "worse",
+        "not_worse": f"not worse by {margin}",
     }
     if result.alike or result.claim not in claims:
         return f"{said_of}."
     of_whom = setup.systems[1] if result.options.not_worse is not None else result.winner or ""
-    return f"{said_of}. At a risk of {setup.risk_threshold:g}, {visible(of_whom)} is {claims[result.claim]}."
+    where = said.on_items(result.about, result.items, families=result.data.units)
+    return f"{said_of}. At a risk of {setup.risk_threshold:g}, {visible(of_whom)} is {claims[result.claim]} {where}."
 
 
 def _ahead(result: Comparison) -> str:
@@ -282,13 +285,19 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
         if result.better:
             return f"{second} is better than {first} {where}, and so not worse {by}."
         return f"{second} is not worse than {first} {by} {where}."
-    if result.worse_by_margin:
-        return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
-        return f"{second} is worse than {first} {where}; that fails, though it may be by less than {points(margin)}."
+        return _worse(result, where, margin, by_margin=result.worse_by_margin)
     why = _ahead(result) if result.used_up else said.ended(result)
     on = "" if result.used_up else f", {where}"
     return stopped(f"It is not shown whether {second} is worse than {first} {by}{on}: {why}")
+
+
+def _worse(result: Comparison, where: str, margin: float, *, by_margin: bool) -> str:
+    """That the second system is worse than the first, and whether that is shown to be by more than the margin."""
+    first, second = map(visible, result.setup.systems)
+    if by_margin:
+        return f"{second} is worse than {first} by more than {points(margin)} {where}."
+    return f"{second} is worse than {first} {where}; that fails, though it may be by less than {points(margin)}."
 
 
 def reading(
@@ -314,16 +323,16 @@ def reading(
         why = said.unsound(result, result.options.max_flips)
         return Page((decided(f"BROKEN: nothing is read off the run {run}: {why}."),), outcome=outcome)
     (gap, bounds, _), (first, second) = result.of(result.setup.systems[1]), map(visible, result.setup.systems)
-    worse = bounds is not None and bounds[1] <= 0 > (gap or 0.0)
+    worse, by_margin = (bounds is not None and bounds[1] <= most and (gap or 0.0) < 0 for most in (0.0, -margin))
     by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items, families=result.data.units)
     answer = {
         Outcome.PASSED: f"{second} is not worse than {first} {by} {where}{f'. It is worse, by less than {points(margin)}' if worse else ''}.",
-        Outcome.FAILED: f"{second} is worse than {first} {where}.",
+        Outcome.FAILED: _worse(result, where, margin, by_margin=by_margin),
     }.get(outcome, f"it is not shown whether {second} is worse than {first} {by}, {where}.")
-    word = BADGES[outcome].word
+    word, out = BADGES[outcome].word, -margin if by_margin or outcome is Outcome.PASSED else None
+    out = 0.0 if worse and not by_margin else out
     if outcome is Outcome.PASSED and result.setup.fail_on_warning and result.warnings:
         outcome, word = Outcome.FAILED, f"{BADGES[Outcome.FAILED].word}: warnings fail here. {said.OTHERWISE}"
-    out = 0.0 if worse else -margin if result.not_worse_by(margin) is Outcome.PASSED else None
     shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))
     found = (
         Fact(
@@ -350,9 +359,9 @@ def _votes(result: Comparison) -> str:
     unit = f" {result.data.unit if won == 1 else plural(result.data.unit)}" if result.data.several else ""
     wins, counts = f"{won:,}{unit} for {visible(first)}, {lost:,} for {visible(second)}", result.counts
     aside = 0 if unit else counts.asked - counts.judged - counts.abstentions - counts.ahead
-    silent = f", {count(counts.abstentions, 'abstention')}" if counts.abstentions else ""
+    silent = said.abstained(result)
     more = f"; {aside:,} more were judged, but do not count in the decision" if aside else ""
-    return f"{wins}, {count(result.ties, 'tie')}{silent}{more}"
+    return f"{wins}, {count(result.ties, 'tie')}{silent and f', {silent}'}{more}"
 
 
 def _gap(result: Comparison) -> str:
@@ -380,8 +389,12 @@ def _gap(result: Comparison) -> str:
     if result.bounds and result.gap in result.bounds and abs(gap) < 1:  # earlier verdicts had narrowed them beyond it
         higher = (result.gap == result.bounds[0]) == leads
         moved = f", as earlier verdicts were {'higher' if higher else 'lower'}"
-    where = "items like these" if result.setup.sampled else "all items"
-    return f"{found} ({shown} on {where}{moved}{allowed}){_by_items(result)}"
+    return f"{found} ({shown} on {_population(result)}{moved}{allowed}){_by_items(result)}"
+
+
+def _population(result: Comparison) -> str:
+    """What the bounds of the gap are about."""
+    return "items like these" if result.setup.sampled else "all items"
 
 
 def _gap_means(result: Comparison) -> str:

@@ -119,8 +119,7 @@ def _score(result: Estimation) -> str:
     text = f"{result.mean:.3f} for {every}; plain mean of the judged items {result.sampled_mean:.3f}"
     if result.mean_biased:
         text += "; they were not drawn at random, so the error is unknown"
-    silent = result.counts.abstentions
-    return text + (f"; {count(silent, 'abstention')}" if silent else "")
+    return "; ".join(filter(None, (text, said.abstained(result))))
 
 
 def _interval(result: Estimation) -> str:
@@ -139,7 +138,7 @@ def _interval(result: Estimation) -> str:
     low, high = result.interval
     reach = f"{math.ceil(1000 * (result.reach or 0.0) - ROUNDING) / 1000:.3f}"
     parts = [
-        f"within {reach}{wanted}",
+        f"within {reach} to either side{wanted}",
         f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
         "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
         "it begins at the score, as earlier items scored higher" if result.mean == low else "",

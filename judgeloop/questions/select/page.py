@@ -173,7 +173,7 @@ def _means(result: Selection) -> str:
         return f"{DRAWN_WHOLE} {said.about_the_judge(result)}{alone}"
     if result.setup.guarantee is None:
         return f"No risk is stated: this rule spends the whole budget and then names the highest win rate.{alone}"
-    points = " A gap of 10 points: of 100 items 5 more are won, and 5 fewer lost." if result.gap else ""
+    points = " Win rates 5 % apart are a gap of 10 points." if result.gap else ""
     return f"{said.promise(result, result.setup.guarantee)}{alone}{points}"
 
 

@@ -208,7 +208,9 @@ class Selection(RunResult):
         chance, won, lost, rival = max(found, default=(0.0, 0, 0, None))
         if chance <= self.setup.risk_threshold:
             return []
-        return [note(NoteCode.THIN_LEAD, best=best, rival=rival, won=won, lost=lost)]
+        baseline = self.options.baseline
+        compared = "" if baseline in {best, rival} else f", each compared with {baseline}"
+        return [note(NoteCode.THIN_LEAD, best=best, rival=rival, won=won, lost=lost, compared=compared)]
 
     def _scores(self) -> dict[str | None, dict[str, float]]:
         """The scores in the decision by system and item, against the baseline, which is level with itself."""

@@ -133,11 +133,11 @@ def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_dif
     assert len(split) == sum(at % 7 == 2 for at in range(ITEMS))
     first, *_ = (one.text for one in result.page.facts if one.label == "differs")
     assert first.startswith(f"{len(apart)} items (people differ among themselves on {len(split)} others), the first: q")
-    shown = [one for one in apart if f" {one.item_id} judge " in first]
+    shown = [one for one in apart if f" {one.item_id} (judge " in first]
     assert [len(set(one.votes[1:])) for one in shown] == [1], "people say the same of it"
 
 
-@pytest.mark.parametrize(("labelled", "left"), [(40, "; these outputs have 20 more"), (60, "")])
+@pytest.mark.parametrize(("labelled", "left"), [(40, "; these outputs have only 20 unlabelled items"), (60, "")])
 def test_how_many_labels_more_are_to_be_had_is_said_where_it_takes_more(agree, labelled, left):
     result = agree(often, labels(places=range(labelled)))
     (said,) = (one.text for one in result.page.facts if one.key == "halve")
@@ -255,7 +255,7 @@ def test_pairs_with_different_prompts_are_said_to_be_fewer_than_the_labels(agree
 
 
 def test_a_gate_at_a_margin_is_shown_once_both_bounds_lie_within_it(agree):
-    shown = "Good enough for a gate at a margin of 10 points between old and new: shown."
+    shown = "It is good enough for a gate at a margin of 10 points between old and new."
     assert shown in agree(better, labels(), about="items").page.headline
     assert shown not in agree(often, labels()).page.headline
 
@@ -494,8 +494,8 @@ def test_the_gap_by_people_stands_beside_the_judges(agree):
     low, high = result.off_interval
     assert result.by_judge - result.off == pytest.approx(result.corrected.gap)
     assert result.page.text("off") == (
-        f"{-100 * result.off:+.0f} points ({-100 * high:+.0f} to {-100 * low:+.0f}): new {-100 * result.by_judge:+.0f} "
-        "points by the judge"
+        f"new {-100 * result.by_judge:+.0f} points by the judge, off by {-100 * result.off:+.0f} points "
+        f"({-100 * high:+.0f} to {-100 * low:+.0f})"
     )
     assert result.to_dict()["corrected"]["labels"] == 60
     every = agree(often, labels(), about="items")

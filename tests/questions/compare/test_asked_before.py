@@ -72,7 +72,7 @@ def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
     assert (
-        "before old was compared with others once on these items: with this run, expect at most 0.15 wrong answers in all"
+        "before old was compared once with other outputs or items: with this run, expect at most 0.15 wrong answers in all"
         in said
     )
     said = unwrapped(asked("new2", "--risk", "0.05", "--details").stdout)

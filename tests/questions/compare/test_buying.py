@@ -52,7 +52,10 @@ def test_the_cheapest_way_that_is_proved_is_taken(monkeypatch, items, about, pri
 
 
 def test_too_few_items_are_told_how_many_more_would_do(monkeypatch):
-    assert bought(monkeypatch, 150, "like-these", (100.0, 1.0)).further == 50
+    for items in (40, 150):
+        found = bought(monkeypatch, items, "like-these", (100.0, 1.0))
+        assert bought(monkeypatch, items + found.further, "like-these", (100.0, 1.0)).chosen.each == 2
+        assert found.of_these == (bought(monkeypatch, items, "items", (100.0, 1.0)).chosen.each != 1)
     assert bought(monkeypatch, 150, "like-these", (100.0, 90.0)).further == 0
 
 

@@ -45,7 +45,8 @@ def compared(outputs, right, *more, skipped=0):
     ("right", "skipped", "margin", "code", "word"),
     [
         (50, 10, "0.3", 0, "PASSED: new is not worse than old by 30 points or more on items like these 100."),
-        (5, 0, "0.3", 5, "FAILED: new is worse than old on items like these 100."),
+        (5, 0, "0.3", 5, "FAILED: new is worse than old on items like these 100; whether by 30 points or more is open"),
+        (5, 0, "0.02", 5, "FAILED: new is worse than old by more than 2 points on items like these 100."),
         (
             50,
             10,
@@ -262,7 +263,10 @@ def test_a_run_of_other_stakes_keeps_its_bounds_and_its_command_makes_another(ou
     after = compared(outputs, 80, "--max-judgments", "40", skipped=3)
     assert before["run"] != after["run"]
     assert (after["claim"], after["winner"], after["judged"]) == (before["claim"], before["winner"], before["judged"])
-    assert (before["gap_interval"], after["gap_interval"]) == (pytest.approx([0.05, 0.55]), pytest.approx([0.055, 0.535]))
+    assert (before["gap_interval"], after["gap_interval"]) == (
+        pytest.approx([0.05, 0.55]),
+        pytest.approx([0.055, 0.535]),
+    )
     assert command("runs", "show", before["run"]).stdout == shown
 
 

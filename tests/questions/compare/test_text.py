@@ -799,6 +799,6 @@ def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     found = {one.key: one.text for one in facts(third)}["asked"]
     assert (
         found
-        == "small was compared with others 2 times on these items: with this run, expect at most 0.3 wrong answers in all"
+        == "small was compared 2 times with other outputs or items: with this run, expect at most 0.3 wrong answers in all"
     )
     assert "asked" not in {one.key for one in facts(result)}
