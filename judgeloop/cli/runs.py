@@ -168,7 +168,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     """
     from judgeloop.cli.files import check_outputs, json_text, write_outputs
     from judgeloop.diagnostics.past_runs import before, with_result
-    from judgeloop.questions.compare.page import reading
+    from judgeloop.questions.compare.reading import reading
     from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.kept import result_of, stored
     from judgeloop.report.turned import turned_since

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from judgeloop.catalogue import rule_row
-from judgeloop.core.errors import InputError, some
+from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome, StopKind, Tally
-from judgeloop.core.records import Groups, Population
+from judgeloop.core.records import Groups
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
@@ -18,7 +18,7 @@ from judgeloop.questions.compare.result import BETS, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
-from judgeloop.report.page import BADGES, Fact, Page, PageTable, Section, decided, told
+from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.result import ID
 from judgeloop.report.words import (
@@ -286,72 +286,18 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
             return f"{second} is better than {first} {where}, and so not worse {by}."
         return f"{second} is not worse than {first} {by} {where}."
     if result.winner is not None:
-        return _worse(result, where, margin, by_margin=result.worse_by_margin)
+        return worse_than(result, where, margin, by_margin=result.worse_by_margin)
     why = _ahead(result) if result.used_up else said.ended(result)
     on = "" if result.used_up else f", {where}"
     return stopped(f"It is not shown whether {second} is worse than {first} {by}{on}: {why}")
 
 
-def _worse(result: Comparison, where: str, margin: float, *, by_margin: bool) -> str:
+def worse_than(result: Comparison, where: str, margin: float, *, by_margin: bool) -> str:
     """That the second system is worse than the first, and whether that is shown to be by more than the margin."""
     first, second = map(visible, result.setup.systems)
     if by_margin:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     return f"{second} is worse than {first} {where}; that fails, though it may be by less than {points(margin)}."
-
-
-def reading(
-    result: Comparison, margin: float, risk: float | None = None, about: Population | str | None = None
-) -> Page:
-    """What the bounds of a run say of "not worse by `margin`", whatever the run was asked, with the run's own doubts.
-
-    Raises:
-        InputError: as `Comparison.not_worse_by`, or the bounds have a larger `risk`, or are not `about` this.
-    """
-    outcome, run, own = result.not_worse_by(margin), result.setup.run, result.setup.risk_threshold
-    if risk is not None and risk < own:
-        raise InputError(
-            f"`risk={risk:g}`: each bound of the run {run} is wrong with a chance of at most {own:g}; a smaller risk takes "
-            "a run of its own, which is a second test"
-        )
-    if about not in {None, result.about}:
-        raise InputError(
-            f"`about={about}`: the bounds of the run {run} are about {result.about}; another population takes a run of "
-            "its own"
-        )
-    if outcome is Outcome.BROKEN:
-        why = said.unsound(result, result.options.max_flips)
-        return Page((decided(f"BROKEN: nothing is read off the run {run}: {why}."),), outcome=outcome)
-    (gap, bounds, _), (first, second) = result.of(result.setup.systems[1]), map(visible, result.setup.systems)
-    worse, by_margin = (bounds is not None and bounds[1] <= most and (gap or 0.0) < 0 for most in (0.0, -margin))
-    by, where = f"by {points(margin)} or more", said.on_items(result.about, result.items, families=result.data.units)
-    answer = {
-        Outcome.PASSED: f"{second} is not worse than {first} {by} {where}{f'. It is worse, by less than {points(margin)}' if worse else ''}.",
-        Outcome.FAILED: _worse(result, where, margin, by_margin=by_margin),
-    }.get(outcome, f"it is not shown whether {second} is worse than {first} {by}, {where}.")
-    word, out = BADGES[outcome].word, -margin if by_margin or outcome is Outcome.PASSED else None
-    out = 0.0 if worse and not by_margin else out
-    if outcome is Outcome.PASSED and result.setup.fail_on_warning and result.warnings:
-        outcome, word = Outcome.FAILED, f"{BADGES[Outcome.FAILED].word}: warnings fail here. {said.OTHERWISE}"
-    shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))
-    found = (
-        Fact(
-            "gap",
-            Section.EVIDENCE,
-            "gap",
-            f"{second} {signed_points(gap or 0.0)} against {first} ({shown})",
-            first=True,
-        ),
-        Fact(
-            "risk",
-            Section.RISK,
-            "risk",
-            f"{own:g} for each bound; to choose the margin afterwards adds none",
-            first=True,
-        ),
-    )
-    doubts = [one for one in said.shared(result) if one.first and one.key.startswith(("asked", "warning."))]
-    return Page((decided(f"{word}: {answer}"), *found, *doubts), outcome=outcome)
 
 
 def _votes(result: Comparison) -> str:
