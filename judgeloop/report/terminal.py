@@ -165,8 +165,6 @@ def wrapped(text: str, width: int, before: str = "", after: str = "") -> str:
 
     A word that is longer than a line is not broken: it may be a path. Nor is a command between backticks, or "5 %".
     """
-    if text.isprintable() and text == text.strip() and 0 < len(text) <= width - len(before):
-        return before + text
     return textwrap.fill(
         _UNBROKEN.sub(lambda one: one[0].replace(" ", TOGETHER), text),
         width,
