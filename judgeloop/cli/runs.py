@@ -276,6 +276,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
         InputError: there is none.
     """
     from judgeloop.diagnostics.past_runs import past_runs
+    from judgeloop.formats.rows import stem
     from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.compare.trend import Run
     from judgeloop.questions.kept import result_of, stored
@@ -289,7 +290,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
             if run.decision is None or len(note.systems) != len(PAIR):
                 continue
             both = zip(note.systems, patterns, strict=False)
-            if not all(name == pattern or fnmatchcase(name, pattern) for name, pattern in both):
+            if not all(name in {pattern, stem(pattern)} or fnmatchcase(name, pattern) for name, pattern in both):
                 continue
             result = result_of(stored(ledger, run.id), texts=False)
             if isinstance(result, Comparison):

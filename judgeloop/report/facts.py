@@ -133,7 +133,7 @@ def _asked(result: RunResult) -> str:
         parts.append(f"{these} were compared {times(before.times)} on these items{how}{named}")
     if others:
         was = "" if parts else "was compared "
-        parts.append(f"{visible(baseline)} {was}{times(others)} with other outputs or items")
+        parts.append(f"{visible(baseline)} {was}in {count(others, 'other run')}")
     number = f"{result.wrong_in_all:.4g}"
     wrong = f"with this run, expect at most {number} wrong answer{'s' * (number != '1')} in all"
     return f"{', and '.join(parts)}: {wrong}" if parts else ""
@@ -205,6 +205,11 @@ def judged_of(result: RunResult, drawn: str = "") -> str:
 def silent_of(result: RunResult) -> int:
     """How many were asked about and got no verdict."""
     return result.counts.abstentions + result.counts.abstentions_beside
+
+
+def identical(result: RunResult) -> str:
+    """How many of what was judged had identical outputs, which take no call."""
+    return f", {result.identical:,} with identical outputs" if result.identical else ""
 
 
 def unjudged(result: RunResult, how: str = ", taken as the worst case") -> str:

@@ -105,7 +105,7 @@ def render_latex(page: Page) -> str:
     """
     figures: dict[str, str] = {}
     for one in page.facts:
-        figures |= one.value or {}
+        figures |= {name: page.figures.get(name, value) for name, value in (one.value or {}).items()}
     row = PageTable("", tuple(UNITS.get(one, one) for one in figures), (tuple(figures.values()),) if figures else ())
     standing = [one for one in page.tables if one.section is Section.EVIDENCE]
     first, *others = [*(standing or [row]), *(one for one in page.tables if one not in standing)]

@@ -22,6 +22,9 @@ LONGEST_NAME = 40  # characters
 NO_GROUP = "(no group)"
 GAP = "gap, points"  # a column
 CLAIMED = ("at least", "at most", "is", "more items")  # columns of groups that are tested
+MORE = (
+    "With about so many more items a {of} has an even chance of an answer; for one that is level, no number is known."
+)
 Claim = Literal["better", "worse", "open"]
 
 
@@ -154,8 +157,9 @@ def group_table(rows: Sequence[GroupRow], heading: str, of: str = "group") -> tu
         counts = zip(*((row.items, row.judged, row.wins, row.ties, row.losses) for row in left), strict=True)
         more = (name, *(f"{sum(each):,}" for each in counts))
         cells.append((*more, *[""] * (len(columns) - len(more))))
-    note = f"The JSON has each {of}." if len(left) > 1 else ""
-    return (PageTable(heading, columns, tuple(cells), note, Section.GROUPS),)
+    notes = [MORE.format(of=of)] if any(row.claim == "open" for row in shown) else []
+    notes += [f"The JSON has each {of}."] if len(left) > 1 else []
+    return (PageTable(heading, columns, tuple(cells), " ".join(notes), Section.GROUPS),)
 
 
 def _cells(row: GroupRow) -> tuple[str, ...]:

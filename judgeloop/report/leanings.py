@@ -65,7 +65,7 @@ def said_of(found: Leanings, systems: Sequence[str], flips: int, both: int, *, o
     ['contradicts itself on 10 of 43, 9 of them for the output shown first',
      'where it agrees with itself, new won 26 and old 7']
     >>> said_of(Leanings(longer=41, shorter=19), ("a", "b", "c"), 0, 0, one_order=False)
-    'the longer answer won 68 % of 60 decided items'
+    'the longer answer won 68 % of 60 decided items with answers of unequal length'
     """
     places = found.first + found.second
     more = max(found.first, found.second)
@@ -88,5 +88,5 @@ def said_of(found: Leanings, systems: Sequence[str], flips: int, both: int, *, o
         )
     if decided := found.longer + found.shorter:
         share = per_cent(found.longer / decided)
-        said.append(f"the longer answer won {share} of {count(decided, 'decided item')}")
+        said.append(f"the longer answer won {share} of {count(decided, 'decided item')} with answers of unequal length")
     return "; ".join(filter(None, said))

@@ -51,7 +51,7 @@ def _lost(result: RunResult) -> Sequence[LabelRow]:
         return sorted(
             found, key=lambda row: (_differ(row), -abs((row.score or 0.0) - (result.people_said(row) or 0.0)))
         )
-    rows = [row for row in result.verdicts if row.in_decision or row.group in result.failed_groups]
+    rows = [row for row in result.verdicts if row.in_decision or result.failed_groups]
     if rows and rows[0].against is None:
         return sorted(rows, key=lambda row: row.score or 0.0)
     candidate = result.setup.required_winner or result.setup.systems[-1]

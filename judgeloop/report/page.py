@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from judgeloop.core.jsonable import Say
@@ -123,6 +123,7 @@ class Page:
     - `asks`: the question in words; `written`: when the result was decided
     - `outcome`: how it stands to what was asked; None of a page that answers nothing
     - `caption`: what a table of it shows, where that is not the headline
+    - `figures`: by column of such a table, in the place of those behind the facts, which a night shows
     """
 
     facts: tuple[Fact, ...]
@@ -132,6 +133,7 @@ class Page:
     written: str = ""
     outcome: Outcome | None = None
     caption: str = ""
+    figures: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
@@ -187,7 +189,7 @@ class Page:
         """The page as those may see it who go on to judge the run: without what may say who leads."""
         how = f"Votes and gap would sway whoever goes on to judge. `judgeloop runs show {run} --details` shows them."
         kept = tuple(one for one in self.facts if one.key in OPEN or one.section is Section.AGAIN)
-        page = replace(self, facts=kept, tables=(), pictures=())
+        page = replace(self, facts=kept, tables=(), pictures=(), figures={})
         return page.with_facts(Fact(SEALED, Section.EVIDENCE, "so far", how, first=True))
 
     def with_facts(self, *facts: Fact) -> Page:

@@ -360,8 +360,9 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
 
     The question is the same for every seed, every baseline of a search, and whatever the ids of the items are: draws
     are by their places. An asking is another where the draws are: also for items in another order, of other families,
-    or with other ids if these draw orders of presentation. `content` holds what the run reads beside its inputs, by the
-    name of the setting that names it: the identity of a proxy, or confidences.
+    or with other ids if these draw orders of presentation. A gate of the other system is another, too. `content` holds
+    what the run reads beside its inputs, by the name of the setting that names it: the identity of a proxy, or
+    confidences.
     """
     pool = inputs.pool
     content |= {"population": inputs.population}
@@ -384,6 +385,8 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     ids = [item.id for item in pool.items]
     made_of = digest([data, settings, ids])
     drawn = [data["items"], ids if config.order.draws_order else [], data["content"]]
+    if settings.get("not_worse") is not None:
+        drawn.append(pool.outputs[0])
     asking = digest([question, {name: value for name, value in settings.items() if name != "night"}, drawn])
     lasts = all(system.lasts for system in inputs.systems.values())
     run = made_of if lasts or config.night is not None else _next_run(made_of, config.ledger)

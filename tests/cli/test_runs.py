@@ -153,6 +153,9 @@ def test_the_trend_of_a_pair_is_a_table_and_a_picture_and_not_of_strangers(two_r
     assert ET.parse("gaps.svg").getroot().get("aria-label", "").startswith("The gap of b over a")
     named = judgeloop("runs", "trend", "a", "[ab]").stdout
     assert re.findall(" {2}(yes|no)$", named, re.MULTILINE) == ["no", "yes", "yes"], "another judge"
+    assert (
+        judgeloop("runs", "trend", "./a.jsonl", "b.jsonl").stdout == judgeloop("runs", "trend", "a", "b").stdout != ""
+    )
     assert "no comparison of a and c" in judgeloop("runs", "trend", "a", "c").stderr
     assert "expected both, or none, found 1" in judgeloop("runs", "trend", "a").stderr
     assert "expected a file ending in .svg" in judgeloop("runs", "trend", "-o", "x.png").stderr

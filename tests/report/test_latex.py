@@ -71,7 +71,9 @@ def test_evidence_gives_no_command_to_latex():
 def test_negative_figures_have_the_sign_of_mathematics_and_bounds_their_risk():
     worse = Tally(items=100, wins=(8, 1), ties=1)
     table = render_latex(make_result(tally=worse, winner=0, guarantee="proved").page).split(r"\begin{table}")[1]
-    assert "$-70$ & $-97$ to $-7$" in table
+    assert "small & large & 10 & 8 & 1 & 1 & +70 & +7 to +97" in table, "seen from the one that is better"
+    gate = make_result(tally=worse, winner=0, guarantee="proved", not_worse=0.1).page
+    assert "$-70$ & $-97$ to " in render_latex(gate), "a gate is seen from the candidate"
     text = render_latex(make_result(winner=None, guarantee="proved", rule="bets").page)
     notes = text.split(r"\end{tabular}")[1]
     assert "Each bound is wrong with a chance of at most 0.1, so both hold in at least 80 \\% of runs." in notes, (

@@ -144,7 +144,8 @@ class Corrected:
     - `labels`: of people, with a verdict; `cheap`: verdicts of the judge that are used
     - `alone`: the gap by the judge alone; `off`: by how much it is off (`alone` less `gap`), and `off_interval`
     - `slope`: of the estimate; `r2`: the squared correlation of both, None where it is not defined
-    - `saved`: about how many labels the judge has saved; `saved_interval`: an approximate one
+    - `saved`: about how many labels more an interval as narrow would take without the judge; `saved_interval`: an
+      approximate one
     - `to_halve`: how many labels in all would halve the interval
     - `widened`: by which share the judge made the interval wider than the labels alone would; below 0 it made it
       narrower. None where no verdict of it stands beside an item without a label

@@ -14,7 +14,7 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import proxy
-from judgeloop.questions.compare.result import BETS, Comparison, ScoreFigures
+from judgeloop.questions.compare.result import BETS, ONCE, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
@@ -38,7 +38,6 @@ from judgeloop.report.words import (
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
 SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chosen
-ONCE = "once"  # the rule of what is there already
 SEARCHED = ", unless an earlier search of these items chose the two"
 EARLIER_MEANS = (
     "They were about some of these items, by one of these judges. Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
@@ -64,7 +63,16 @@ def page(result: Comparison) -> Page:
         "May the second system replace the first?" if gates else "Which of two systems is better?",
         outcome=result.outcome,
         caption=_caption(result),
+        figures=_figures(result),
     )
+
+
+def _figures(result: Comparison) -> dict[str, str]:
+    """The figures of a paper's table, seen as the gap."""
+    own, other = result.seen
+    gap, won = result.of(own)[0], result.wins
+    figures = {"system": visible(own), "against": visible(other), "won": f"{won[own]:,}", "lost": f"{won[other]:,}"}
+    return figures | {"gap": "" if gap is None else signed(gap), "bounds": result.bounds_of(own)}
 
 
 def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
@@ -79,7 +87,7 @@ def facts(result: Comparison) -> list[Fact]:
     """All facts, the decision first; the figures behind them are seen from the second system."""
     first, second = result.setup.systems
     gap, won, judged = result.of(second)[0], result.wins, result.judged
-    alike = f", {result.identical:,} with identical outputs" if result.identical else ""
+    alike = said.identical(result)
     of = f"{said.judged_of(result)}{result.also_judged}"
     by = f", by {said.judged_by(result)}"
     if result.alike:
@@ -445,7 +453,8 @@ def risk(result: Comparison) -> str:
         return _risk_now(result, shown)
     if not result.setup.guarantee:
         return f"{shown}, without a proof: the aim is that at most {often} such answers is wrong"
-    return f"{chosen:g}, guaranteed: at most {often} such runs {_wrongly(result)}"
+    holds = "if no earlier search chose these two" if result.searched else "guaranteed"
+    return f"{chosen:g}, {holds}: at most {often} such runs {_wrongly(result)}"
 
 
 def _risk_now(result: Comparison, shown: str) -> str:
@@ -545,8 +554,7 @@ def _groups_mean(result: Comparison) -> str:
         f"The chance that any group is given a name that is not the better system in it is {at_most(chance)}, "
         f"whatever was judged next. That is a second family of statements beside the one on all items: that "
         f"either errs has a chance of {at_most(min(1.0, 2 * chance))}. {further}"
-        "All intervals hold at once, at the risk of the groups. With about as many more items as its row says, a group "
-        "has an even chance of an answer; for a group that is level, no number is known."
+        "All intervals hold at once, at the risk of the groups."
     )
 
 

@@ -23,7 +23,8 @@ class CorrectedGap(Part):
     - `alone`: the gap by the proxy alone. `off`: that less the gap, and `off_interval` its bounds: above 0 the proxy
       favours the first system
     - `r2`: how much of the labels' variance the proxy explains, 0 to 1; null where it is not defined
-    - `saved`: about how many labels it saved, and `saved_interval` between which numbers, at 90 %
+    - `saved`: about how many labels more an interval as narrow would take without it, and `saved_interval` between
+      which numbers, at 90 %
     - `to_halve`: how many labels in all would halve the bounds
     """
 
@@ -84,14 +85,15 @@ def said_of(found: CorrectedGap, judge: str, systems: tuple[str, str], own: str)
     elif found.r2 is not None and found.saved is not None:
         low, high = found.saved_interval or (0.0, math.inf)
         between = f" ({low:,.0f} to {high:,.0f})" if found.saved_interval else ""
-        worth = f"explains {per_cent(found.r2)} of what {visible(judge)} said (R²); it saved about {count(round(found.saved), 'label')}{between}"
+        more = f"about {count(round(found.saved), 'label')} more{between}"
+        worth = f"explains {per_cent(found.r2)} of what {visible(judge)} said (R²); an interval as narrow would have taken {more} without it"
     silent = f", of which {found.silent:,} without a verdict" if found.silent else ""
     told = {"proxy": f"{proxy} on {where}{silent}: {worth}"}
     if found.gap is None or found.off is None:
         return told
     told["corrected"] = (
         f"{visible(own)} {signed_points(sign * found.gap)} against {other} by {visible(judge)}, as estimated with {proxy}; the decision is by the "
-        f"bounds above, which {found.to_halve:,} labels in all would halve"
+        f"bounds above; {found.to_halve:,} labels in all would halve their width"
     )
     between = ""
     if found.off_interval is not None:

@@ -41,7 +41,8 @@ def reading(
         Outcome.FAILED: worse_than(result, where, margin, by_margin=by_margin),
     }.get(outcome, f"it is not shown whether {second} is worse than {first} {by}, {where}.")
     word, out = BADGES[outcome].word, -margin if by_margin or outcome is Outcome.PASSED else None
-    out = 0.0 if worse and not by_margin else out
+    better = bounds is not None and bounds[0] >= 0 and (gap or 0.0) > 0
+    out = 0.0 if better or (worse and not by_margin) else out
     if outcome is Outcome.PASSED and result.setup.fail_on_warning and result.warnings:
         outcome, word = Outcome.FAILED, f"{BADGES[Outcome.FAILED].word}: warnings fail here. {said.OTHERWISE}"
     shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))

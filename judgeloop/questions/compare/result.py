@@ -28,6 +28,7 @@ from judgeloop.report.words import ends, plural, signed_points
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 BETS = "bets"  # the rule whose bounds answer every question
+ONCE = "once"  # the rule of what is there already
 EQUAL_BOUND = "A bound that equals the gap was proved before the latest verdicts."
 
 
@@ -209,10 +210,10 @@ class Comparison(RunResult):
         if bets and unsound(self, self.options.max_flips):
             return Outcome.BROKEN
         if not bets or bounds is None:
+            how = "read all verdicts at once" if self.setup.rule == ONCE else f"was decided by rule={self.setup.rule}"
             raise InputError(
-                f"the run {self.setup.run} was decided by rule={self.setup.rule}, whose bounds, if it has any, answer what was "
-                f"asked and nothing chosen after a look at them; `compare` with `not_worse={margin:g}` and the same files and "
-                "judge asks it as a question of its own: of recorded verdicts at no cost"
+                f"the run {self.setup.run} {how}, so its bounds answer its own question alone; `compare` with "
+                f"`not_worse={margin:g}` and the same files and judge asks anew"
             )
         if bounds[0] >= -margin:
             return Outcome.PASSED

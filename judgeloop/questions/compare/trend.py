@@ -41,8 +41,8 @@ class Point(NamedTuple):
     """A run: `gap` is the share that the second system won less the share that it lost.
 
     `name` is its night or its date. `gap` and its interval are None where the items were picked, and `risk`
-    is that of each bound. `left_out` says why the test of drift does not count it; empty if it does. `others` are
-    the systems whose outputs are not those of the run before.
+    is that of each bound. `left_out` says why the test of drift does not count it; empty if it does. `changed` says
+    what is not that of the run before: the items, or the outputs of which systems.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Point(NamedTuple):
     risk: float
     left_out: str
     out: float | None  # the nearest gap that is ruled out, if any is
-    others: tuple[str, ...] = ()
+    changed: str = ""
 
 
 class Drift(NamedTuple):
@@ -85,16 +85,19 @@ def trend_of(runs: Sequence[Run]) -> Trend:
     why = left_out([run.result for run in runs])
     before = [runs[0], *runs]
     points = tuple(
-        _point(run.name, run.result, reason)._replace(others=_others(last, run))
+        _point(run.name, run.result, reason)._replace(changed=_changed(last, run))
         for last, run, reason in zip(before, runs, why, strict=False)
     )
     return Trend(points, drift([run.result for run, reason in zip(runs, why, strict=True) if not reason]))
 
 
-def _others(last: Run, run: Run) -> tuple[str, ...]:
+def _changed(last: Run, run: Run) -> str:
+    if last.result.items != run.result.items:
+        return "items"
     names = zip(last.result.setup.systems, run.result.setup.systems, strict=True)
     found = zip(names, last.outputs, run.outputs, strict=False)
-    return tuple(name for (was, name), old, new in found if was == name and old and new and old != new)
+    others = [visible(name) for (was, name), old, new in found if was == name and old and new and old != new]
+    return f"outputs of {' and '.join(others)}" if others else ""
 
 
 def left_out(results: Sequence[Comparison]) -> list[str]:
@@ -202,8 +205,8 @@ def _answer(trend: Trend) -> str:
 def page_of(trend: Trend) -> Page:
     """The trend as a table, and whether it drifts; `meaning` says what that means."""
     first, second = _names(trend.points)
-    others = any(one.others for one in trend.points)
-    last = ("other outputs",) if others else ()
+    changed = any(one.changed for one in trend.points)
+    last = ("changed",) if changed else ()
     columns = ("night or day", "system", "run", "judged", "gap", "interval", "fresh draws", *last)
     rows = tuple(
         (
@@ -213,7 +216,7 @@ def page_of(trend: Trend) -> Page:
             f"{one.judged:,}",
             *_figures(one),
             "no" if one.left_out else "yes",
-            *([", ".join(map(visible, one.others))] if others else []),
+            *([one.changed] if changed else []),
         )
         for one in trend.points
     )

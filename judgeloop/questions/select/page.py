@@ -62,7 +62,7 @@ def facts(result: Selection) -> list[Fact]:
             "judged",
             Section.EVIDENCE,
             "judged",
-            f"{judged}, by {said.judged_by(result)}{said.unjudged(result)}{_begun(result)}",
+            f"{judged}{said.identical(result)}, by {said.judged_by(result)}{said.unjudged(result)}{_begun(result)}",
             first=True,
         ),
         Fact("rates", Section.EVIDENCE, "win rates", _rates(result), first=True),

@@ -98,6 +98,14 @@ def test_the_sum_stands_in_the_first_block_of_every_form(asked_thrice):
     assert "before these two were compared 4 times on these items, without an answer" in unwrapped(dry.stdout)
 
 
+def test_a_gate_of_the_other_system_is_another_question_and_a_winner_is_the_same(pair):
+    a, b = pair
+    asked((a, b), "--not-worse", "0.2")
+    assert asked((b, a), "--not-worse", "0.2") == ([0.1], pytest.approx(0.2))
+    assert asked((a, b)) == ([0.1, 0.1], pytest.approx(0.3))
+    assert asked((b, a)) == ([0.1, 0.1], pytest.approx(0.3))
+
+
 def test_at_a_half_a_new_set_is_needed(asked_thrice):
     assert asked(asked_thrice, "--risk", "0.3")[1] == pytest.approx(0.45)
     found = commandline.result_of(*command(asked_thrice, "--risk", "0.04"))

@@ -71,10 +71,7 @@ def test_more_items_do_not_make_a_first_comparison(asked):
 def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
-    assert (
-        "before old was compared once with other outputs or items: with this run, expect at most 0.15 wrong answers in all"
-        in said
-    )
+    assert "before old was compared in 1 other run: with this run, expect at most 0.15 wrong answers in all" in said
     said = unwrapped(asked("new2", "--risk", "0.05", "--details").stdout)
     assert "if no candidate was chosen or made by verdicts on these items" in said
 
@@ -110,6 +107,7 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     assert "3 systems" in said
     page = unwrapped(commandline.judgeloop("compare", old, two[0], "--judge", "metric:token-f1", "--details").stdout)
     assert page.count("unless an earlier search of these items chose the two") == 1, page
+    assert "risk 0.1, if no earlier search chose these two: at most 1 in 10" in page
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"
     bare = []
     for number, path in enumerate(two):

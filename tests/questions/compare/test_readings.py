@@ -9,13 +9,16 @@ import re
 import pytest
 from support import commandline
 from support.outputs import write_outputs
+from support.results import make_result
 
 import judgeloop
 from judgeloop.core.errors import InputError
+from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stopping import bets
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import asked
+from judgeloop.questions.compare.reading import reading
 
 ITEMS = 100
 
@@ -72,6 +75,13 @@ def test_what_is_read_off_a_run_is_what_it_was_asked(outputs):
     run = compared(outputs, 50, "--not-worse", "0.2", skipped=10)
     assert (run["claim"], run["exit_code"]) == ("not_worse", 0)
     assert command("runs", "show", run["run"], "--not-worse", "0.2").exit_code == 0
+
+
+def test_a_bound_that_excludes_a_gap_of_0_says_so_as_the_run_does():
+    tally = Tally(items=100, wins=(6, 15), ties=3)
+    run = make_result(tally=tally, winner=1, guarantee="proved", rule="bets")
+    assert run.bounds_of("large") == "above 0 to +85"
+    assert reading(run, 0.9).text("gap") == "large +38 points against small (above 0 to +85)"
 
 
 def test_what_is_read_off_a_run_never_looks_like_the_margin_and_keeps_the_doubts_of_the_run(outputs):
@@ -157,7 +167,7 @@ def test_recorded_scores_answer_their_own_question_alone(tmp_path, monkeypatch):
         rows = [json.dumps({"id": n, "prompt": f"q{n}", "score": score}) for n in range(20)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
     compared = judgeloop.compare("a.jsonl", "b.jsonl", judge="recorded:score")
-    with pytest.raises(InputError, match="rule=once"):
+    with pytest.raises(InputError, match="read all verdicts at once"):
         compared.not_worse_by(0.1)
 
 

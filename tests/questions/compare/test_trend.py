@@ -106,6 +106,13 @@ def test_runs_that_stop_at_a_lead_on_shared_items_seldom_seem_to_drift():
 def test_the_table_says_whose_outputs_are_not_those_of_the_run_before():
     one, two = seeded([0.0] * 40, [0.0] * 40)
     other = trend_of([Run("a", one, ("1", "2")), Run("b", two, ("1", "3")), Run("c", one)])
-    assert [point.others for point in other.points] == [(), ("large",), ()]
-    assert "other outputs" in render(page_of(other))
-    assert "other outputs" not in render(page_of(trend_of([Run("a", one, ("1", "2"))] * 2)))
+    assert [point.changed for point in other.points] == ["", "outputs of large", ""]
+    assert "outputs of large" in render(page_of(other))
+    assert "changed" not in render(page_of(trend_of([Run("a", one, ("1", "2"))] * 2)))
+
+
+def test_other_items_are_no_other_outputs():
+    one, two = seeded([0.0] * 40, [0.0] * 40)
+    fewer = replace(two, data=replace(two.data, items=two.items - 1))
+    found = trend_of([Run("a", one, ("1", "2")), Run("b", fewer, ("3", "4"))])
+    assert [point.changed for point in found.points] == ["", "items"]
