@@ -22,7 +22,7 @@ from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.ledger.records import RunNote
 from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.result import HOPELESS, RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.report.words import count
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
@@ -32,6 +32,7 @@ from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
+HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 
@@ -184,7 +185,7 @@ class Ended:
 
 
 def _hopeless(result: RunResult) -> bool:
-    """Whether all items would probably not decide, so that more money is for nothing."""
+    """Whether all items would not decide if the shares stay, so that no sum is enough."""
     return any(one.code in HOPELESS for one in result.advice)
 
 
