@@ -593,6 +593,12 @@ def test_the_cost_tells_what_this_command_paid_from_the_rest(spend, parts):
     assert all(part in cost for part in parts)
 
 
+def test_answers_looked_up_in_a_table_were_not_all_in_the_ledger():
+    spend = Spend(remembered=3)
+    costs = [detail(make_result(spend=one), "cost") for one in (spend, replace(spend, looked_up=5))]
+    assert ["all answers were in the ledger" in one for one in costs] == [True, False]
+
+
 @pytest.mark.parametrize("made", [make_result, undecided])
 def test_strangers_text_cannot_steer_the_terminal_or_break_a_line(made):
     sentence = {"sentence": EVIL} if made is undecided else {"stop": StopReason(StopKind.RISK_MET, EVIL)}  # fmt: skip
