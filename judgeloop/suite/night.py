@@ -202,12 +202,12 @@ def _shown(result: RunResult) -> str:
 
 
 def _stopped(result: RunResult) -> str:
-    """Why a pair was asked no further, and that more would not help; of items, that all are judged."""
+    """Why a pair was asked no further, and why all items would not decide; of items, that all are judged."""
     if result.halt.kind is StopKind.POOL_EXHAUSTED:
         units = result.data.units
         which = f"one item of each of the {units} is" if units else f"all {count(result.items, 'item')} are"
         return f"{which} judged, without a decision"
-    return f"{ended(result)}. {_advice(result)}" if _hopeless(result) else ended(result)
+    return ". ".join([ended(result), *(one.message for one in result.advice if one.code in HOPELESS)])
 
 
 def _goes_on(result: RunResult) -> bool:
