@@ -557,9 +557,7 @@ def money(result: RunResult) -> str:
         return f"{spent} of the night's budget{now}"
     budget = show_usd(spend.budget_p)
     if not spend.beyond:
-        used_up = result.stop_reason is StopKind.BUDGET and spend.rehearsed_p
-        recorded = f", and {show_usd(spend.rehearsed_p)} of recorded costs" if used_up else ""
-        return f"{spent} of {budget}{now}{recorded}"
+        return f"{spent} of {budget}{now}"
     # Nothing is reserved beyond the budget in force, so that only a contradicted quote exceeds it.
     if spend.over_p:
         return f"BUDGET EXCEEDED: {spent} of {budget}"
@@ -574,7 +572,7 @@ def _cost(result: RunResult) -> str:
     if people is not None and people.usd and spend.known:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
     parts = [
-        money(result),
+        money(result) + (f", and {show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else ""),
         f"{people.cost}{models}" if people is not None else "",
         (
             f"{'all' if spend.unconfirmed_p == spend.run_p else show_usd(spend.unconfirmed_p)} of it at the maximum, for "
@@ -583,7 +581,7 @@ def _cost(result: RunResult) -> str:
             else ""
         ),
         "all answers were in the ledger"
-        if spend.remembered and not (spend.run_p or spend.attempts) and people is None
+        if spend.remembered and not (spend.run_p or spend.asked_anything) and people is None
         else "",
         f"judging all {every:,} would cost about {dollars(usd)}"
         if usd and result.judged + silent_of(result) + result.counts.further < every
@@ -622,7 +620,6 @@ def _calls(result: RunResult) -> str:
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         ahead if counts.ahead and not result.answer.broke_off else "",
         f"each round waited for all answers: {result.waits}" if waited else "",
-        f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
     ]
     return "; ".join(filter(None, parts))
 

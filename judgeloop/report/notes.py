@@ -34,6 +34,7 @@ class NoteCode(enum.StrEnum):
     USAGE_NOT_BELIEVED = "usage_not_believed"
     ALL_IDENTICAL = "all_identical"
     ALL_TIES = "all_ties"
+    ALL_SAME = "all_same"
     SEARCHED = "searched"
     ASKED_OFTEN = "asked_often"
     KNOWN_OTHERWISE = "known_otherwise"
@@ -133,6 +134,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
+    NoteCode.ALL_SAME: "All {judged:score} are {score:.3g}: can this judge tell outputs apart?",
     NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two of {systems:system}: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
     NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any of the answers is wrong may be {risk:.4g}; take new items.",
@@ -197,7 +199,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ITEMS_UNKNOWN: "How many more {units} would decide is not known.",
     NoteCode.OTHER_FAMILIES: "More items of the same {unit} change nothing.",
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
-    NoteCode.OUT_OF_REACH: "All {items:,} would probably not decide, so a higher budget or limit does not help: add items.",
+    NoteCode.OUT_OF_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide: add items.",
     NoteCode.FEWER_SKIPS: "With {skipped:,} of {asked:,} without a verdict, no number of judgments is likely to decide: fewer "
     "may be skipped.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",

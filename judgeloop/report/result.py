@@ -33,9 +33,9 @@ SCHEMA_VERSION = 1
 ID = 8  # digits of a run's id that name it in a sentence
 FLIPS = "flips"  # the name of the condition on verdicts that change with the order
 MOST_FLIPS = 0.8  # the highest limit of flips that is advised
-HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}  # all items would probably not decide
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
-FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
+UNFORESEEN = {NoteCode.LEVEL, NoteCode.OUT_OF_REACH}  # no number of judgments is forecast to decide
+FEWEST_TIES = 10  # so many ties or equal scores, and nothing else, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
 FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}
 # What to do after an end that cuts a run short.
@@ -419,8 +419,11 @@ class RunResult(Part):
             return (self._to_go_on(stop), *(self._held_by_failures() if starves else ()))
         found = () if cut else self.to_decide()
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
-            found = (*found, note(NoteCode.RECORDED_COSTS, every=self.queries_in_all))
-        hopeless = any(one.code in HOPELESS for one in found)
+            every = note(NoteCode.RECORDED_COSTS, every=self.queries_in_all)
+            if not self.setup.night and any(one.code in UNFORESEEN for one in found):
+                return (every,)
+            found = (*found, every)
+        hopeless = any(one.code is NoteCode.FEWER_SKIPS for one in found)
         return found if hopeless else (*found, *self._budget_enough())
 
     def _to_go_on(self, stop: StopKind) -> Note:

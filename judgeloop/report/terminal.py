@@ -2,10 +2,10 @@
 
 import re
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
+from judgeloop.report.page import BADGES, COST, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.words import BOLD, WARNED, WIDTH, count, shortened
 
 INDENT = 2
@@ -13,7 +13,8 @@ TOGETHER = "\N{NO-BREAK SPACE}"
 NARROW = 3  # a column of names takes at most this part of the width
 MOST_LINES = 12  # of what is shown first, with the empty ones
 # What gives way to keep to them, in this order: `more` says where it stands. Who judged, the votes and the gap do not.
-JUDGED, VOTES = "judged", "votes"
+# Of what is in `BEGINS` the beginning stays, until its second turn.
+JUDGED, VOTES, NEXT, RISK = "judged", "votes", "next", "risk"
 GIVE_WAY = (
     "lost.3",
     "lost.2",
@@ -23,13 +24,20 @@ GIVE_WAY = (
     "kappa",
     "groups.found",
     "halve",
+    NEXT,
     "widened",
     "holds",
     "asked",
-    "cost",
-    "risk",
+    COST,
+    "lost.1",
+    RISK,
+    "leader",
+    NEXT,
+    COST,
+    RISK,
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
+BEGINS = {NEXT: _SENTENCES, COST: re.compile("; "), RISK: re.compile(": ")}  # where it ends
 _UNBROKEN = re.compile(r"`judgeloop [^`]*`|(?<=\d) (?=%)")
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these
@@ -87,15 +95,22 @@ def render(
     return "\n\n".join(filter(None, parts))
 
 
-def _named(first: Sequence[Fact], gone: Collection[str]) -> list[Fact]:
-    """The facts that have a label, but for some; votes that are gone end the line of who judged, if there is one."""
+def _named(first: Sequence[Fact], gone: Sequence[str]) -> list[Fact]:
+    """The facts that have a label, but for some.
+
+    Votes that are gone end the line of who judged, if there is one.
+    """
     votes = next((one.text.partition("; ")[0] for one in first if one.key == VOTES and VOTES in gone), "")
     judged = any(one.key == JUDGED for one in first)
-    return [
-        replace(one, text=f"{one.text}: {votes}") if one.key == JUDGED and votes else one
-        for one in first
-        if one.label and (one.key not in gone or (one.key == VOTES and not judged))
-    ]
+    stay = {*BEGINS, *([] if judged else [VOTES])}
+
+    def said(one: Fact) -> str:
+        if one.key == JUDGED and votes:
+            return f"{one.text}: {votes}"
+        return BEGINS[one.key].split(one.text)[0] if one.key in BEGINS and one.key in gone else one.text
+
+    kept = (one for one in first if one.label and gone.count(one.key) <= (one.key in stay))
+    return [replace(one, text=said(one)) for one in kept]
 
 
 def _lines(*blocks: list[str]) -> int:

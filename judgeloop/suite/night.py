@@ -22,7 +22,7 @@ from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.ledger.records import RunNote
 from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
-from judgeloop.report.result import HOPELESS, RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.report.words import count
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
@@ -32,6 +32,7 @@ from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
+HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 
@@ -184,7 +185,7 @@ class Ended:
 
 
 def _hopeless(result: RunResult) -> bool:
-    """Whether all items would probably not decide, so that more money is for nothing."""
+    """Whether all items would not decide if the shares stay, so that no sum is enough."""
     return any(one.code in HOPELESS for one in result.advice)
 
 
@@ -201,12 +202,12 @@ def _shown(result: RunResult) -> str:
 
 
 def _stopped(result: RunResult) -> str:
-    """Why a pair was asked no further, and that more would not help; of items, that all are judged."""
+    """Why a pair was asked no further, and why all items would not decide; of items, that all are judged."""
     if result.halt.kind is StopKind.POOL_EXHAUSTED:
         units = result.data.units
         which = f"one item of each of the {units} is" if units else f"all {count(result.items, 'item')} are"
         return f"{which} judged, without a decision"
-    return f"{ended(result)}. {_advice(result)}" if _hopeless(result) else ended(result)
+    return ". ".join([ended(result), *(one.message for one in result.advice if one.code in HOPELESS)])
 
 
 def _goes_on(result: RunResult) -> bool:

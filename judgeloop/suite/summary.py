@@ -118,9 +118,9 @@ class Line:
       a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, the
       lead of the best system may be chance on other items, or its risk may not hold
     - `goes_on`: true if the same command may ask more of this pair
-    - `used_up`: true if a budget ended it, `hopeless`: and all items would probably not decide. `wants_p`: how much
-      more a dry run forecasts at maximum costs, `likely_p`: as the expected cost and its last call's maximum; and
-      `next_p`: the most that its next judgment may cost; 0 if that is not known
+    - `used_up`: true if a budget ended it, `hopeless`: and all items would not decide if the shares stay. `wants_p`:
+      how much more a dry run forecasts at maximum costs, `likely_p`: as the expected cost and its last call's maximum;
+      and `next_p`: the most that its next judgment may cost; 0 if that is not known
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
     - `since`: the items that turned since the last night. `other_judge`: the judge, its model, its code or its prompt

@@ -25,11 +25,25 @@ RESULTS = [
 ]
 
 
-def test_no_budget_is_advised_where_no_number_of_judgments_would_decide():
-    hopeless, open_ = (undecided(more_judgments=more, spend=replace(SPEND, next_p=10**9)) for more in (None, 30))
-    assert {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS, NoteCode.LEVEL} & {one.code for one in hopeless.advice}
-    assert NoteCode.RAISE_BUDGET not in {one.code for one in hopeless.advice}
-    assert NoteCode.RAISE_BUDGET in {one.code for one in open_.advice}
+def advised(kind=StopKind.BUDGET, **changes):
+    return [one.code for one in undecided(kind, more_judgments=None, **changes).advice]
+
+
+def test_no_budget_is_advised_where_what_was_skipped_keeps_all_items_from_deciding():
+    spend, skipped = replace(SPEND, next_p=10**9), Tally(items=100, wins=(5, 4), ties=1, abstentions=2)
+    assert advised(spend=spend, tally=skipped) == [NoteCode.FEWER_SKIPS]
+
+
+def test_a_lead_too_small_for_all_items_may_grow():
+    spend = replace(SPEND, next_p=10**9)
+    assert advised(spend=spend) == [NoteCode.OUT_OF_REACH, NoteCode.RAISE_BUDGET]
+    assert advised(StopKind.JUDGMENT_LIMIT)[:2] == [NoteCode.OUT_OF_REACH, NoteCode.ALL_MAY_NAME]
+    level = Tally(items=100, wins=(5, 5))
+    assert advised(StopKind.JUDGMENT_LIMIT, tally=level)[:2] == [NoteCode.LEVEL, NoteCode.ALL_MAY_NAME]
+
+
+def test_a_rehearsal_without_a_forecast_is_told_alone_how_to_go_through_the_table():
+    assert advised(spend=replace(SPEND, next_p=10**9, rehearsed_p=10**12)) == [NoteCode.RECORDED_COSTS]
 
 
 def test_every_code_has_a_sentence():

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from support.results import make_result
+from support.results import make_result, undecided
 
 import judgeloop
-from judgeloop.core.outcomes import Outcome, Tally
+from judgeloop.core.outcomes import Outcome, StopKind, Tally
 from judgeloop.core.records import Choice, Label, Population, Verdict
 from judgeloop.questions.compare.page import facts as compare_facts
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.lost import _said, lost_first
+from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import BADGES, Fact, Page, Section, decided
 from judgeloop.report.records import AskedBefore
 from judgeloop.report.terminal import MOST_LINES, render
@@ -117,6 +119,36 @@ def test_what_was_asked_before_gives_way_before_the_cost():
     assert [line.split()[0] for line in shown if line.endswith("y")] == ["cost", "risk"]
 
 
+def test_cost_and_risk_are_the_last_to_give_way_in_a_narrow_window():
+    two = "a text that takes two lines of a window of eighty columns, as most do where names are long"
+    told = {
+        **dict.fromkeys(("judged", "rates", "leader"), two),
+        "risk": f"0.1, guaranteed: {two}",
+        "cost": f"$1 of $5; {two}",
+        "next": f"Take more. {two.title()}",
+        **dict.fromkeys(("lost.1", "lost.2", "holds"), "y"),
+    }
+    facts = [Fact(key, Section.EVIDENCE, key, text, first=True) for key, text in told.items()]
+    page = Page((decided(f"small was required, and {two}."), *facts), outcome=Outcome.FAILED)
+    shown = render(page, width=80, short=True, more="x").split("\n")
+    assert len(shown) == MOST_LINES
+    assert [line.split(maxsplit=1) for line in shown[-5:-2]] == [
+        ["risk", "0.1, guaranteed"],
+        ["cost", "$1 of $5"],
+        ["next", "Take more."],
+    ]
+    assert not {"lost.1", "leader", "holds"} & {line.split()[0] for line in shown if line}
+
+
+@pytest.mark.parametrize("kind", [StopKind.BUDGET, StopKind.JUDGMENT_LIMIT])
+@pytest.mark.parametrize("more", [None, 30])
+def test_an_open_run_shows_its_cost_in_a_narrow_window(kind, more):
+    page = undecided(kind, systems=("summaries-of-march", "summaries-of-april"), more_judgments=more).page
+    text = render(page, width=80, short=True, more="All of it:\njudgeloop runs show 0123abcd --details")
+    assert len(text.split("\n")) <= MOST_LINES
+    assert "\n  cost " in text
+
+
 def test_items_that_do_not_fit_give_way():
     lost = [Fact(f"lost.{n}", Section.EVIDENCE, "lost", f"i{n}", first=True) for n in (1, 2, 3)]
     page = Page((decided("a."), *FIGURES, replace(FIGURES[0], key="f9"), *lost), outcome=Outcome.FAILED)
@@ -157,6 +189,22 @@ def test_the_lowest_scores_of_an_estimate_are_not_called_lost():
     low = judgeloop.estimate(ROWS, judge=lambda output: 0.25, require_score=0.9)
     assert low.outcome is Outcome.FAILED
     assert [one.label for one in low.page.facts if one.key.startswith("lost.")] == ["lowest"] * 3
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_scores_that_are_all_the_same_are_warned_of_and_end_at_nothing(score):
+    result = judgeloop.estimate(ROWS, judge=lambda output: score, max_judgments=30)
+    assert [one.values for one in result.warnings if one.code is NoteCode.ALL_SAME] == [{"judged": 30, "score": score}]
+    assert "earlier" not in result.page.text("interval")
+    mixed = judgeloop.estimate(ROWS, judge=lambda output: float("short" not in output), max_judgments=60)
+    assert NoteCode.ALL_SAME not in {one.code for one in mixed.warnings}
+
+
+def test_the_reach_of_an_interval_is_that_of_the_ends_in_the_headline():
+    result = judgeloop.estimate(ROWS, judge=lambda output, prompt: int(prompt[8:9]) / 10, half_width=0.2)
+    ends = re.search(r"about ([0-9.]+) out of 1 \(([0-9.]+) to ([0-9.]+)\)", result.page.headline)
+    score, low, high = map(float, ends.groups())
+    assert f"reaches at most {max(score - low, high - score):.3f} from the score" in result.page.text("interval")
 
 
 def test_the_figures_of_a_lost_item_say_whose_they_are_and_stand_on_a_line():

@@ -328,7 +328,7 @@ def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
         )
 
 
-def test_no_money_is_asked_for_where_all_items_would_probably_not_decide():
+def test_no_money_is_asked_for_where_all_items_would_not_decide_if_the_lead_stays():
     vain = line("v", 3, "open.", used_up=True, hopeless=True, stopped="no money. Add items.", charged_p=USD // 10)
     assert "--budget" not in text(vain)
     assert "all v: no money. Add items." in brief(9, vain).splitlines()

@@ -459,12 +459,11 @@ class Comparison(RunResult):
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""
-        more = self.more_judgments
+        more, limited = self.more_judgments, self.stop_reason is StopKind.JUDGMENT_LIMIT
         if self.recorded is not None:
             return ()
         used_up = self.setup.sampled and self.asked == self.drawable
-        ended = used_up or self.stop_reason is StopKind.JUDGMENT_LIMIT
-        if self.options.gap_asked is not None and self.judged and ended:
+        if self.options.gap_asked is not None and self.judged and (used_up or limited):
             return self._another_run()
         # Of blocks a higher limit makes smaller ones: `more` says whether these would do.
         if more is None if self.per_label > 1 else self.asked == self.drawable:
@@ -472,17 +471,27 @@ class Comparison(RunResult):
         if self.judged == 0:
             return (self.nothing_judged,)
         if more is None:
-            skipped = self.counts.abstentions  # each takes one off the lead
-            undone = self.leader is not None and skipped >= abs(self.gap or 0.0) * self.judged
-            fewer = note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked)
-            code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
-            return (fewer if undone else note(code, items=self.drawable),)
-        limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
+            return self._all_or_none()
         code = NoteCode.LIMIT_ENOUGH if limited else NoteCode.MORE_JUDGMENTS
         if self.judged >= FEWEST_KNOWN:  # before, `more` rests on assumed verdicts, too, with a lead of their own
             code = NoteCode.LEAD_STAYS_LIMIT if limited else NoteCode.LEAD_STAYS
         about = note(code, lead=abs(self.gap or 0.0), judgments=more, limit=self.asked + more, usd=self.more_usd)
         return (about, *self._further_test(more))
+
+    def _all_or_none(self) -> tuple[Note, ...]:
+        """Why not even all judgments would decide if the shares stay, and the limit that takes them all."""
+        lead, skipped = abs(self.gap or 0.0), self.counts.abstentions
+        if self.leader is not None and skipped >= lead * self.judged:  # each takes one off the lead
+            return (note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked),)
+        stays = note(NoteCode.OUT_OF_REACH, lead=lead, items=self.drawable) if lead else note(NoteCode.LEVEL)
+        left = self.drawable - self.asked
+        if self.stop_reason is not StopKind.JUDGMENT_LIMIT:
+            return (stays,)
+        return (
+            stays,
+            note(NoteCode.ALL_MAY_NAME, limit=self.drawable, usd=self.usd_for(left)),
+            *self._further_test(left),
+        )
 
     def _further_test(self, more: int) -> tuple[Note, ...]:
         """Whether so many more judgments belong to this test; () for a rule that promises nothing."""

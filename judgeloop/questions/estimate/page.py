@@ -3,11 +3,10 @@
 Takes an `Estimation`.
 """
 
-import math
-
 from judgeloop.catalogue import selector_row
 from judgeloop.core.records import Draws
 from judgeloop.methods.estimators.mean_score import Ratings
+from judgeloop.methods.stats.intervals import reach
 from judgeloop.methods.stopping.precise import IntervalKind
 from judgeloop.questions.estimate.result import Estimation
 from judgeloop.report import facts as said
@@ -16,7 +15,6 @@ from judgeloop.report.page import Fact, Page, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
 from judgeloop.report.words import count, one_in, stopped, visible
 
-ROUNDING = 1e-9  # of a reach that is rounded up
 LOOKS: dict[str, str] = {
     IntervalKind.EXACT: "at this one look",
     IntervalKind.ANYTIME: "at every look",
@@ -131,18 +129,16 @@ def _interval(result: Estimation) -> str:
         if not result.mean_biased:
             return "none: too few items are judged"
         return "none: the items were not drawn at random; `selector=random` draws them"
-    often, wanted = (
-        one_in(setup.risk_threshold),
-        "" if options.half_width is None else f" (wanted {options.half_width:g})",
-    )
+    often, wanted = one_in(setup.risk_threshold), options.half_width
     low, high = result.interval
-    reach = f"{math.ceil(1000 * (result.reach or 0.0) - ROUNDING) / 1000:.3f}"
+    mean = result.mean or 0.0
+    far = reach(round(mean, 3), (round(low, 3), round(high, 3)))  # of the ends that the headline shows
     parts = [
-        f"within {reach} to either side{wanted}",
+        "" if wanted is None else f"reaches at most {far:.3f} from the score (wanted {wanted:g})",
         f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
         "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
-        "it begins at the score, as earlier items scored higher" if result.mean == low else "",
-        "it ends at the score, as earlier items scored lower" if result.mean == high else "",
+        "it begins at the score, as earlier items scored higher" if low == mean > 0 else "",
+        "it ends at the score, as earlier items scored lower" if high == mean < 1 else "",
         "widened for rare scores that the sample may have missed" if result.cautious else "",
     ]
     return "; ".join(filter(None, parts))

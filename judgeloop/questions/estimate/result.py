@@ -21,7 +21,7 @@ from judgeloop.methods.stopping.rule import with_seen
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.result import RunResult
+from judgeloop.report.result import FEWEST_TIES, RunResult
 
 SPARE = 1.15  # of a limit that is said to be enough
 
@@ -106,6 +106,12 @@ class Estimation(RunResult):
     def lost(self, label: LabelRow) -> bool:
         """Whether the score is in the lower half."""
         return label.score is not None and label.score < TIE
+
+    def doubts(self) -> tuple[Note, ...]:
+        """A warning if all scores are the same: the judge may give no other."""
+        scores = {row.score for row in self.verdicts}
+        alike = self.judged >= FEWEST_TIES and len(scores) == 1
+        return (note(NoteCode.ALL_SAME, judged=self.judged, score=scores.pop()),) if alike else ()
 
     @property
     def per_label(self) -> int:
