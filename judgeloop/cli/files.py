@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,22 +59,23 @@ FORMS: dict[str, Callable[[Any], str]] = {
 OF_NIGHTS = tuple(form for form in FORMS if form != FIGURE)
 
 
-def _no_result(question: str, message: str) -> Page:
-    return Page((decided(visible(f"{question} has no result: {message}")),), outcome=Outcome.BROKEN)
+def _no_result(question: str, message: str, code: int) -> Page:
+    """A page without a result, for an error; without a `code`, while a command runs or after it was killed."""
+    text = f"{question} has no result: {message}" if code else f"{question}: {message}"
+    return Page((decided(visible(text)),), outcome=Outcome.BROKEN if code else None)
 
 
 def _index(question: str, message: str, code: int) -> str:
     from judgeloop.report.html import render_index
 
-    del code
-    return render_index(_no_result(question, message), {}, {})
+    return render_index(_no_result(question, message, code), {}, {})
 
 
 # The forms in which a command without a result says so: what a file of judgeloop's own holds, and the new text.
 UNFINISHED: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
     JUNIT: (MARK, render_unfinished),
     HTML: ("<title>judgeloop: ", _index),
-    ".md": (OF_MARKDOWN, lambda question, message, _: OF_MARKDOWN + render_markdown(_no_result(question, message))),
+    ".md": (OF_MARKDOWN, lambda *why: OF_MARKDOWN + render_markdown(_no_result(*why))),
     ".json": (
         '\n  "settings_files": {',
         lambda question, message, code: json_text({"job": question, "error": message, "exit_code": code or None}),
@@ -161,7 +163,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
-    """Let the files of a result say that the command did not finish, or with which error it ended.
+    """Let the files of a result say that there is none yet, or with which error the command ended.
 
     So whoever reads them after the command, in a shell after `;`, finds how it ended, whatever that was; and an
     earlier result does not pass for that of a command that was killed. The result replaces what is written here. A
@@ -170,12 +172,14 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
     """
     places = [path for path in paths if path.suffix in UNFINISHED and _is_free(path)]
 
-    def write(message: str = NOT_FINISHED, code: int = 0) -> None:
+    begun = NOT_FINISHED.format(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
+
+    def write(message: str = begun, code: int = 0) -> None:
         for path in places:
             form = UNFINISHED[path.suffix][1]
             # Whether it can be written is checked with the others.
             with suppress(JudgeloopError, OSError):
-                if not code or read_own(path) == form(question, NOT_FINISHED, 0):
+                if not code or read_own(path) == form(question, begun, 0):
                     write_text(path, form(question, message, code))
 
     write()

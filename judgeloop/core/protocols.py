@@ -33,7 +33,7 @@ class SoFar:
     `asked` items were asked about, of at most `most`, and `skipped` of them have no verdict. Of the most, at most
     `again` are read again after the decision. `more` is about how many more decide, if it goes on like this, whatever
     the limit; 0 once they were asked and did not, and None if no number is known to. `usual` is the fewest that can
-    decide, and how many do so on average, by what was known before the first answer. `each_s` is about how many
+    decide in all, and how many do so on average, by what was known before the first answer. `each_s` is about how many
     seconds a person takes for one, by the length of the texts; None if these are not known. `affords`
     is about how many the budget covers in all, if these are too few to decide as usual. `needs` is about how many
     would decide where most runs end at the limit without a decision, 0 if no number is known to; None elsewhere.

@@ -226,19 +226,23 @@ class PageJudge(BaseJudge):
         print("Ctrl-C stops; what was judged is kept, and the same command goes on.", file=sys.stderr, flush=True)
 
     def _planned(self, standing: SoFar) -> str:
-        """How many are judged, as far as it was known before the first answer, and how long the rest takes."""
-        most, (low, usual), each = standing.most, standing.usual or (0, standing.most), standing.each_s
-        rest = max(0, usual - standing.judged)
-        more = " more" if standing.judged else ""
-        time = f", about {planned(each * self._options.each * rest)}{more} of people's time" if each and rest else ""
+        """How many more are judged, as far as it was known before the first answer, and how long that takes."""
+        known, each, needs = standing.judged, standing.each_s, standing.needs
+        low, usual = standing.usual or (0, standing.most)
+        rest, left = min(max(0, usual - known), standing.left()), standing.left()
+        more = " more" if known else ""
         again = f", of them {standing.again:,} again" if standing.again else ""
-        ends = "" if (one := standing.affords) is None else f"; the budget ends it after about {one:,}"
-        said = f"Usually about {usual:,} are judged, at most {most:,}"
-        if usual >= most:  # as many whatever they say, where that is also the fewest
-            said = f"{most:,} are judged" if low >= most else f"At most {most:,} are judged"
-            ends = ends or ("" if standing.needs is None else f"; {ends_open(standing.needs)}")
-        known = f"; {standing.judged:,} already are" if standing.judged else ""
-        return f"{said}{again}{known}{time}{ends}."
+        time = f", about {planned(each * self._options.each * rest)} of people's time" if each and rest else ""
+        ends = (
+            ""
+            if (one := standing.affords) is None
+            else f"; the budget ends it after about {max(0, one - known):,}{more}"
+        )
+        said = f"Usually about {rest:,}{more} are judged, at most {left:,}{more}"
+        if rest in {0, left}:  # as many whatever they say, where that is also the fewest
+            said = f"{'' if low >= standing.most else 'At most '}{left:,}{more} are judged"
+            ends = ends or ("" if needs is None else f"; {ends_open(max(0, needs - known), more)}")
+        return f"{said}{again}{f' ({known:,} are known)' if known else ''}{time}{ends}."
 
     def lacks_money(self, lacks: bool) -> None:  # noqa: FBT001 - the one thing that it says
         """Answers that are held count as soon as somebody waits for their money."""

@@ -357,8 +357,8 @@ class Pages:
             said["usual"] = standing.usual
         if standing.needs is not None:
             said["needs"] = standing.needs
+        said["left"] = max(1, standing.left(held))
         if len(self.desk.people) == 1 and (standing.more is not None or standing.affords is None):
-            said["left"] = max(1, standing.left(held))
             said["more"] = more = standing.likely(held)
             said["near"] = standing.is_near(held)
             if more is not None and pace is not None and len(person.seconds) >= FEWEST_TIMES:

@@ -157,10 +157,10 @@ class Question(ABC, Generic[S, T, R]):
             parts = self.parts(run.config, run.inputs)  # a proxy's verdicts are of one session
             found = await self.forecast(replace(run, command=Command(foresees=True), parts=parts))
             again = found.people.again if found.people else (0, 0)
-            low, expected = (one + more for one, more in zip(found.judgments[:2], again[:2], strict=True))
-            needs = found.needs
-            usual = (low, expected) if expected and needs is None else None
-            affords = found.result.asked + (found.affordable or 0) if found.falls_short else None
+            known, needs = found.result.asked, found.needs
+            if found.judgments.expected + again[1] and needs is None:
+                usual = known + found.judgments.low + again[0], known + found.judgments.expected + again[1]
+            affords = known + (found.affordable or 0) if found.falls_short else None
         twice = read_twice(run.most_judgments, run.config)
         each_s = None if run.pool.live else likely_each_s(run.inputs)
         most = run.most_judgments + twice

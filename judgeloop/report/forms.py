@@ -39,7 +39,7 @@ _NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.,]*)")
 NEEDS = r"Needs \usepackage{booktabs}."
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 MARK = f'{HEAD}<testsuite name="judgeloop"'  # how a suite of judgeloop's begins, and no other file
-NOT_FINISHED = "judgeloop did not finish: the same command goes on, and pays for no verdict twice"
+NOT_FINISHED = "no result yet (begun {}). If judgeloop no longer runs, the same command goes on."
 BESIDE = "This answer passes; a condition beside it, a test of its own, does not.\n"
 BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 

@@ -20,6 +20,7 @@ class NoteCode(enum.StrEnum):
 
     FEW_ITEMS = "few_items"
     FEW_ITEMS_LIKE_THESE = "few_items_like_these"
+    FEW_LABELS = "few_labels"
     FEW_FAMILIES = "few_families"
     FEW_PROMPTS = "few_prompts"
     MANY_FLIPS = "many_flips"
@@ -111,6 +112,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.FEW_ITEMS: "The set has only {items:item}. Another set may turn out differently.",
     NoteCode.FEW_ITEMS_LIKE_THESE: "The set has only {items:item}. The decision holds for other "
     "items only if they are like these.",
+    NoteCode.FEW_LABELS: "People labelled only {items:item}. Others may turn out differently.",
     NoteCode.FEW_FAMILIES: "The {items:item} are of only {families:,} families, each of which counts once. The decision "
     "holds for other items only if they are like these.",
     NoteCode.FEW_PROMPTS: "The {items:item} have only {families:,} different prompts, each of which counts once. If a part "

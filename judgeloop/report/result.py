@@ -277,6 +277,11 @@ class RunResult(Part):
         return 0, 0
 
     @property
+    def few(self) -> NoteCode:
+        """The warning of few items."""
+        return FEW[self.about]
+
+    @property
     def whole(self) -> bool:
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.stop_reason is StopKind.ALL_JUDGED
@@ -497,7 +502,7 @@ class RunResult(Part):
         many = (
             self.data.families or self.items
         ) >= FEW_ITEMS or not self.answer.answered  # nothing else is claimed then
-        few = [] if many else [note(FEW[self.about], items=self.items)]
+        few = [] if many else [note(self.few, items=self.items)]
         if few and self.data.families:
             code = NoteCode.FEW_PROMPTS if self.data.by_prompt else NoteCode.FEW_FAMILIES
             few = [note(code, families=self.data.families, items=self.items)]

@@ -165,9 +165,9 @@ def hours(seconds: float) -> str:
     return " ".join([*([f"{whole} h"] if whole else []), *([f"{minutes} min"] if minutes else [])])
 
 
-def ends_open(needs: int) -> str:
+def ends_open(needs: int, more: str = "") -> str:
     """That most runs end at their limit without a decision; about so many would decide, 0 if no number is known to."""
-    decide = f" (about {needs:,} would decide)" if needs else ""
+    decide = f" (about {needs:,}{more} would decide)" if needs else ""
     return f"most runs like this end there without a decision{decide}"
 
 

@@ -6,11 +6,12 @@ Reads a `Prepared`. The question makes the session and the result (`questions/qu
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judgeloop.core.outcomes import Finished
+from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
 from judgeloop.core.records import Answer, Call, Output
 from judgeloop.core.spend import Spend
@@ -22,12 +23,13 @@ from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.records import RunNote
 from judgeloop.providers.pricing import Metered
-from judgeloop.runs.known import LOOKED_UP, answered_before, checked_of, controls_of, silent_of
+from judgeloop.runs.known import LOOKED_UP, all_silent_of, answered_before, checked_of, controls_of, silent_of
 from judgeloop.runs.prepared import Prepared
 from judgeloop.settings.run_settings import ANY_MODEL, MoneySettings
 from judgeloop.systems.catalogue import files_of
 
 P = TypeVar("P", bound=Prepared[Any])
+STOPPED = {StopKind.INTERRUPTED, StopKind.DEADLINE, StopKind.BUDGET}  # ends of a run while people are asked
 
 
 @contextmanager
@@ -95,24 +97,35 @@ async def conducted(
                 lambda reader: (silent_of(prepared, reader), reader.models(terms.run_id))
             )
             one_model = _one_model(prepared, answered) if judges is None else ()
-            finished = await drive(
-                session,
-                prepared.pool,
-                asking,
-                ledger,
-                replace(terms, silent=silent, one_model=one_model, proxy=proxy),
-                systems=systems,
-                interruption=interruption,
-                observe=observe,
-                calls=command.calls,
-                reserve_less=reserve_less,
+            terms = replace(terms, silent=silent, one_model=one_model, proxy=proxy)
+            driven = partial(
+                drive, pool=prepared.pool, judges=asking, ledger=ledger, systems=systems, calls=command.calls
             )
+            finished = await driven(
+                session, terms=terms, interruption=interruption, observe=observe, reserve_less=reserve_less
+            )
+            if prepared.by_hand and not terms.offline and finished.ending.stop.kind in STOPPED:
+                silent = await prepared.look(partial(all_silent_of, prepared))
+                known = await driven(session.anew(), terms=replace(terms, silent=silent, offline=True))
+                finished = _as_known(known, finished)
     finally:
         closed: list[Judge | System] = [] if command.foresees else [*asking, *systems.values()]
         for one in closed:
             await one.aclose()
     command.spend = finished.spend.after(command.spend)
     return await _with_earlier(replace(finished, spend=command.spend), prepared, deciding, terms)
+
+
+def _as_known(known: Finished[T], stopped: Finished[T]) -> Finished[T]:
+    """How a run ended that people stopped, by all verdicts that are `known`: those after a skip that waits, too.
+
+    Where they were asked again only what they had skipped, it has ended by itself, as before.
+    """
+    known = replace(known, spend=known.spend.after(stopped.spend))
+    if known.ending.stop.kind is not StopKind.DRY_RUN:
+        return known
+    spend = replace(known.spend, next_p=stopped.spend.next_p)
+    return replace(known, ending=replace(known.ending, stop=stopped.ending.stop), spend=spend)
 
 
 async def _begin(prepared: Prepared[Any], session: Session[Any], judges: tuple[Judge, ...], terms: Terms) -> None:

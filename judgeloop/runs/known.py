@@ -64,6 +64,11 @@ def silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Absten
     ended = kept and json.loads(kept.document)["result"]["stop_reason"]
     if ended == StopKind.ABSTENTIONS or (prepared.by_hand and ended not in {None, StopKind.INTERRUPTED}):
         return {}
+    return all_silent_of(prepared, reader)
+
+
+def all_silent_of(prepared: Prepared[Any], reader: LedgerReader) -> dict[str, Abstention]:
+    """The calls to which a run got no verdict, by key, whether or not they are asked again."""
     said = reader.silent(prepared.run_id)
     return {key: Abstention(why.removeprefix("abstained: ")) for key, why in said.items()}
 

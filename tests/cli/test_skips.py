@@ -65,10 +65,20 @@ def test_a_skip_is_asked_again_only_when_the_run_has_ended_by_itself(run, comman
     if command is not CHECKED:
         forecast = json.loads(judgeloop(*command, "--dry-run", "--json").stdout)
         assert (forecast["answered_from_ledger"], forecast["calls"]["worst"]) == (3, ITEMS - 3)
-    _, found = run(command, [key])
+    code, found = run(command, [key])
     assert (found["judged"], found["abstentions"]) == (ITEMS - 1, 1)
+    again, kept = run(command, ["q"])
+    assert (again, kept["stop_reason"]) == (code, found["stop_reason"]), "who stops there keeps the answer"
+    assert (kept["judged"], kept["abstentions"]) == (ITEMS - 1, 1)
     _, found = run(command, [key])
     assert (found["judged"], found["abstentions"]) == (ITEMS, 0)
+
+
+def test_who_stops_while_skips_are_asked_again_keeps_all_verdicts(run):
+    _, found = run(COMPARED, ["s", "t", "s", "t"])
+    assert (found["stop_reason"], found["judged"], found["abstentions"]) == ("pool_exhausted", ITEMS - 2, 2)
+    _, found = run(COMPARED, ["t", "q"])
+    assert (found["stop_reason"], found["judged"], found["abstentions"]) == ("pool_exhausted", ITEMS - 1, 1)
 
 
 def test_the_share_is_the_callers(run, monkeypatch):

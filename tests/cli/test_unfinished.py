@@ -95,7 +95,7 @@ def test_a_ledger_that_cannot_be_written_is_an_error_with_code_1_in_the_junit_fi
     assert kind == "exit code 1"
 
 
-def test_during_a_run_the_files_say_that_it_did_not_finish_and_then_the_result():
+def test_during_a_run_the_files_say_that_there_is_no_result_yet_and_then_the_result():
     Path("seen").mkdir()
     Path("watching.py").write_text(
         "from pathlib import Path\n\n\n"
@@ -108,8 +108,9 @@ def test_during_a_run_the_files_say_that_it_did_not_finish_and_then_the_result()
     for night in ("first", "second"):
         assert invoked(*command, "--ledger", f"{night}.sqlite").exit_code == 0
         assert sorted(file.name for file in Path("seen").iterdir()) == [f"result.{form}" for form in FORMS]
-        assert all("judgeloop did not finish" in one.read_text() for one in Path("seen").iterdir())
-        assert not any("did not finish" in one.read_text() for one in Path().glob("result.*"))
+        assert all("no result yet (begun 2" in one.read_text() for one in Path("seen").iterdir())
+        assert not any("BROKEN" in one.read_text() for one in Path("seen").iterdir()), "nothing is wrong"
+        assert not any("no result yet" in one.read_text() for one in Path().glob("result.*"))
 
 
 def test_a_refused_command_is_an_error_in_each_file_whether_there_was_one_or_not():

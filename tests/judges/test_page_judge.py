@@ -235,10 +235,10 @@ def test_nobody_waits_where_the_budget_holds_one_pair(tmp_path, monkeypatch):
 
 
 def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_path, capsys):
-    async def said(budget_p, affords, **known):
+    async def said(budget_p, affords, asked=0, most=111, **known):
         judge = PageJudge(rubric=None, wage=Wage(Decimal(40)), options=PageOptions((), port=0, budget_p=budget_p))
-        judge.begin("run", str(tmp_path))
-        judge.hear(SoFar(0, 111, each_s=45.0, affords=affords, **(known or {"usual": (10, 62)})))
+        judge.begin(f"run{asked}", str(tmp_path))
+        judge.hear(SoFar(asked, most, each_s=45.0, affords=affords, **(known or {"usual": (10, 62)})))
         call = asyncio.create_task(judge.judge(PAIR))
         while judge._server is None or judge._ticking is None:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.005)
@@ -254,6 +254,14 @@ def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_pat
     enough = asyncio.run(said(80 * 10**12, None))
     assert "about 62 are judged" in enough
     assert "budget" not in enough
+    one = asyncio.run(said(None, None, asked=40, most=83, usual=(45, 77)))
+    assert "Usually about 37 more are judged, at most 43 more (40 are known), about 30 min of" in one, "of one kind"
+    one = asyncio.run(said(None, 50, asked=41, most=83, skipped=1, usual=(45, 77)))
+    assert "about 37 more are judged, at most 42 more (40 are known)" in one
+    assert "after about 10 more." in one
+    one = asyncio.run(said(None, None, asked=40, needs=162))
+    assert "At most 71 more are judged (40 are known), about 55 min" in one
+    assert "(about 122 more would decide)" in one
 
 
 def test_a_taken_port_is_left_to_its_owner(tmp_path):

@@ -46,11 +46,11 @@ STATES = {
     "rating": "show({...now.pair, kind: 'rating', outputs: [now.pair.outputs[0]], skipped: false})",
     "plain, since one would be cut": "show({...now.pair, kind: 'pair', outputs: [{text: 'x', tree: null}, now.pair.outputs[0]]})",
     "empty": "show({...now.pair, kind: 'pair', prompt: {text: '', tree: []}, outputs: [now.pair.outputs[0], {text: ''}]})",
-    "live": "now.start.people = 1; now.progress = {judged: 14, most: 200, left: 186, more: [11, 74], minutes: [3, 22]};"
+    "live": "now.start.people = 1; now.progress = {judged: 14, most: 200, left: 186, near: false, more: [11, 74], minutes: [3, 22]};"
     " progress()",
     "close": "now.progress = {judged: 14, skips: 2, most: 200, left: 186, more: null, near: true}; progress()",
     "limit": "now.progress = {judged: 14, skips: 2, most: 200, left: 9, more: null, near: false}; progress()",
-    "as far as the limit": "now.progress = {judged: 20, most: 60, left: 40, more: [10, 40]}; progress()",
+    "as far as the limit": "now.progress = {judged: 20, most: 60, left: 40, near: false, more: [10, 40]}; progress()",
     "usual": "now.progress = {judged: 14, most: 200, usual: [12, 45]}; progress()",
     "longer": "now.start.people = 2; now.progress = {judged: 46, mine: 20, most: 200, usual: [12, 45]}; progress()",
     "paused": "pause()",
@@ -63,10 +63,11 @@ STATES = {
     "start of an hour and more": "now.start.people = 1; now.time = {each_s: 180, usual_s: 8100}; start()",
     "start without a rubric": "now.start.rubric = ''; start()",
     "start with little money": "now.progress.affords = 4; start(); progress()",
-    "start after a restart": "now.progress.judged = 14; now.progress.affords = null; now.time = {each_s: 30, usual_s: 1350}; start()",
-    "start after long": "now.progress.judged = 46; start()",
+    "start after a restart": "now.progress.judged = 14; now.progress.left = 186; now.progress.affords = null; now.time = {each_s: 30, usual_s: 1350}; start()",
+    "start after long": "now.progress.judged = 46; now.progress.left = 154; start()",
     "start with a low limit": "now.progress = {judged: 0, most: 30, needs: 62}; now.time = {each_s: 37.5, usual_s: 1125};"
     " start(); progress()",
+    "start with a low limit after a restart": "now.progress.judged = 10; now.progress.left = 20; start()",
     "start of ratings": "now.start.rates = true; start()",
     "owner": f"overview({json.dumps(OWNER)})",
     "owner with a low limit": f"overview({json.dumps({**OWNER, 'most': 30, 'usual': None, 'needs': 62})})",

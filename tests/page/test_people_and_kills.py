@@ -177,6 +177,19 @@ def test_a_run_with_a_proxy_says_what_its_dry_run_says(tmp_path, about):
         assert f"Usually about {expected} are judged, at most 60" in run.said
 
 
+def test_a_run_with_a_higher_limit_says_how_many_more_are_judged(tmp_path):
+    write_outputs(tmp_path, items=60, alike=2)
+    with page_run(tmp_path, "--max-judgments", "6") as run:
+        Window(run.url, run.tokens[0], 1).start()
+        assert run.ended() == 3
+    command = [sys.executable, "-m", "judgeloop", *COMPARE, "--page", "--ledger", "l.sqlite", "--dry-run", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    expected = json.loads(done.stdout)["judgments"]["expected"]
+    assert 0 < expected < 54
+    with page_run(tmp_path) as run:
+        assert f"Usually about {expected} more are judged, at most 54 more (6 are known)" in run.said
+
+
 @pytest.mark.first
 def test_second_readings_are_the_ceiling_of_a_judges_agreement(tmp_path):
     """Asked there and then, and read from the ledger of a comparison."""

@@ -246,7 +246,8 @@ def test_several_people_are_not_told_a_forecast_that_moves(tmp_path):
     assert (limit["left"], limit["near"]) == (5, False), "only the limit is near"
     assert "minutes" not in close
     both = story(tmp_path / "both", steps, "anna", "ben", standing=standing)
-    assert not both.keys() & {"more", "left", "minutes"}
+    assert not both.keys() & {"more", "near", "minutes"}
+    assert both["left"] == 177
     assert both["usual"] == [12, 45]
     assert both["judged"] == 23
 

@@ -91,7 +91,7 @@ def test_a_pair_that_has_ended_keeps_its_result_though_the_night_is_killed(serve
     assert states() == {"ended": 1, "lost": 1}
     assert f"{LIVE} is better" in judgeloop("runs", "show").stdout
     assert second.returncode == 1
-    assert "judgeloop did not finish" in unfinished
+    assert "no result yet (begun " in unfinished
     assert Path("night.xml").read_text() == unfinished
     assert 'type="exit code 1"' in Path("second.xml").read_text()
     assert "is being worked on by process" in Path("second.xml").read_text()

@@ -172,7 +172,7 @@ function waits({ others, awaits, money, last: key, noted: withNote }) {
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
 const limitOf = ({ most, again }) => (again ? `${most}, of them ${again} again` : `${most}`);
-const openOf = ({ needs }) => (typeof needs === "number" ? `most runs like this end there without a decision${needs ? ` (about ${needs} would decide)` : ""}` : "");
+const openOf = ({ needs }, more = "") => (typeof needs === "number" ? `most runs like this end there without a decision${needs ? ` (about ${needs}${more} would decide)` : ""}` : "");
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
 const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
@@ -204,12 +204,12 @@ async function hears(mine) { // while somebody pauses, that the run is over
 }
 
 function start() {
-  const { usual, most, judged, mine, affords } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
+  const { usual, most, again, judged, mine, affords, left, needs } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", open = affords && judged < affords ? "" : openOf(now.progress), time = all ? `, ${about(all)}${judged ? " more" : ""}` : "";
+  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", more = judged ? " more" : "", limit = limitOf({ most: judged ? `${left} more` : most, again }), open = affords && judged < affords ? "" : openOf({ needs: needs && Math.max(0, needs - judged) }, more), time = all ? `, ${about(all)}` : "";
   $("ends").textContent = `${fixed ? "" : "The run ends as soon as it is clear. "}You can stop at any time and go on later with the same link.`;
-  $("howlong").textContent = affords && judged < affords ? `About ${affords} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1]} ${thing()}s${time}${together}` : most ? `${fixed ? "" : "At most "}${limitOf(now.progress)} ${thing()}s${open || fixed ? time : ""}${together}` : "Until it is clear";
-  const said = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : affords ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limitOf(now.progress)}`] : []), ...(pace ? [pace] : [])].join(", ");
+  $("howlong").textContent = affords && judged < affords ? `About ${affords - judged}${more} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1] - judged}${more} ${thing()}s${time}${together}` : most ? `${fixed ? "" : "At most "}${limit} ${thing()}s${open || fixed ? time : ""}${together}` : "Until it is clear";
+  const said = [...(known ? [judged ? `${judged} are ${people > 1 || mine ? "judged" : "known"}` : affords ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limit}`] : []), ...(pace ? [pace] : [])].join(", ");
   $("howmany").textContent = [said, open].map((one) => one.replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.")).join(" ").trim();
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
   $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether the end of each text was${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
@@ -288,7 +288,7 @@ function answers() {
 function progress() {
   const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes, affords } = now.progress, together = now.start?.people > 1;
   const limit = `at most ${limitOf(now.progress)}`;
-  const live = left !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
+  const live = near !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
   $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
   $("helpskip").hidden = !most;

@@ -35,8 +35,9 @@ from judgeloop.methods.stats.with_people import (
 from judgeloop.methods.stopping.agreement import Agreeing
 from judgeloop.methods.stopping.rule import with_seen
 from judgeloop.report.labels import LabelRow, label_rows
+from judgeloop.report.notes import NoteCode
 from judgeloop.report.records import HUMAN, DataNotes, Setup, counts_of
-from judgeloop.report.result import RunResult
+from judgeloop.report.result import FEW, RunResult
 
 DRIFTED = 0.05  # the p-value at which a judge is said to have changed
 MARGIN = 0.1  # of the gate that the first sentence speaks of
@@ -230,6 +231,12 @@ class Agreed(RunResult):
         """Whether the judge's gap is shown to be off by more than `MARGIN`."""
         low, high = self.off_interval or (0.0, 0.0)
         return not self.rates and (low > MARGIN or high < -MARGIN)
+
+    @property
+    def few(self) -> NoteCode:
+        """The warning of few items: where others have no label, of few labels."""
+        asked = self.options
+        return NoteCode.FEW_LABELS if asked.unlabelled and not asked.judge_all else FEW[self.about]
 
     @property
     def also_judged(self) -> str:

@@ -177,6 +177,7 @@ def test_few_items_without_a_label_change_no_bound_and_the_line_says_how_many_it
 def test_labels_of_some_items_are_about_these_and_those_of_all_have_no_interval(agree):
     some = agree(often, labels(places=range(30)))
     assert (some.judged, some.options.unlabelled) == (30, 30)
+    assert [one.code for one in some.warnings if one.code.startswith("few")] == ["few_labels"], "the set has 60"
     assert len(some.labels) == 30
     every = agree(often, labels(), about="items")
     assert every.equal_interval == (0.8, 0.8)
