@@ -116,7 +116,7 @@ def _like(result: Agreed, things: str) -> str:
 
 
 def _gate_knows_more(result: Agreed) -> bool:
-    """Whether the gate shows what the interval leaves open: its table is its own, where people are asked till the end."""
+    """Whether the gate shows what the interval leaves open: where people are asked, it has a table of its own."""
     low, high = result.equal_interval or (0.0, 1.0)
     return any(one.name == "agreement" and _knows_more(one, low, high) for one in result.gates)
 

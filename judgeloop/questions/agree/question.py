@@ -71,11 +71,17 @@ NO_VERDICT = Abstention("the judge gave no verdict")
 
 @dataclass(frozen=True, slots=True)
 class AgreeInputs(Inputs):
-    """The inputs, with what people said, who is asked, and how many items have no label."""
+    """The inputs, with what people said, who is asked, how many items have no label, and whom a list of runs names."""
 
     people: tuple[Labels, ...] = ()
     truth: Judge | None = None
     unlabelled: int = 0
+    tested: tuple[Judge, ...] = ()
+
+    @property
+    def named(self) -> tuple[Judge, ...]:
+        """The judge that is tested, also while people are asked."""
+        return self.tested or self.judges
 
     @property
     def by_hand(self) -> bool:
@@ -355,8 +361,9 @@ def _of_truth(run: Prepared[AgreeSettings]) -> Prepared[AgreeSettings]:
     """The run as it asks whoever is believed: people may skip more items than a model."""
     given = cast("AgreeInputs", run.inputs)
     assert given.truth is not None
+    asked = replace(given, judges=(given.truth,), controls=(), controls_of=None)
     limits = replace(given.limits, max_abstentions=run.config.most_abstentions(by_hand=given.truth.by_hand))
-    return replace(run, inputs=replace(given, judges=(given.truth,), controls=(), controls_of=None, limits=limits))
+    return replace(run, inputs=replace(asked, tested=given.judges, limits=limits))
 
 
 def _mark() -> str:
