@@ -98,6 +98,9 @@ def test_a_person_is_asked_until_the_gate_has_an_answer_and_is_not_asked_again(k
     again = agree("--truth", "human", "--require-agreement", "0.6", "--json")
     assert again.exit_code == 5
     assert values_of(again)["equal"] == found["equal"]
+    assert (
+        values_of(agree("--truth", "human", "--require-agreement", "0.6", "--dry-run", "--json"))["calls"]["worst"] == 0
+    )
 
 
 def test_a_dry_run_counts_the_judge_people_and_their_second_readings(keys):

@@ -308,7 +308,8 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         if asks:  # both are asked about what is drawn alone
             places = [choice.position for choice in islice(run.session().ahead(), run.most_judgments)]
         queries = [run.pool.query(at, systems) for at in places if at not in done]
-        more = max(0, min(run.most_judgments, len(run.places)) - len(done))
+        over = ending.stop.kind is not StopKind.DRY_RUN
+        more = 0 if over else max(0, min(run.most_judgments, len(run.places)) - len(done))
         rule, tally = cast("Agreeing", ran.parts.rule), ending.estimate.tally
         low = next((number for number in range(1, more) if rule.can_be_met(tally, number)), more)
         assumed = "that all allowed judgments are made, though fewer may be enough" if low < more else None

@@ -53,6 +53,8 @@ WHAT_P_MEANS = (
     "a random sample. It is not the probability that the decision is wrong."
 )
 
+OTHER_MARGIN = "; another margin is free: "  # of a run that is there to be shown
+
 
 def page(result: Comparison) -> Page:
     """What a comparison says."""
@@ -142,10 +144,9 @@ def facts(result: Comparison) -> list[Fact]:
     shared = said.shared(result, paid=recorded is None)
     margin = result.options.not_worse
     compared = result.judged and not result.alike and result.answer in {Outcome.UNDECIDED, Outcome.FAILED}
-    compared = compared and result.stop_reason is not StopKind.DRY_RUN  # such a run is not there to show
     if margin is not None and result.setup.rule == BETS and compared:  # to ask for another margin takes no run
         other = 2 * margin if 2 * margin < 1 else margin / 2
-        free = f"; another margin is free: `judgeloop runs show {result.setup.run[:ID]} --not-worse {other:g}`"
+        free = f"{OTHER_MARGIN}`judgeloop runs show {result.setup.run[:ID]} --not-worse {other:g}`"
         shared = [replace(one, text=f"{one.text}{free}") if one.key == "asked" else one for one in shared]
     return [*told(*own), *shared]
 
