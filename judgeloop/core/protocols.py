@@ -35,8 +35,8 @@ class SoFar:
     the limit; 0 once they were asked and did not, and None if no number is known to. `usual` is the fewest that can
     decide in all, and how many do so on average, by what was known before the first answer. `each_s` is about how many
     seconds a person takes for one, by the length of the texts; None if these are not known. `affords`
-    is about how many the budget covers in all, if these are too few to decide as usual. `needs` is about how many
-    would decide where most runs end at the limit without a decision, 0 if no number is known to; None elsewhere.
+    is about how many the budget covers in all, if these are too few to decide as usual. `needs` is a limit with which
+    most runs decide, where most end at this one without a decision; 0 if none is known to, and None elsewhere.
     """
 
     asked: int

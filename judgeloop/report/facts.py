@@ -42,6 +42,7 @@ ABOUT_THE_JUDGE = "This is about the judge's verdicts on these items, not about 
 ABOUT_PEOPLE = "This is about the verdicts of whoever judged, on {}: other people may judge otherwise."
 ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, not about whether the judge is right."
 ONE_ORDER = ", each shown in one random order"
+ONE_EACH = ", one to each person"
 AS_GIVEN = ", and on outputs as these systems give them"
 DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
 NO_RISK = "none is stated: how often such a name is wrong is not known"
@@ -328,7 +329,8 @@ def judged_by(result: RunResult) -> str:
     if result.setup.by_hand:
         several = len(result.by_people.each) if result.by_people else 0
         found = f"{several} people" if several > 1 else "a person"
-        return found if len(result.setup.judges) == 1 else "two people"
+        two = "two people" if several <= PAIR else f"{found} (two an item)"
+        return found if len(result.setup.judges) == 1 else two
     return " + ".join(map(visible, result.setup.judges))
 
 
@@ -429,7 +431,8 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
     found = [Fact("judge", Section.JUDGE, "judge", f"{visible(setup.judge)}{_models(result)}{vote}{asked}")]
     if not paid:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
-    order = f"{setup.order}{_changed(result)}" if setup.order else ""
+    each = ONE_EACH if setup.one_each else ""
+    order = f"{setup.order}{each}{_changed(result)}" if setup.order else ""
     # A gate by a model in one order: nobody can say how often it contradicts itself.
     held = "; each is taken as the worst case" if counts.abstentions or counts.abstentions_beside else ""
     blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == FLIPS for one in result.conditions)

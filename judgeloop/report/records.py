@@ -112,6 +112,11 @@ class Setup(Part):
         return bool(self.judges) and all(name.partition(":")[0] == HUMAN for name in self.judges)
 
     @property
+    def one_each(self) -> bool:
+        """Whether two people judged each item, one in each order of presentation."""
+        return self.by_hand and len(self.judges) > 1
+
+    @property
     def one_order(self) -> bool:
         """Whether each item was shown in one order of two, drawn at random."""
         return self.order == "random"

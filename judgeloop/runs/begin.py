@@ -210,7 +210,7 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
     """What a list of runs says of this one, and what tells how often its question was asked."""
     return RunNote(
         systems=prepared.pool.systems,
-        judges=tuple(judge.identity.name for judge in prepared.judges),
+        judges=tuple(judge.identity.name for judge in prepared.inputs.named),
         night=prepared.night or prepared.config.night or "",
         pair=prepared.pair,
         risk=1.0 if rule.guarantee is None else rule.threshold,

@@ -34,6 +34,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     swayed = [judge for judge in judges if judge.order_matters]
     tiers = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Metered)]
     limit = prepared.limits.max_judgments
+    order = Order.BOTH if prepared.by_hand and len(judges) > 1 else terms.order  # one for each of two people
     twice = len(swayed) if terms.order is Order.BOTH else 0
     return Setup(
         systems=prepared.pool.systems,
@@ -47,7 +48,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
         represent=represent,
         prompt=prompt.id if prompt else "",
         rubric=prepared.inputs.rubric,
-        order=terms.order.value if swayed and not config.rates else None,
+        order=order.value if swayed and not config.rates else None,
         seed=config.seed,
         calls_per_item=len(judges) + twice,
         max_judgments=limit if prepared.booked and limit < UNLIMITED else None,

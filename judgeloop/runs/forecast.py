@@ -277,7 +277,7 @@ class Forecast:
         if free > 0:
             need = f"need{'s' * (free == 1)} no call ({FREE})"
             yield f"{count(free, f'further {thing}' if result.asked else thing)} {need}."
-        if result.setup.order == "both":
+        if result.setup.order == "both" and self.people is None:
             fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
             yield f"The figures count two calls an item.{fewer}"
         expected, worst = self.controls
@@ -550,7 +550,7 @@ async def forecast(
         groups=left.groups,
         again=(len(again), again_p),
         people=peoples_time(shown, read, readings, run.config, gave) if run.by_hand else None,
-        unpriced=tuple(one.identity.name for one in judges if not one.priced),
+        unpriced=tuple(one.identity.name for one in (*judges, *left.first) if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
     )
     if not systems:

@@ -128,6 +128,11 @@ class Inputs:
         return any(isinstance(judge, ReplayJudge) and judge.costs for judge in self.judges)
 
     @property
+    def named(self) -> tuple[Judge, ...]:
+        """The judges that a list of runs names."""
+        return self.judges
+
+    @property
     def by_hand(self) -> bool:
         """Whether a person judges."""
         return any(judge.by_hand for judge in self.judges)

@@ -98,6 +98,30 @@ def test_a_person_is_asked_until_the_gate_has_an_answer_and_is_not_asked_again(k
     again = agree("--truth", "human", "--require-agreement", "0.6", "--json")
     assert again.exit_code == 5
     assert values_of(again)["equal"] == found["equal"]
+    assert (
+        values_of(agree("--truth", "human", "--require-agreement", "0.6", "--dry-run", "--json"))["calls"]["worst"] == 0
+    )
+
+
+def test_a_dry_run_counts_the_judge_people_and_their_second_readings(keys):
+    flags = ("--truth", "human", "--max-judgments", "20")
+    plain = values_of(agree(*flags, "--dry-run", "--json"))
+    assert (plain["judgments"]["low"], plain["calls"]["expected"]) == (20, 40)
+    gated = ("--require-agreement", "0.6")
+    few = values_of(agree(*flags, *gated, "--dry-run", "--json"))
+    assert few["judgments"]["low"] < few["judgments"]["expected"] == 20, "the gate may end it earlier"
+    read_twice = ("--page", "--people", "anna,ben", "--shared", "0.3")
+    twice = values_of(agree(*flags, *read_twice, "--dry-run", "--json"))
+    assert twice["by_people"]["again"]["expected"] == 6
+    assert twice["calls"]["expected"] == 46
+    assert twice["by_people"]["hours"]["expected"] > plain["by_people"]["hours"]["expected"]
+
+    keys(*"abatbab", "q")
+    left = agree(*flags)
+    assert left.exit_code == 130, left.output
+    assert "replay:judge.csv" in judgeloop("runs").stdout, "the judge that is tested, also while people are asked"
+    rest = values_of(agree(*flags, "--dry-run", "--json"))
+    assert rest["calls"]["expected"] == rest["judgments"]["expected"] == 20 - rest["answered_from_ledger"] < 20
 
 
 def test_a_person_who_leaves_goes_on_where_they_left(keys):

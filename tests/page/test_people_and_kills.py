@@ -199,7 +199,9 @@ def test_second_readings_are_the_ceiling_of_a_judges_agreement(tmp_path):
     flags = ("--people", "anna,ben", "--shared", "0.5")
     with page_run(tmp_path, *flags, "--max-judgments", "20", command=[*agree, "--truth", "human"]) as run:
         asked = judged_by(run)
+        assert "30 are judged, of them 10 again" in run.said
     assert (asked["judged"], asked["people_pairs"], asked["people_equal"]) == (20, 10, 1.0)
+    assert asked["order"] == "both", "that of the judge, whatever people saw"
     assert asked["equal"] == 1.0
 
     (tmp_path / "compared").mkdir()
@@ -247,6 +249,7 @@ def test_two_people_judge_each_item_as_a_panel(tmp_path):
     with page_run(tmp_path, *flags) as run:
         result = judged_by(run, Window, Doubtful, Window)
     assert (result["winner"], result["judges"]) == ("secret-new", ["human:1", "human:2"])
+    assert result["order"] == "both", "one for each of the two"
     given, people = answered(tmp_path), result["by_people"]
     by_pair = {}
     for one in given:

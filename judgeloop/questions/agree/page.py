@@ -12,6 +12,7 @@ from judgeloop.report.words import count, ends, in_points, per_cent, signed, sig
 
 LEAST_SHOWN = 0.005  # of a width
 FEW = 10  # items of a part of which a share says little
+FEW_LABELS, SOME_USE = 20, 0.1  # labels, and an R², of which it is open whether the judge helps
 SURE_OF_KAPPA = 0.2  # a reach of its interval that says something
 
 
@@ -54,8 +55,9 @@ def decision(result: Agreed, you: str = "you") -> str:
 
     `you` is who gave the labels, if one person did.
     """
+    several = len(result.options.people) > 1 or (result.by_people is not None and any(result.by_people.each))
     judge, things = visible(result.setup.judge.rpartition("/")[2]), "outputs" if result.rates else "pairs"
-    whom = you if len(result.options.people) == 1 else "people"
+    whom = "people" if several else you
     if result.equal is None:
         ended = said.ended(result)
         return said.headline(result, f"nothing is known yet of how {judge} agrees with {whom}: {ended}.")
@@ -65,7 +67,8 @@ def decision(result: Agreed, you: str = "you") -> str:
     if not (result.rates or result.prefers):
         sentences.append(_prefers_none(result))
     if result.people_equal is not None:
-        sentences.append(f"Two annotators agree on {per_cent(result.people_equal)}.")
+        same = round(result.people_equal * result.people_pairs)
+        sentences.append(f"Two annotators agree on {same:,} of {result.people_pairs:,}.")
     if result.favours is not None:
         sentences.append(f"It is {in_points(result.off or 0.0)} kinder to {visible(result.favours)} than people are.")
     if result.favours_length is not None:
@@ -91,27 +94,31 @@ def _prefers_none(result: Agreed) -> str:
 
 def _where(result: Agreed, things: str, who: str) -> str:
     """What the share is of, `who` labelled it, and its interval with its level."""
-    low, high = result.equal_interval or (0.0, 1.0)
-    # Where people are asked until it is enough, the gate is a table of its own, and may know more than the interval.
-    within = any(one.name == "agreement" and _knows_more(one, low, high) for one in result.gates)
-    between = "" if within else f" ({100 * low:.0f} to {per_cent(high)}"
-    each = "each end " if any(one.name == "agreement" for one in result.gates) else ""
-    level = f", {each}at {_level(result)}"
     asked = result.judged + result.counts.abstentions  # of them, money or time may have ended the run
     every = result.items - (result.options.unlabelled if result.options.judge_all else 0)
-    labelled = f"the {every if asked < every else result.judged:,} {things} {who} labelled"
-    if asked < every:
+    cut = result.options.chosen and asked < every
+    labelled = f"the {every if cut else result.judged:,} {things} {who} labelled"
+    if cut:
         labelled = f"{result.judged:,} of {labelled}"
         if asked == result.data.families:
             each = "with different prompts" if result.data.by_prompt else "of different families"
             labelled = f"{result.judged:,} {things} {each}, of {every:,} {who} labelled"
-    if result.whole or low == high:
+    low, high = result.equal_interval or (0.0, 1.0)
+    if result.whole or low == high or _gate_knows_more(result):
         return labelled
-    if result.options.chosen:
-        like = f"{things} like them" if result.setup.sampled else f"all {result.items:,}"
-        return f"{labelled}{between and f'{between} of {like}{level})'}"
-    like = f"{things} like these" if result.setup.sampled else f"these {result.items:,} {things}"
-    return f"{like}{between and f'{between}{level})'}"
+    each = "each end " if any(one.name == "agreement" for one in result.gates) else ""
+    return f"{labelled} ({100 * low:.0f} to {per_cent(high)} of {_like(result, things)}, {each}at {_level(result)})"
+
+
+def _like(result: Agreed, things: str) -> str:
+    """What the labelled items stand for."""
+    return f"{things} like them" if result.setup.sampled else f"all {result.items:,}"
+
+
+def _gate_knows_more(result: Agreed) -> bool:
+    """Whether the gate shows what the interval leaves open: where people are asked, it has a table of its own."""
+    low, high = result.equal_interval or (0.0, 1.0)
+    return any(one.name == "agreement" and _knows_more(one, low, high) for one in result.gates)
 
 
 def _level(result: Agreed) -> str:
@@ -133,11 +140,12 @@ def _gate(gate: GateRow, result: Agreed) -> str:
         # Each end of the interval is as sure as the gate. Only what failed is said to be below something, and a share
         # in the zone only by the interval: so whatever the share is, the sentence is wrong with at most the risk.
         _, high = result.equal_interval or (0.0, 1.0)
-        below = f"{per_cent(gate.best, 0)} (required: above {per_cent(gate.worst, 0)}{zone})"
+        of = f" of {_like(result, 'outputs' if result.rates else 'pairs')}" if _gate_knows_more(result) else ""
+        below = f"{per_cent(gate.best, 0)}{of} (required: above {per_cent(gate.worst, 0)}{zone})"
         if high < gate.worst:
             below = f"the required {per_cent(gate.worst, 0)}"
         said_of = {
-            "passed": f"At a risk of {risk:g} that is above {per_cent(gate.worst, 0)}.",
+            "passed": f"At a risk of {risk:g} that is above {per_cent(gate.worst, 0)}{of}.",
             "failed": f"At a risk of {risk:g} that is below {below}.",
             "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
         }
@@ -238,10 +246,10 @@ def _by_people(result: Agreed) -> str:
         return ""
     name, other, sign = _seen(result)
     low, high = sorted(0.0 + sign * end for end in found.interval)
-    better, gap, moved = "is better: " if low > 0 else "", sign * found.gap, ""
-    if gap in {low, high} and low < high and abs(gap) < 1:  # earlier labels had narrowed them beyond it
-        moved = f", as earlier labels were {'higher' if gap == low else 'lower'}"
-    return f"{name} {better}{signed_points(gap)} against {other} ({_between_gaps(low, high, result)}{moved})"
+    better, gap = "is better: " if low > 0 else "", sign * found.gap
+    help_ = " with the judge's help" if found.slope and found.cheap > found.labels else ""
+    stays = "; bounds from earlier looks stay" if gap in {low, high} and low < high and abs(gap) < 1 else ""
+    return f"{name} {better}{signed_points(gap)} against {other}{help_} ({_between_gaps(low, high, result)}{stays})"
 
 
 def _seen(result: Agreed) -> tuple[str, str, float]:
@@ -263,11 +271,13 @@ def _widened(result: Agreed) -> str:
     more = found.cheap - found.labels
     if result.setup.sampled and more < found.labels:
         return (
-            f"none, as only {count(more, 'item')} without a label {'is' if more == 1 else 'are'} judged: for items like these "
+            f"none for the bounds, as only {count(more, 'item')} without a label {'is' if more == 1 else 'are'} judged: for items like these "
             f"it takes {found.labels:,}, as many as have one; `about=items` takes none"
         )
     if found.widened < LEAST_SHOWN:
         return ""
+    if found.labels < FEW_LABELS or (found.r2 or 0.0) >= SOME_USE:
+        return "too few labels yet to tell"
     r2 = "not defined" if found.r2 is None else f"{found.r2:.2f}"
     mend = "leave out `judge_all`" if result.options.judge_all else "take another judge"
     return (

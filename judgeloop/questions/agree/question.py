@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from judgeloop.catalogue import selector_row
 from judgeloop.core.errors import InputError, some
 from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.outcomes import Finished, StopKind, StopReason
-from judgeloop.core.protocols import Judge
+from judgeloop.core.protocols import Judge, SoFar
 from judgeloop.core.records import (
     ONE_SYSTEM,
     TIE,
@@ -56,7 +57,10 @@ from judgeloop.runs.forecast import Forecast, Left, Range, forecast
 from judgeloop.runs.inputs import Inputs, answered, read_inputs
 from judgeloop.runs.judging import checked_judge, judge_options
 from judgeloop.runs.people import page_options
+from judgeloop.runs.peoples_time import read_twice
 from judgeloop.runs.prepared import Parts, Prepared, families_drawn
+from judgeloop.runs.proxies import likely_each_s
+from judgeloop.runs.telling import told
 from judgeloop.settings import values
 
 # Ends of the judge's run after which it was asked about every item that may be drawn.
@@ -67,11 +71,17 @@ NO_VERDICT = Abstention("the judge gave no verdict")
 
 @dataclass(frozen=True, slots=True)
 class AgreeInputs(Inputs):
-    """The inputs, with what people said, who is asked, and how many items have no label."""
+    """The inputs, with what people said, who is asked, how many items have no label, and whom a list of runs names."""
 
     people: tuple[Labels, ...] = ()
     truth: Judge | None = None
     unlabelled: int = 0
+    tested: tuple[Judge, ...] = ()
+
+    @property
+    def named(self) -> tuple[Judge, ...]:
+        """The judge that is tested, also while people are asked."""
+        return self.tested or self.judges
 
     @property
     def by_hand(self) -> bool:
@@ -253,13 +263,28 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             person.terms(offline=terms.offline),
             judges=person.judges,
             interruption=interruption,
+            observe=unobserved if terms.offline else self._told(person),
         )
         both = _with_people(second, cast("Pairing", parts.estimator), verdicts)
         found = {name: getattr(second, name) for name in ("spend", "decided_at", "read_again", "people", "checked")}
         return parts, replace(first, ending=both.ending, **found)
 
+    def _told(self, person: Prepared[AgreeSettings]) -> Observe[Paired]:
+        """An observer that tells whoever is believed how far the run is."""
+        most = person.most_judgments
+        again, rule = read_twice(most, person.config), cast("Agreeing", person.parts.rule)
+        usual = None if rule.gates or rule.half_width else (most + again, most + again)
+        first = SoFar(0, most + again, usual=usual, each_s=likely_each_s(person.inputs), again=again)
+        return told(person, unobserved, partial(self.more, person), first)
+
     async def forecast(self, run: Prepared[AgreeSettings]) -> Forecast:
-        """As for all questions, and what it costs to ask the judge anew."""
+        """As for all questions, with whoever is believed behind the judge, and what it costs to ask the judge anew."""
+        if cast("AgreeInputs", run.inputs).truth is not None and run.booked:
+            with opened(run, offline=True) as begun:
+                ran = await self._ran(begun, begun.terms(offline=True))
+                result, person = await self._concluded(ran), _of_truth(begun)
+                finished = replace(ran.finished, controls=(), counting=())  # those of the judge
+                return await forecast(person, person.terms(offline=True), self.left(ran), result, finished)
         if not run.config.again:
             return await super().forecast(run)
         with opened(run, offline=True) as begun:
@@ -278,11 +303,17 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         ending = ran.finished.ending
         done = {label.choice.position for label in (*ending.labels, *ending.further)}
         systems = ONE_SYSTEM if run.config.rates else TWO_SYSTEMS
-        queries = [run.pool.query(at, systems) for at in run.places if at not in done]
-        more = max(0, min(run.most_judgments, len(run.places)) - len(done))
-        truth = cast("AgreeInputs", run.inputs).truth
-        paid = () if truth is None or truth.by_hand else (truth,)
-        return Left(Range(more, more, more), None, queries, len(done), first=paid)
+        places: Iterable[int] = run.places
+        asks = cast("AgreeInputs", run.inputs).truth is not None
+        if asks:  # both are asked about what is drawn alone
+            places = [choice.position for choice in islice(run.session().ahead(), run.most_judgments)]
+        queries = [run.pool.query(at, systems) for at in places if at not in done]
+        over = ending.stop.kind is not StopKind.DRY_RUN
+        more = 0 if over else max(0, min(run.most_judgments, len(run.places)) - len(done))
+        rule, tally = cast("Agreeing", ran.parts.rule), ending.estimate.tally
+        low = next((number for number in range(1, more) if rule.can_be_met(tally, number)), more)
+        assumed = "that all allowed judgments are made, though fewer may be enough" if low < more else None
+        return Left(Range(low, more, more), assumed, queries, len(done), first=run.judges if asks else ())
 
     def result_of(self, ran: Ran[AgreeSettings, Paired]) -> Agreed:
         """The figures of the run."""
@@ -290,7 +321,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         given, rule = cast("AgreeInputs", run.inputs), cast("Agreeing", parts.rule)
         people = [one.person for one in given.people] + ([given.truth.identity.name] if given.truth else [])
         judged = cast("Pairing", parts.estimator).judged
-        setup = setup_of(run, rule, "random")
+        setup = setup_of(replace(run, inputs=replace(given, truth=None)), rule, "random")
         if given.truth is not None and judged is not None:
             setup = replace(setup, max_abstentions=_of_truth(run).limits.max_abstentions)
         return agreed_of(
@@ -331,8 +362,9 @@ def _of_truth(run: Prepared[AgreeSettings]) -> Prepared[AgreeSettings]:
     """The run as it asks whoever is believed: people may skip more items than a model."""
     given = cast("AgreeInputs", run.inputs)
     assert given.truth is not None
+    asked = replace(given, judges=(given.truth,), controls=(), controls_of=None)
     limits = replace(given.limits, max_abstentions=run.config.most_abstentions(by_hand=given.truth.by_hand))
-    return replace(run, inputs=replace(given, judges=(given.truth,), controls=(), controls_of=None, limits=limits))
+    return replace(run, inputs=replace(asked, tested=given.judges, limits=limits))
 
 
 def _mark() -> str:

@@ -132,7 +132,9 @@ class Offer(NamedTuple):
 def ways_of(offers: Sequence[Offer], judge: str) -> tuple[str, ...]:
     """The ways to decide by a dear judge, as lines of tables for people, and of several the better buy."""
     lines = [line for one in offers for line in _said_of(one, judge)]
-    if len(offers) > 1:
+    if len(offers) > 1 and all(one.buying.chosen.each == 1 for one in offers):
+        lines.append(f"{'None' if len(offers) > 2 else 'Neither'} would be asked here.")  # noqa: PLR2004 - of two
+    elif len(offers) > 1:
         cheapest, *others = sorted(offers, key=lambda one: one.likely.cost_p)
         known = all(one.known for one in offers)
         rest = "; ".join(f"{visible(one.proxy)} {_sum_of(one.buying, one.likely)}" for one in others)

@@ -20,6 +20,8 @@ from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Range
 # a system is not worse expects no lead.
 ASSUMED_TIES = 30
 AHEAD, LEVEL = (45, 25), (35, 35)  # the wins beside these ties
+CLEARLY = 0.45  # of the runs are open: fewer than half, also as simulations vary
+STEPS = 20  # a limit is found to a part of so many
 TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 
 
@@ -119,7 +121,7 @@ def _equal(rule: Bets, margin: float, ties: float, pool: int) -> EqualSystem:
 
 
 def needs_more(rule: Rule, pool: int) -> int | None:
-    """About how many judgments decide where at most half of the runs do within the limit; None where more do.
+    """A limit within which most runs decide, where at most half do within that of the rule; None where more do.
 
     0 if at most half of those do that may judge the whole `pool`. The shares are the assumed ones.
     """
@@ -127,10 +129,19 @@ def needs_more(rule: Rule, pool: int) -> int | None:
         return None
     (ahead, behind), tied = _assumed(rule, None)
     shares = (ahead - behind) / 100, tied / 100
+
+    def decides(limit: int) -> bool:
+        return replace(rule, limit=limit).outlook(*shares).none < CLEARLY
+
     if rule.outlook(*shares).none < EVEN:
         return None
-    whole = replace(rule, limit=pool).outlook(*shares)
-    return round(whole.judgments) if whole.none < EVEN else 0
+    if not decides(pool):
+        return 0
+    too_low, enough = rule.most, pool
+    while enough - too_low > max(1, enough // STEPS):
+        middle = (too_low + enough) // 2
+        too_low, enough = (too_low, middle) if decides(middle) else (middle, enough)
+    return enough
 
 
 def more_to_decide(rule: Rule, tally: Tally, unasked: int, *, sampled: bool) -> int | None:

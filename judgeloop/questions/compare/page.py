@@ -52,6 +52,8 @@ WHAT_P_MEANS = (
     "a random sample. It is not the probability that the decision is wrong."
 )
 
+OTHER_MARGIN = "; another margin is free: "  # of a run that is there to be shown
+
 
 def page(result: Comparison) -> Page:
     """What a comparison says."""
@@ -152,7 +154,7 @@ def facts(result: Comparison) -> list[Fact]:
     compared = result.judged and not result.alike and result.answer in {Outcome.UNDECIDED, Outcome.FAILED}
     if margin is not None and result.setup.rule == BETS and compared:  # to ask for another margin takes no run
         other = 2 * margin if 2 * margin < 1 else margin / 2
-        free = f"; another margin is free: `judgeloop runs show {result.setup.run[:ID]} --not-worse {other:g}`"
+        free = f"{OTHER_MARGIN}`judgeloop runs show {result.setup.run[:ID]} --not-worse {other:g}`"
         shared = [replace(one, text=f"{one.text}{free}") if one.key == "asked" else one for one in shared]
     return [*told(*own), *shared]
 
@@ -245,8 +247,11 @@ def _for_a_paper(result: Comparison) -> str:
     order = {"both": ", each pair in both orders", "random": ", each pair in one random order"}.get(
         setup.order or "", ""
     )
+    order += said.ONE_EACH if setup.one_each else ""
+    if (proxy := result.corrected) is not None:
+        order += f", with {count(proxy.verdicts, 'verdict')} of {visible(proxy.proxy)} beside them"
     said_of = (
-        f"Judged by {visible(setup.judge)} on {said.judged_of(result, ' (drawn at random)')}{order}, {visible(own)} won "
+        f"Judged by {said.judged_by(result)} on {said.judged_of(result, ' (drawn at random)')}{order}, {visible(own)} won "
         f"{count(won[own], unit) if unit else f'{won[own]:,}'}, lost {won[other]:,} and tied {result.ties:,} against "
         f"{visible(other)}: a {'mean ' * bool(unit)}gap of {signed_points(gap)}"
     )

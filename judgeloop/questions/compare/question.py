@@ -242,6 +242,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
     async def forecast(self, run: Prepared[CompareSettings]) -> Forecast:
         """With the ways to buy the verdicts of each proxy, and what the ledger knows of it."""
         found = await super().forecast(run)
+        shown = found.result.page
+        facts = (replace(one, text=one.text.partition(page.OTHER_MARGIN)[0]) for one in shown.facts)
+        found = replace(found, result=replace(found.result, page=replace(shown, facts=tuple(facts))))
         if run.inputs.proxy is None or not run.booked:
             return found
         with opened(run, offline=True) as begun:

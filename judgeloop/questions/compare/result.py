@@ -544,4 +544,6 @@ class Comparison(RunResult):
         else:
             enough = NoteCode.EQUAL_PASSES_ITEMS if beyond else NoteCode.EQUAL_PASSES
         values = {"unit": self.data.unit, "there": self.data.families or self.items} if beyond else {}
-        return (note(enough, limit=limit, ties=1 - decisive, **values), note(NoteCode.SECOND_TEST))
+        proposes = enough is not NoteCode.BETWEEN
+        another = (note(NoteCode.SECOND_TEST),) if proposes else ()
+        return (note(enough, limit=limit, ties=1 - decisive, **values), *another)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import judgeloop
 from judgeloop.core.errors import InputError
-from judgeloop.questions.agree.page import _knows_more
+from judgeloop.questions.agree.page import _knows_more, _widened
 from judgeloop.questions.agree.result import GateRow
 from judgeloop.report.forms import render_markdown
 
@@ -516,6 +517,9 @@ def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_an
     assert every.corrected.r2 < 0.1
     assert every.corrected.widened > 0.01
     assert f"{every.corrected.r2:.2f}" in every.page.text("widened")
+    for early in ({"labels": 8}, {"r2": 0.8}):  # it may help yet
+        soon = replace(every, corrected=replace(every.corrected, **early))
+        assert _widened(soon) == "too few labels yet to tell"
     assert (alone.corrected.widened, alone.page.text("widened")) == (None, "")
     good = agree(most, labels(most, some), judge_all=True)
     assert good.corrected.widened < 0

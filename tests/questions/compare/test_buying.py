@@ -8,7 +8,7 @@ from judgeloop.core.records import UNLIMITED, Item, Pool
 from judgeloop.engine.session import Limits
 from judgeloop.formats.join import Joined
 from judgeloop.methods.selectors.blocks import Blocks
-from judgeloop.questions.compare.buying import buying, not_bought
+from judgeloop.questions.compare.buying import Offer, buying, not_bought, ways_of
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.runs import proxies
 from judgeloop.runs.inputs import Inputs
@@ -74,3 +74,10 @@ def test_blocks_that_are_drawn_again_end_with_the_last_label():
     assert blocks.draws == len(firsts) > 15
     assert all(own[0][0] not in firsts[: firsts.index(own[0][0])] for own in blocks.by_label)
     assert {len(block) for own in blocks.by_label for block in own} == {3}
+
+
+def test_of_proxies_of_which_none_is_asked_none_is_called_the_better_buy(monkeypatch):
+    dear = Offer("dear", bought(monkeypatch, 4000, "items", (100.0, 30.0)))
+    cheap = Offer("cheap", bought(monkeypatch, 4000, "items", (100.0, 1.0)))
+    assert ways_of([dear, dear], "people")[-1] == "Neither would be asked here."
+    assert ways_of([dear, cheap], "people")[-1].startswith("The better buy, as far as it is known: cheap")
