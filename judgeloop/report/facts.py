@@ -244,7 +244,8 @@ def ended(result: RunResult) -> str:
     stop = result.halt.kind
     why = shortened(visible(result.halt.sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures:
-        return f"attempts that failed, and may have been billed, used up the budget: {why}"
+        last = why if result.spend.ledger_is_short else why.partition("; ")[2]
+        return f"attempts that failed, and may have been billed, used up the budget{last and f': {last}'}"
     if stop is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.halt.sentence).rpartition("; ")[0]  # without what to do
     if stop is StopKind.BUDGET and result.spend.rehearsed_p:

@@ -25,7 +25,7 @@ from judgeloop.formats import rows as judgeloop_rows
 from judgeloop.formats.tables import read_rows
 from judgeloop.ledger.opening import MEMORY, open_ledger
 from judgeloop.suite.changes import compared
-from judgeloop.suite.summary import FURTHER, KNOWN, MOVED, Line
+from judgeloop.suite.line import FURTHER, KNOWN, MOVED, Line
 
 ITEMS = 60
 SUITE = """
@@ -473,7 +473,7 @@ def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobod
     figures = r" +60 +60 +\$[0-9.]+ +\$[0-9.]+\n"
     assert all(re.search(rf"^  all {name}{figures}", shown.stdout, re.MULTILINE) for name in BY_NAME)
     assert re.search(r"^  together +180 +\$[0-9.]+ +\$1\.80\n", shown.stdout, re.MULTILINE)
-    assert "The night stops at $0.30; a pair begins with $0.10." in shown.stdout
+    assert "The night stops at $0.30; a pair begins with at most $0.10." in shown.stdout
     assert re.search(r"^  torn +torn.jsonl", shown.stdout, re.MULTILINE)
     assert len(shown.stdout.splitlines()) <= 20
     assert not Path("night.xml").exists()
@@ -699,7 +699,7 @@ def test_all_forecasts_of_a_night_look_into_one_ledger(monkeypatch):
 
 
 def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():
-    assert "The night stops at $0.30; a pair begins with $0.10." in suite("--dry-run").stdout
+    assert "The night stops at $0.30; a pair begins with at most $0.10." in suite("--dry-run").stdout
     found("--night", "2026-01-02", "--budget", "0.05")
     judgeloop("budget", "set", "0.06")
     said = unwrapped(suite("--dry-run", "--night", "2026-01-03").stdout)

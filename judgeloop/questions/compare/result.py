@@ -533,5 +533,6 @@ class Comparison(RunResult):
             enough = NoteCode.BETWEEN
         else:
             enough = NoteCode.EQUAL_PASSES_ITEMS if beyond else NoteCode.EQUAL_PASSES
-        values = {"unit": self.data.unit, "there": self.data.families or self.items} if beyond else {}
+        there = self.data.families or self.items
+        values = {"unit": self.data.unit, "there": there, "more": limit - there} if beyond else {}
         return (note(enough, limit=limit, ties=1 - decisive, **values), note(NoteCode.SECOND_TEST))
