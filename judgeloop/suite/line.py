@@ -250,7 +250,7 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """The line as JSON values."""
         values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
-        for name in ("since", "answered_before", "shown", "no_key", "judges", "judges_before"):
+        for name in ("since", "answered_before", "shown", "no_key", "judges", "judges_before", "own_p", "table"):
             del values[name]
         values |= {
             "moved": None if self.other_judge else self.since.moved,

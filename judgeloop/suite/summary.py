@@ -235,7 +235,9 @@ class Summary:
         causes = [
             *self._by(lambda one: one.why if one.why != shared else ""),
             *self._by(lambda one: "" if one.as_before else own.get(one.name, one.stopped)),
-            *self._by(lambda one: one.warnings[0] if one.doubtful and one.warnings and not (one.why or one.as_before) else ""),
+            *self._by(
+                lambda one: one.warnings[0] if one.doubtful and one.warnings and not (one.why or one.as_before) else ""
+            ),
             *self._by(lambda one: AS_BEFORE.format(WORDS.get(one.state, one.state)) if one in known else ""),
         ]
         return failed, causes, [one for one in lines if one not in [*failed, *known] and not one.why]

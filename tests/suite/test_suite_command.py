@@ -329,6 +329,21 @@ def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     assert "What to do next" not in suite(*at, "60", "--budget", "$2").stdout
 
 
+def test_pairs_whose_judge_flips_share_that_cause_and_add_no_risk(chat_server):
+    respond_with(chat_server, verdict("A"))
+    Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine"))
+    at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2", "--controls", "off"]
+    why = "3 pairs: not held: at most 50 % of verdicts may change with the order"
+    for form in ("--quiet", "--details"):
+        shown = suite(*at, form, JUDGELOOP_JUDGE_API_KEY="key").stdout
+        assert why in shown.splitlines()
+        assert "of 3 answers" not in shown
+    brief = suite(*at, JUDGELOOP_JUDGE_API_KEY="key").stdout
+    assert why in brief
+    assert "are ties" not in brief
+    assert "asks again" not in brief, "it has its answer"
+
+
 def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(chat_server):
     def prefers_the_first(request, number):
         texts = [candidates(request)[f"answer_{side}"] for side in "AB"]
@@ -696,6 +711,15 @@ def test_all_forecasts_of_a_night_look_into_one_ledger(monkeypatch):
         opened.clear()
         suite()
         opened.clear()
+
+
+def test_a_dry_run_says_what_the_night_has_spent():
+    spent = found()["charged_usd"]
+    said = unwrapped(suite("--dry-run", "--budget", "0.36").stdout)
+    assert f"The night stops at $0.36, and ${spent:.2f} is spent; a pair begins with at most $0.12." in said
+    expected, left = re.search(r" Expected \$([\d.]+) more, above the \$([\d.]+) that is left: ", said).groups()
+    assert float(left) == pytest.approx(0.36 - spent)
+    assert float(expected) > float(left)
 
 
 def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():

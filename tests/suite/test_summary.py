@@ -326,7 +326,7 @@ def test_a_pair_that_its_own_budget_ended_asks_for_that_and_for_none_of_the_nigh
     assert "--budget" not in said
     assert f"all n1, all n2: i{enough}" in brief(9, *ends).splitlines()
     by_night = replace(ends[0], own_p=USD)
-    assert "With a higher --budget it goes on (--night 2026-01-02): about $" in text(by_night)
+    assert "With a higher --budget it goes on (--night 2026-01-02): about $" in " ".join(text(by_night).split())
 
 
 def test_a_night_whose_money_failed_calls_hold_says_what_frees_it_before_it_goes_on():
