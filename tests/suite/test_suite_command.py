@@ -329,6 +329,17 @@ def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     assert "What to do next" not in suite(*at, "60", "--budget", "$2").stdout
 
 
+def test_a_limit_that_is_advised_first_is_a_key_of_the_pair_and_no_flag_of_all():
+    verdicts = [f"{n},old,{name},{n % 2},0.01" for n in range(ITEMS) for name in ("even", "level")]
+    Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *verdicts]))
+    Path("level.jsonl").write_text(Path("new/even.jsonl").read_text().replace("even", "level"))
+    search = '[pairs.best]\nquestion = "select"\nsystems = ["old.jsonl", "new/even.jsonl", "level.jsonl"]\n'
+    limits = 'baseline = "old"\nabout = "like-these"\nmax-judgments = 4\n'
+    Path("night.toml").write_text(f"{SUITE.partition('[pairs')[0]}\n{search}{limits}")
+    (best,) = found()["pairs"]
+    assert best["advice"].startswith("max-judgments = "), best
+
+
 def test_pairs_whose_judge_flips_share_that_cause_and_add_no_risk(chat_server):
     respond_with(chat_server, verdict("A"))
     Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine"))
