@@ -290,7 +290,7 @@ class Summary:
             again = f" When the cause is mended ({some(broken)}), the same" if broken else " The same"
             starved = [one for one in on if one.used_up]
             first = " once that is freed" if starved else ""
-            if starved and not any(one.ended_by_own for one in starved):
+            if starved and not any(one.own_p for one in starved):
                 first += f", or with --budget {budget_over(self.budget_p + doubtful_p)}"
             cost += f"{again} command goes on{first} {when}."
         elif any(one.used_up and not one.hopeless and not one.ended_by_own for one in self.lines):
