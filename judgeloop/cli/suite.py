@@ -13,7 +13,7 @@ import click
 
 from judgeloop.cli.options import DETAILS, OF_RUNS, settings_command
 from judgeloop.cli.output import EVERY, as_flags, columns, logs_json, of_ledger, paint, say, show
-from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
+from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError, some
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.report.lost import LOST, LOWEST
@@ -30,15 +30,16 @@ if TYPE_CHECKING:
     from judgeloop.runs.forecast import Forecast
     from judgeloop.runs.prepared import Prepared
     from judgeloop.settings.sources import Read
+    from judgeloop.suite.line import Line
     from judgeloop.suite.night import Ended
     from judgeloop.suite.settings import Pair, SuiteSettings
-    from judgeloop.suite.summary import Line, Summary
+    from judgeloop.suite.summary import Summary
 
 LONGEST = 80  # characters of the name of a file
 ASKED = {Role.RUN, Role.KEY, Role.CONTENT, Role.REPORT}  # the parts of a run that a pair's own table says most of
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
 FORECAST = ("pair", "items", "most calls", "expected cost", "worst cost")
-SHARED = "together: controls that pairs share are asked once."
+SHARED = "together: controls that pairs share are counted once."
 MORE = " Expected {}, above the {}: "
 LESS, UNKNOWN = "some pairs may stay undecided.", "a guess, often too high."  # without verdicts on such pairs
 HELP = """Ask many questions within one budget, all at the same time.
@@ -84,8 +85,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         for path in output:
             if path.suffix == ".html":
                 check_folder(path.with_suffix(""))  # of its reports
-        name = _slug(str(config.file.with_suffix("")))
-        night = f"{config.night}-{name}"
+        night = _night(config)
         results: dict[str, RunResult] = {}
         quiet_log = quiet or (json and not logs_json())
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
@@ -120,6 +120,11 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         raise click.exceptions.Exit(found.exit_code)
 
 
+def _night(config: SuiteSettings) -> str:
+    """The name of a night: its date and its suite."""
+    return f"{config.night}-{_slug(str(config.file.with_suffix('')))}"
+
+
 def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool) -> str:
     """A night as it is printed: all of it, or its first lines and where the rest is, in as many rows as fit."""
     from judgeloop.suite.summary import LONGEST_WHY
@@ -128,7 +133,9 @@ def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool)
         return render(found.page, width=columns(), paint=paint, short=quiet)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
     command = f"judgeloop runs --night {found.night}{of_ledger()}".replace(" ", TOGETHER)
-    more = wrapped(f"{report}All of it: --details. Each pair: {command}", columns())
+    again = [one.name for one in found.lines if one.asks_again]
+    asks = f", which asks again ({some(again)})" if again else ""
+    more = wrapped(f"{report}All of it: --details{asks}. Each pair: {command}", columns())
     # Rows of other pairs give way to whole sentences on trouble, and these to one line each.
     whole = [(most, LONGEST_WHY) for most in range(MOST_LINES, found.trouble - 1, -1)]
     for most, longest in (*whole, *((most, columns()) for most in range(MOST_LINES, -1, -1))):
@@ -180,6 +187,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
     from judgeloop.cli.files import json_text
     from judgeloop.cli.progress import WARM_UP_S, computing
     from judgeloop.formats.rows import each_file_once
+    from judgeloop.ledger.opening import runs_of
     from judgeloop.runs.judging import WITHOUT_LIMIT
 
     budget_p = config.budget_p or 0
@@ -203,13 +211,18 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         print(json_text(about, read.files), end="")
     else:
         every = (one.result.spend.ledger_left_p for one in found.values())
-        limit_p = min([budget_p, *(one for one in every if one is not None)])
-        stops = f"The night stops at {show_usd(limit_p)}"
-        why = f"; a pair begins with {show_usd(share_p)}."
-        stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
+        spent_p = sum(one.charged_p for one in runs_of(config.ledger) if one.note.night == _night(config))
+        left_p = max(0, budget_p - spent_p)
+        limit_p = min([left_p, *(one for one in every if one is not None)])
+        spent = f", and {show_usd(spent_p)} is spent" if spent_p else ""
+        stops = f"The night stops at {show_usd(budget_p)}{spent}; a pair begins with at most {show_usd(share_p)}."
+        if limit_p < left_p:
+            stops = f"The night stops at {show_usd(limit_p)}: a budget of the ledger has no more left."
         if (expected_p := _together(list(found.values()))[1]) > limit_p:
             assumed = any(one.assumed for one in found.values() if not one.decided)
-            stops += MORE.format(show_usd(expected_p), show_usd(limit_p)) + (UNKNOWN if assumed else LESS)
+            further, left = (" more", " that is left") if spent_p else ("", "")
+            stops += MORE.format(show_usd(expected_p) + further, show_usd(limit_p) + left)
+            stops += UNKNOWN if assumed else LESS
         page = _forecast_page(found, wrong, stops).said(as_flags)
         print(render(page, width=columns(), paint=paint))
     if wrong:
@@ -388,21 +401,26 @@ def _lost(result: RunResult | None) -> tuple[str, ...]:
 
 def _line(end: Ended) -> Line:
     line = end.line
-    headline, why, advice, stopped = map(_as_keys, (line.headline, line.why, line.advice, line.stopped))
-    warnings = tuple(map(_as_keys, line.warnings))
-    return replace(line, headline=headline, why=why, advice=advice, stopped=stopped, warnings=warnings)
+    headline, why, *warnings = map(_as_keys, (line.headline, line.why, *line.warnings))
+    advice, stopped = (_as_keys(one, first=True) for one in (line.advice, line.stopped))
+    return replace(line, headline=headline, why=why, advice=advice, stopped=stopped, warnings=tuple(warnings))
 
 
-def _as_keys(text: str) -> str:
+def _as_keys(text: str, *, first: bool = False) -> str:
     """`text` with settings as keys, where they are proposed and the pair's own table may have them; others as flags.
 
-    A message that begins with a setting is about what was given.
+    A message that begins with a setting is about what was given; advice may propose one `first`.
     """
     every = click.get_current_context().meta[EVERY].by_name
 
     def keyed(found: re.Match[str]) -> str:
         field, value = every.get(found["name"]), found["value"]
-        if field is None or not found.start() or field.setting.may_set is caller or field.setting.role not in ASKED:
+        if (
+            field is None
+            or not (first or found.start())
+            or field.setting.may_set is caller
+            or field.setting.role not in ASKED
+        ):
             return found[0]
         if value is None:
             return f"{field.key} = true" if field.type is bool else field.key

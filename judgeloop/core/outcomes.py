@@ -124,6 +124,7 @@ class Estimate(Generic[T_co]):
     interval: tuple[float, float] | None = None
 
 
+LAST_FAILED = "; the last call failed: "  # in a sentence, before the reason
 TELL = "tell an answer to the question from an answer to another question"  # what a judge is to show by controls
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, final
 
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.core.outcomes import Estimate, StopKind, StopReason
+from judgeloop.core.outcomes import LAST_FAILED, Estimate, StopKind, StopReason
 from judgeloop.core.protocols import T
 from judgeloop.core.records import DECISION_MARGIN, MODELS_ABSTAIN, NO_TOKENS, Abstention, Answer, Order, Query, Vote
 from judgeloop.engine.pace import Pace, RetryPolicy
@@ -362,7 +362,7 @@ class RunState(Generic[T]):
     @property
     def and_failed(self) -> str:
         """Why the last call failed, if it did, as the end of a sentence."""
-        return f"; the last call failed: {self.trouble}" if self.trouble else ""
+        return f"{LAST_FAILED}{self.trouble}" if self.trouble else ""
 
     @property
     def and_waited(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import TELL, Condition, Control, ControlTally, Generated, Outcome, StopKind
+from judgeloop.core.outcomes import LAST_FAILED, TELL, Condition, Control, ControlTally, Generated, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, PAIR, USUAL_FLIPS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
@@ -250,7 +250,8 @@ def ended(result: RunResult) -> str:
     stop = result.halt.kind
     why = shortened(visible(result.halt.sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures:
-        return f"attempts that failed, and may have been billed, used up the budget: {why}"
+        lost = "attempts that failed, and may have been billed, used up the budget"
+        return f"{lost}: {why}" if result.spend.ledger_is_short else lost + "".join(why.partition(LAST_FAILED)[1:])
     if stop is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.halt.sentence).rpartition("; ")[0]  # without what to do
     if stop is StopKind.BUDGET and result.spend.rehearsed_p:

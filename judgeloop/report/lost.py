@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from judgeloop.core.outcomes import Outcome
+from judgeloop.core.records import PAIR
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import Fact, Section, told
 from judgeloop.report.result import RunResult
@@ -14,7 +15,7 @@ from judgeloop.report.words import shortened
 
 LOST, LOWEST, DIFFERS = "lost", "lowest", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
-FIRST_OF = " items, the first: "  # behind how many there are
+FIRST_OF = " items{}, the first: "  # behind how many there are, and to whom they were lost
 MOST = 3  # items
 LONGEST, LONGEST_REASON = 80, 60  # characters of an item, so that it is one line, and of the judge's words
 SHORTEST_PROMPT, LONGEST_PROMPT, LONGEST_NAME = 12, 40, 20
@@ -32,7 +33,11 @@ def lost_first(result: RunResult) -> list[Fact]:
     shown = found[:MOST]
     alike = _alike(shown, result)
     # Ratings within a step count as the same, and the first are the farthest apart.
-    of = "" if len(found) <= 1 or rated else f"{len(found):,}{_split(result, found) or FIRST_OF}"
+    of = (
+        ""
+        if len(found) <= 1 or rated
+        else f"{len(found):,}{_split(result, found) or FIRST_OF.format(_to(found, result))}"
+    )
     return told(
         *(
             Fact(f"lost.{at}", Section.EVIDENCE, name, _said(label, result, alike, of * (at == 1)), first=True)
@@ -57,6 +62,12 @@ def _lost(result: RunResult) -> Sequence[LabelRow]:
     candidate = result.setup.required_winner or result.setup.systems[-1]
     found = [row for row in rows if row.winner not in {None, candidate} and candidate in {row.system, row.against}]
     return sorted(found, key=lambda row: row.group not in result.failed_groups)
+
+
+def _to(found: Sequence[LabelRow], result: RunResult) -> str:
+    """To which system of several the candidate lost all items, as a search compares it with others than the winner."""
+    winners = {row.winner for row in found}
+    return f" to {winners.pop()}" if len(result.setup.systems) > PAIR and len(winners) == 1 else ""
 
 
 def _differ(label: LabelRow) -> bool:

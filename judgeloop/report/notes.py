@@ -220,12 +220,13 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",
     NoteCode.EQUAL_PASSES: "If the two were equal, 4 of 5 runs with `max_judgments={limit}` would pass (with {ties:share} ties, as "
     "here).",
-    NoteCode.EQUAL_PASSES_ITEMS: "If the two were equal, 4 of 5 runs of {limit:{unit}} would pass (with {ties:share} ties, as "
-    "here). There are {there:,}: add some.",
+    NoteCode.EQUAL_PASSES_ITEMS: "If the two were equal, 4 of 5 runs of {limit:{unit}} with `max_judgments={limit}` would "
+    "pass (with {ties:share} ties, as here). There are {there:,}: add {more:,}.",
     NoteCode.BETWEEN: "If the two were equal, 4 of 5 runs of at most {limit:judgment} would pass (with {ties:share} ties, as "
     "here). This one did not in more: it may be a little worse.",
     NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
-    NoteCode.LEVEL_NAMED_ITEMS: "One of two level systems is named in 4 of 5 runs of {limit:{unit}}, and there are {there:,}: add some.",
+    NoteCode.LEVEL_NAMED_ITEMS: "One of two level systems is named in 4 of 5 runs of {limit:{unit}} with `max_judgments={limit}`. "
+    "There are {there:,}: add {more:,}.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",

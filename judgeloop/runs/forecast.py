@@ -457,7 +457,7 @@ def unlikely_to_pass(equal: Sequence[EqualSystem], items: int, *, planned: bool 
         return []
     limit = f"`max_judgments={common.limit_for_80}`"
     if common.limit_for_80 > items:
-        limit = f"{common.limit_for_80:,} items (there are {items:,})"
+        limit = f"{common.limit_for_80:,} items (there are {items:,}) and {limit}"
     more = ""
     if common.passes_at_most is not None:
         every = "all " if common.most == items else ""

@@ -18,7 +18,7 @@ from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
 from judgeloop.runs.earlier import judged_alike
-from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of, state_of
+from judgeloop.suite.line import DATE, Line, is_doubtful, models_of, state_of
 
 NIGHTS = 6  # before this one, of which a line is drawn
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."

@@ -13,7 +13,7 @@ from typing import Any, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError, NoKeyError
 from judgeloop.core.keys import digest
-from judgeloop.core.money import to_usd
+from judgeloop.core.money import to_pico, to_usd
 from judgeloop.core.outcomes import Control, Outcome, StopKind
 from judgeloop.engine.state import Interruption, Observe
 from judgeloop.formats.rows import each_file_once
@@ -26,8 +26,8 @@ from judgeloop.report.result import RunResult
 from judgeloop.report.words import count
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
+from judgeloop.suite.line import DATE, NOTHING, Line, is_doubtful, models_of
 from judgeloop.suite.settings import Pair, SuiteSettings
-from judgeloop.suite.summary import DATE, Line, is_doubtful, models_of
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
@@ -151,6 +151,7 @@ class Ended:
             unconfirmed_p=self.unconfirmed_p,
             run=self.ready.run_id if self.ready else "",
             gate=self.pair.gate,
+            table=self.pair.table,
         )
         if result is None:
             return line
@@ -162,8 +163,8 @@ class Ended:
             winner=result.named if len(result.setup.systems) > 1 else None,
             gap=result.page.value("gap", "bounds"),
             nights=tuple(float(one) / 100 for one in (result.page.value("gap", "gap"),) if one),
-            shown=_shown(result),
-            why=result.stop_sentence if result.answer.broke_off else "",
+            shown=NOTHING if result.alike else _shown(result),
+            why=_why(result),
             judged=result.judged_items,
             judged_by=_judged_by(result),
             risk=_risk(result),
@@ -178,10 +179,19 @@ class Ended:
             used_up=result.halt.kind is StopKind.BUDGET,
             hopeless=_hopeless(result),
             next_p=result.spend.next_p,
+            own_p=to_pico(str(own)) if (own := self.pair.values.get("budget")) is not None else 0,
             stopped=_stopped(result) if result.outcome in OPEN else "",
             doubtful=is_doubtful(result),
             asked=result.spend.attempts,
         )
+
+
+def _why(result: RunResult) -> str:
+    """Why a pair has no result that counts, without figures that pairs do not share; empty with one."""
+    if result.answer.broke_off:
+        return ended(result) if result.lost_to_failures else result.stop_sentence
+    broken = (one for one in result.conditions[1:] if one.outcome is result.outcome is Outcome.BROKEN)
+    return next((f"not held: {one.requires}" if one.requires else one.sentence for one in broken), "")
 
 
 def _hopeless(result: RunResult) -> bool:
@@ -207,12 +217,13 @@ def _stopped(result: RunResult) -> str:
         units = result.data.units
         which = f"one item of each of the {units} is" if units else f"all {count(result.items, 'item')} are"
         return f"{which} judged, without a decision"
-    return ". ".join([ended(result), *(one.message for one in result.advice if one.code in HOPELESS)])
+    vain = [one.message for one in result.advice if one.code in HOPELESS]
+    return " ".join(vain) or ended(result)
 
 
 def _goes_on(result: RunResult) -> bool:
     """Whether the same command may ask more, as something cut this one short."""
-    again = {NoteCode.RESUME, NoteCode.FIX_AND_RESUME, NoteCode.SILENT, NoteCode.BEGIN_ANEW}
+    again = {NoteCode.RESUME, NoteCode.FIX_AND_RESUME, NoteCode.SILENT, NoteCode.BEGIN_ANEW, NoteCode.OTHER_MODEL}
     return any(one.code in again for one in result.advice)
 
 
@@ -226,6 +237,7 @@ def _advice(result: RunResult) -> str:
 def _risk(result: RunResult) -> float:
     """The proved risk of an answer; 0 without one, or if nothing is left to chance."""
     answered = result.answer in {Outcome.PASSED, Outcome.DECIDED, Outcome.FAILED} and result.risk != 0.0
+    answered = answered and result.outcome is not Outcome.BROKEN
     return result.setup.risk_threshold if answered and result.setup.guarantee else 0.0
 
 

@@ -69,7 +69,7 @@ class Pair:
     """A question to ask. `name` is unique in its suite.
 
     `values` are its settings by name, systems included, and `gate` its conditions, each with who set it.
-    `problem` says why it cannot be asked; empty if it can.
+    `problem` says why it cannot be asked; empty if it can. `table` is its table, [pairs.TABLE].
     """
 
     name: str
@@ -77,6 +77,7 @@ class Pair:
     values: Mapping[str, Any] = field(default_factory=dict)
     gate: tuple[tuple[str, str], ...] = ()
     problem: str = ""
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer
         for tail, given in _places_of(question, places):
             live = [f"{one}." for one in _flat(given.values()) if isinstance(one, str)]
             chosen = [one for one in options if one.startswith(tuple(live))]
-            yield Pair(f"{name}{tail}", question, values | given | {SYSTEM: chosen or None}, gate)
+            yield Pair(f"{name}{tail}", question, values | given | {SYSTEM: chosen or None}, gate, table=name)
     except InputError as error:
         yield Pair(name, question, problem=str(error))
 

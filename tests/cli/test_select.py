@@ -178,6 +178,7 @@ def test_a_required_winner_that_did_not_win_exits_5(systems, chat_server):
     result = judgeloop(*live(chat_server, systems, "--require-winner", "able", "--controls", "off"))
     assert result.exit_code == 5
     assert result.stdout.startswith("✗ FAILED: able was required, and best is the best")
+    assert re.search(r"^  lost +\d+ items to \w+, the first: ", result.stdout, re.MULTILINE), "not to the winner"
 
 
 def test_abstentions_are_shown_and_count_for_nobody(systems, chat_server):

@@ -18,7 +18,8 @@ from judgeloop.report.labels import Texts
 from judgeloop.report.page import Fact, Section
 from judgeloop.report.pictures import Curve
 from judgeloop.report.turned import Since
-from judgeloop.suite.summary import Line, Summary
+from judgeloop.suite.line import Line
+from judgeloop.suite.summary import Summary
 
 pytestmark = [pytest.mark.processes, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=WANTED)]
 NIGHT = ("2026-01-01", "2026-01-02")

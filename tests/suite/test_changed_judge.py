@@ -14,7 +14,8 @@ from support.commandline import judgeloop
 
 from judgeloop.core.outcomes import AnsweredBy
 from judgeloop.report.terminal import render
-from judgeloop.suite.summary import Line, Summary
+from judgeloop.suite.line import Line
+from judgeloop.suite.summary import Summary
 
 WORDS = ("quartz", "violin", "penguin", "harvest", "turbine", "saffron", "glacier", "lantern")
 SUITE = """
@@ -235,7 +236,7 @@ def test_a_dry_run_counts_the_controls_that_pairs_share_once_as_the_night_asks_t
     of_pairs = [int(calls) for calls in re.findall(r"^  (?:mail|chat) +60 +(\d+) ", shown, re.MULTILINE)]
     assert of_pairs == [160, 160], "two calls for each of 40 judgments and of 40 controls"
     assert re.search(r"^  together +240 ", shown, re.MULTILINE)
-    assert "together: controls that pairs share are asked once." in shown
+    assert "together: controls that pairs share are counted once." in shown
     found = json.loads(judgeloop("suite", "night.toml", "--dry-run", "--json").stdout)
     assert found["worst_usd"] < 0.8 * sum(pair["usd"]["worst"] for pair in found["pairs"].values())
     _, night = play(1)

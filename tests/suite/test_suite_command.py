@@ -25,7 +25,7 @@ from judgeloop.formats import rows as judgeloop_rows
 from judgeloop.formats.tables import read_rows
 from judgeloop.ledger.opening import MEMORY, open_ledger
 from judgeloop.suite.changes import compared
-from judgeloop.suite.summary import FURTHER, KNOWN, MOVED, Line
+from judgeloop.suite.line import FURTHER, KNOWN, MOVED, Line
 
 ITEMS = 60
 SUITE = """
@@ -329,6 +329,32 @@ def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     assert "What to do next" not in suite(*at, "60", "--budget", "$2").stdout
 
 
+def test_a_limit_that_is_advised_first_is_a_key_of_the_pair_and_no_flag_of_all():
+    verdicts = [f"{n},old,{name},{n % 2},0.01" for n in range(ITEMS) for name in ("even", "level")]
+    Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *verdicts]))
+    Path("level.jsonl").write_text(Path("new/even.jsonl").read_text().replace("even", "level"))
+    search = '[pairs.best]\nquestion = "select"\nsystems = ["old.jsonl", "new/even.jsonl", "level.jsonl"]\n'
+    limits = 'baseline = "old"\nabout = "like-these"\nmax-judgments = 4\n'
+    Path("night.toml").write_text(f"{SUITE.partition('[pairs')[0]}\n{search}{limits}")
+    (best,) = found()["pairs"]
+    assert best["advice"].startswith("max-judgments = "), best
+
+
+def test_pairs_whose_judge_flips_share_that_cause_and_add_no_risk(chat_server):
+    respond_with(chat_server, verdict("A"))
+    Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine"))
+    at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2", "--controls", "off"]
+    why = "3 pairs: not held: at most 50 % of verdicts may change with the order"
+    for form in ("--quiet", "--details"):
+        shown = suite(*at, form, JUDGELOOP_JUDGE_API_KEY="key").stdout
+        assert why in shown.splitlines()
+        assert "of 3 answers" not in shown
+    brief = suite(*at, JUDGELOOP_JUDGE_API_KEY="key").stdout
+    assert why in brief
+    assert "are ties" not in brief
+    assert "asks again" not in brief, "it has its answer"
+
+
 def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(chat_server):
     def prefers_the_first(request, number):
         texts = [candidates(request)[f"answer_{side}"] for side in "AB"]
@@ -473,7 +499,7 @@ def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobod
     figures = r" +60 +60 +\$[0-9.]+ +\$[0-9.]+\n"
     assert all(re.search(rf"^  all {name}{figures}", shown.stdout, re.MULTILINE) for name in BY_NAME)
     assert re.search(r"^  together +180 +\$[0-9.]+ +\$1\.80\n", shown.stdout, re.MULTILINE)
-    assert "The night stops at $0.30; a pair begins with $0.10." in shown.stdout
+    assert "The night stops at $0.30; a pair begins with at most $0.10." in shown.stdout
     assert re.search(r"^  torn +torn.jsonl", shown.stdout, re.MULTILINE)
     assert len(shown.stdout.splitlines()) <= 20
     assert not Path("night.xml").exists()
@@ -698,8 +724,17 @@ def test_all_forecasts_of_a_night_look_into_one_ledger(monkeypatch):
         opened.clear()
 
 
+def test_a_dry_run_says_what_the_night_has_spent():
+    spent = found()["charged_usd"]
+    said = unwrapped(suite("--dry-run", "--budget", "0.36").stdout)
+    assert f"The night stops at $0.36, and ${spent:.2f} is spent; a pair begins with at most $0.12." in said
+    expected, left = re.search(r" Expected \$([\d.]+) more, above the \$([\d.]+) that is left: ", said).groups()
+    assert float(left) == pytest.approx(0.36 - spent)
+    assert float(expected) > float(left)
+
+
 def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():
-    assert "The night stops at $0.30; a pair begins with $0.10." in suite("--dry-run").stdout
+    assert "The night stops at $0.30; a pair begins with at most $0.10." in suite("--dry-run").stdout
     found("--night", "2026-01-02", "--budget", "0.05")
     judgeloop("budget", "set", "0.06")
     said = unwrapped(suite("--dry-run", "--night", "2026-01-03").stdout)

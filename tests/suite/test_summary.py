@@ -13,20 +13,8 @@ from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
-from judgeloop.suite.summary import (
-    ABOUT_NIGHTS,
-    AS_BEFORE,
-    BY_OTHER,
-    DOUBTED,
-    FEW_MOVED,
-    MOVED,
-    ON_ALL,
-    ON_BOTH,
-    OTHER_JUDGE,
-    Line,
-    Summary,
-    is_doubtful,
-)
+from judgeloop.suite.line import DOUBTED, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line, is_doubtful
+from judgeloop.suite.summary import ABOUT_NIGHTS, AS_BEFORE, BY_OTHER, FEW_MOVED, Summary
 
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
@@ -192,7 +180,7 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
     shown = dict(zip(table.columns, table.rows[0], strict=True))
     assert (shown[MOVED], shown["nights"], shown["2026-01-01"]) == ("-13 (-30 to +4)", "█▅", "✓ passed")
     few = replace(fell, since=Since((), 4, (-0.13, -0.3, 0.04), on_all=True, many=(14, 6)))
-    on_all = ON_ALL.format(14, 6)
+    on_all = ON_ALL.format("14 items", 6)
     assert few.moved == f"-13 (-30 to +4){on_all}", "that the items are others stands where the figure does"
     assert replace(few, since=Since((), 10, (0.1, -0.06, 0.26))).moved == f"+10 (-6 to +26){ON_BOTH.format(10)}"
     assert replace(few, since=Since((), 4, (0.72, None, None), on_all=True, many=(14, 6))).moved == f"+72{on_all}"
@@ -259,7 +247,7 @@ def test_each_cause_is_said_once_with_its_pairs_on_a_terminal():
     assert said[-1].startswith("  all o1"), "a pair stands there once"
     fewer = brief(1, *lines)
     assert (fewer.count(torn), fewer.count(full)) == (1, 0)
-    assert "4 others: 1 broken, 2 open, 1 doubtful pass (all d)" in fewer
+    assert "4 others: 1 broken, 2 open, 1 doubtful pass (all n5, all d)" in fewer
 
 
 def test_a_pair_that_failed_has_its_row_before_causes_and_before_what_passed():
@@ -268,7 +256,7 @@ def test_a_pair_that_failed_has_its_row_before_causes_and_before_what_passed():
         line("torn", 2, "torn", why="torn.jsonl, line 4: this is no JSON"),
         line("f", 5, "failed.", shown="-100 (-100 to -12)"),
     ]
-    for most, others in ((1, "2 others: 1 wrong input, 1 passed"), (9, "  all p ")):
+    for most, others in ((1, "2 others: 1 wrong input, 1 passed (all torn)"), (9, "  all p ")):
         said = brief(most, *lines).splitlines()
         assert [row.split()[:4] for row in said[2:4]] == [
             ["pair", "state", "gap,", "points"],
@@ -292,7 +280,7 @@ def test_new_doubt_is_named_where_no_line_is_left_for_its_cause():
     new = line("new", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.",))
     old = replace(new, name="all old", before="doubtful pass", outputs="same", same_as="2026-01-01")
     shown = {most: brief(most, *failed, new, old, line("p", 0, "passed.")) for most in (3, 4)}
-    assert "5 others: 2 failed, 1 passed, 2 doubtful pass (all new)" in shown[3]
+    assert "5 others: 2 failed, 1 passed, 2 doubtful passes (all new)" in shown[3]
     assert "all new: 36 of 60" in shown[4], "before the fourth row of those that failed"
     assert "all f3" not in shown[4]
 
@@ -322,10 +310,39 @@ def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
     assert found.to_json()["pairs"][0]["wants_usd"] == 0.25
     said = " ".join(render(found.page).split())
     assert "3 pairs Out of money, as another judgment may cost up to $0.020." in said
-    for what in ("it goes on (--night 2026-01-02)", "raise --budget, and that of a pair that has one of its own"):
+    for what in ("it goes on (--night 2026-01-02)", "raise --budget"):
         assert (
             f"{what}: about $1.15 in all is probably enough, as a dry run expects; $1.75 even at maximum costs." in said
         )
+
+
+def test_a_pair_that_its_own_budget_ended_asks_for_that_and_for_none_of_the_night():
+    own = {"used_up": True, "stopped": "no money", "own_p": USD // 5, "next_p": USD // 50, "table": "all"}
+    ends = [line(f"n{n}", 3, "open.", charged_p=USD * 19 // 100, wants_p=USD, likely_p=USD * n // 10, **own)
+            for n in (1, 2)]  # fmt: skip
+    said = " ".join(text(*ends).split())
+    enough = "ts own budget of $0.20 is used up: budget = 0.39 in [pairs.all] is probably enough"
+    assert f"all 2 pairs I{enough}." in said
+    assert "--budget" not in said
+    assert f"all n1, all n2: i{enough}" in brief(9, *ends).splitlines()
+    by_night = replace(ends[0], own_p=USD)
+    assert "With a higher --budget it goes on (--night 2026-01-02): about $" in " ".join(text(by_night).split())
+
+
+def test_a_night_whose_money_failed_calls_hold_says_what_frees_it_before_it_goes_on():
+    held = line("h", 4, "BROKEN", used_up=True, goes_on=True, charged_p=USD // 2, unconfirmed_p=USD // 2)
+    said = " ".join(text(held).split())
+    assert "the same command goes on once that is freed, or with --budget 1.50 (--night 2026-01-02)." in said
+    assert not held.asks_again
+    assert replace(held, used_up=False).asks_again
+    assert "once that is freed" not in text(replace(held, used_up=False))
+
+
+def test_a_pair_that_was_interrupted_did_not_turn():
+    ends = {Outcome.INTERRUPTED: "", Outcome.UNDECIDED: "Since 2026-01-01 no longer passed: all a."}
+    for outcome, said in ends.items():
+        one = replace(line("a", 3, "open."), outcome=outcome, before="passed")
+        assert Summary(night="n", budget_p=0, lines=(one,), last_night="2026-01-01").turned == said
 
 
 def test_no_money_is_asked_for_where_all_items_would_not_decide_if_the_lead_stays():

@@ -543,7 +543,8 @@ class Comparison(RunResult):
             enough = NoteCode.BETWEEN
         else:
             enough = NoteCode.EQUAL_PASSES_ITEMS if beyond else NoteCode.EQUAL_PASSES
-        values = {"unit": self.data.unit, "there": self.data.families or self.items} if beyond else {}
+        there = self.data.families or self.items
+        values = {"unit": self.data.unit, "there": there, "more": limit - there} if beyond else {}
         proposes = enough is not NoteCode.BETWEEN
         another = (note(NoteCode.SECOND_TEST),) if proposes else ()
         return (note(enough, limit=limit, ties=1 - decisive, **values), *another)

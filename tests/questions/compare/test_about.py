@@ -111,9 +111,12 @@ def test_one_order_of_each_comparison_cannot_decide_about_these_items(tmp_path, 
     assert "use --order both, or leave --about out" in " ".join(done.stderr.split())
 
 
-def test_where_no_items_are_left_no_higher_limit_is_advised(tmp_path, monkeypatch):
+LEVEL = r"in 4 of 5 runs of (\d+) items with --max-judgments (\d+)\. There are 10: add (\d+)\."
+
+
+def test_where_no_items_are_left_more_are_advised_with_a_limit_that_takes_them(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 6, "--min-gap", "0.05")
     assert done.exit_code == 3
     said = " ".join(done.stdout.split())
-    assert re.search(r"in 4 of 5 runs of \d+ items, and there are 10: add some", said)
-    assert "--max-judgments" not in said
+    (needed, limit, more) = map(int, re.search(LEVEL, said).groups())
+    assert needed == limit == 10 + more

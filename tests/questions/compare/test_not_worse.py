@@ -153,7 +153,7 @@ def test_a_dry_run_says_what_becomes_of_an_equal_system(old, new):
 def test_less_than_an_even_chance_to_pass_is_warned_of_before_the_first_call(old, new):
     warned = "Warning: with at most 20 judgments an equal system passes in only"
     weak = [*("--not-worse", "0.05"), *("--max-judgments", "20")]
-    choices = r" For 80 % it takes [\d,]+ items \(there are 100\), or a margin of about 0"
+    choices = r" For 80 % it takes [\d,]+ items \(there are 100\) and --max-judgments \d+, or a margin of about 0"
     for more, stream, mend in ((["--dry-run"], "stdout", choices), ([], "stderr", " A dry run says what it takes.")):
         text = " ".join(getattr(asked(old, new, *more, about=weak), stream).split())
         assert text.count(warned) == 1
@@ -305,7 +305,8 @@ def test_items_like_these_have_no_answer_when_all_are_judged_without_one(old, ne
     assert done.exit_code == 3
     assert "it is not shown whether new is worse than old by 2 points or more, on items like these 100" in words(done)
     assert re.search(
-        r"equal, 4 of 5 runs of [\d,]+ items would pass \(with 80 % ties, as here\). There are \d+: add some. That is",
+        r"equal, 4 of 5 runs of [\d,]+ items with --max-judgments \d+ would pass \(with 80 % ties, as here\). There are "
+        r"100: add [\d,]+. That is",
         words(done),
     )
     passed = asked(old, new, *like)
