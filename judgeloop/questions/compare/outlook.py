@@ -103,13 +103,14 @@ def _equal(rule: Bets, margin: float, ties: float, pool: int) -> EqualSystem:
     decisive, items = 1 - ties, math.inf if rule.items >= UNLIMITED else float(rule.items)
     found = rule.outlook(0.0, ties)
     needed = limit_to_pass(margin, rule.threshold, decisive, items)
+    fails = min(found.first, rule.threshold)  # simulated, and proved to be no more
     low = found.second < EVEN and rule.most < pool < needed
     return EqualSystem(
         ties,
         found.judgments,
         found.second,
-        min(found.first, rule.threshold),  # simulated, and proved to be no more
-        found.none,
+        fails,
+        1 - found.second - fails,
         limit_for_80=needed,
         margin_for_80=margin_passed(rule.most, rule.threshold, decisive, items),
         limit=rule.most,

@@ -18,6 +18,7 @@ from judgeloop.questions.compare.result import BETS, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
+from judgeloop.report.notes import LIMITS_THE_RISK
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.result import ID
@@ -445,7 +446,8 @@ def risk(result: Comparison) -> str:
         return _risk_now(result, shown)
     if not result.setup.guarantee:
         return f"{shown}, without a proof: the aim is that at most {often} such answers is wrong"
-    return f"{chosen:g}, guaranteed: at most {often} such runs {_wrongly(result)}"
+    doubted = ", but see the warning" if any(one.code in LIMITS_THE_RISK for one in result.warnings) else ""
+    return f"{chosen:g}, guaranteed{doubted}: at most {often} such runs {_wrongly(result)}"
 
 
 def _risk_now(result: Comparison, shown: str) -> str:

@@ -13,7 +13,9 @@ from support.outputs import write_outputs
 from support.text import unwrapped
 
 import judgeloop
+from judgeloop.ledger.records import RecordedRun, RunNote
 from judgeloop.ledger.sqlite import FOLDER
+from judgeloop.runs.earlier import askings
 
 ITEMS = 60
 LEVELS = ("no", "yes")  # of token F1 against "yes"
@@ -144,6 +146,21 @@ def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_othe
             assert "31 of 60 verdicts known are for a" in told[0]
             return
     pytest.fail("no seed names the other one")
+
+
+@pytest.mark.parametrize(
+    ("note", "counts"),
+    [
+        ({"exit_code": 3}, False),
+        ({"exit_code": 3, "tied": 1}, True),
+        ({"exit_code": 3, "systems": ("a", "b", "c")}, True),
+        ({"exit_code": 4}, False),
+        ({}, True),
+    ],
+)
+def test_a_run_that_judged_nothing_is_no_comparison(note, counts):
+    earlier = RecordedRun("first", "", 0, note=RunNote(**{"systems": ("a", "b"), "met": "m", "asking": "1"} | note))
+    assert [*askings([earlier], "second", RunNote(met="m", asking="2"))] == [earlier] * counts
 
 
 def test_searches_of_the_same_outputs_with_another_baseline_add_up():
