@@ -148,6 +148,24 @@ def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_othe
     pytest.fail("no seed names the other one")
 
 
+def test_what_a_run_drew_for_its_groups_is_not_beyond_its_draws(pair):
+    """Both groups stay open, so that most are judged whoever is named."""
+    for path in pair:
+        rows = [
+            json.loads(line) | {"group": f"g{at % 2}"} for at, line in enumerate(Path(path).read_text().splitlines())
+        ]
+        Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for seed in range(40):
+        risky = command(pair, "--risk", "0.3", "--seed", seed)
+        found = commandline.result_of(*risky, "--by-group", "report")
+        if found["winner"] == "b":
+            assert "known_otherwise" not in {one["code"] for one in found["warnings"]}
+            alone = commandline.result_of(*risky)
+            assert "known_otherwise" in {one["code"] for one in alone["warnings"]}
+            return
+    pytest.fail("no seed names the other one")
+
+
 @pytest.mark.parametrize(
     ("note", "counts"),
     [
