@@ -100,6 +100,7 @@ class NoteCode(enum.StrEnum):
     RAISE_LIMIT = "raise_limit"
     RECORDED_COSTS = "recorded_costs"
     RAISE_BUDGET = "raise_budget"
+    BUDGET_AT_MOST = "budget_at_most"
     LEDGER_SHORT = "ledger_short"
     RAISE_NIGHT = "raise_night"
 
@@ -229,6 +230,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` is probably enough for {judgments:more judgment}.",
+    NoteCode.BUDGET_AT_MOST: "`budget={budget:.10g}` covers {judgments:judgment} even at their maximum cost.",
     NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` (and the pair's own, if it has one): a dry run of the "
     "suite says what that probably takes.",
 }

@@ -493,7 +493,8 @@ class RunResult(Part):
             more = min(more, (to_pico(str(most_usd)) - base_p) // each_p)
         enough = float(budget_over(base_p + more * each_p))
         enough = enough if most_usd is None else min(enough, most_usd)
-        return (note(NoteCode.RAISE_BUDGET, budget=enough, judgments=more),) if more > 0 else ()
+        code = NoteCode.RAISE_BUDGET if usd else NoteCode.BUDGET_AT_MOST
+        return (note(code, budget=enough, judgments=more),) if more > 0 else ()
 
     @property
     def warnings(self) -> tuple[Note, ...]:
