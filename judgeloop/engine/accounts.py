@@ -271,11 +271,14 @@ class Accounts:
                 f"{least.again}{waited}; rerun the command then, or set a higher limit with `judgeloop budget set`, "
                 "to resume",
             )
+        whole = f"the budget of {show_usd(terms.budget_p or 0)}"
+        if (why := self._state.trouble) and need <= (spend.left_p or 0) + spend.held_p:  # nothing else held the rest
+            kind, who = (StopKind.JUDGE_FAILED, "judge") if not planned.outputs else (StopKind.SYSTEM_FAILED, "system")
+            return StopReason(kind, f"the {who} failed: {why}; its calls in flight held the rest of {whole}")
         held = f"; calls in flight held {show_usd(spend.held_p)} of it" if spend.held_p else ""
         return StopReason(
             StopKind.BUDGET,
-            f"what is left of the budget of {show_usd(terms.budget_p or 0)} does not cover "
-            f"{next_query}{held}{waited}{self._state.and_failed}",
+            f"what is left of {whole} does not cover {next_query}{held}{waited}{self._state.and_failed}",
             need_p=need,
         )
 

@@ -432,7 +432,7 @@ class Session(Generic[T]):
         of = f"{len(lacking):,} of {reached:,} {'items' if items == reached else 'judgments'}"
         of += f" ({items:,} item{'s' * (items > 1)})" if items < reached else ""
         if all(one.failed for one in lacking):
-            said = f"the judge failed: all attempts at {of} failed, {few}; the last: {last}"
+            said = f"the judge failed: all attempts at {of} failed, {few}; the last: {last.removeprefix('failed: ')}"
             return StopReason(StopKind.JUDGE_FAILED, said)
         of_systems = all(one.of_system for one in lacking)
         kind = StopKind.SYSTEM_FAILED if of_systems else StopKind.ABSTENTIONS

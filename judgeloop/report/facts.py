@@ -261,7 +261,8 @@ def ended(result: RunResult) -> str:
     if skipped := _skipped(result, stop):
         return f"{why}{skipped}"
     failing = stop in {StopKind.BUDGET, StopKind.DEADLINE} and "; " in result.halt.sentence
-    return why if failing else ENDED.get(stop, why)
+    said = why if failing else ENDED.get(stop, why)
+    return said if result.asked else said.replace("another judgment", "a judgment")
 
 
 def _skipped(result: RunResult, stop: StopKind) -> str:
@@ -288,7 +289,7 @@ def _named(result: RunResult) -> list[Condition]:
     if result.outcome in {result.answer, Outcome.PASSED}:
         return []
     failing = [one for one in result.conditions[1:] if one.outcome.exit_code not in {0, result.answer.exit_code}]
-    failing = [one for one in failing if not one.name.startswith(GROUP)]
+    failing = [one for one in failing if not one.name.startswith(GROUP) and one.name != COST]  # what it left open is
     return sorted(failing, key=lambda one: one.outcome is not result.outcome)
 
 
@@ -335,13 +336,13 @@ def judged_by(result: RunResult) -> str:
     return " + ".join(map(visible, result.setup.judges))
 
 
-def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition]:
+def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False) -> Iterator[Condition]:
     """Yield the conditions on controls, flips, abstentions and cost.
 
     Of all conditions only groups can be open once the answer is known, and then the run goes on for them
     (`methods/stopping/by_group.py`). Controls come before the first judgment, and have an end. Shares of flips and of
-    abstentions are of all that was judged, for the groups too. The cost ends the run. `max_flips` is the largest share
-    of verdicts that may change with the order; None if any may.
+    abstentions are of all that was judged, for the groups too. The cost ends the run, or its required tests of groups,
+    which are then `cut`. `max_flips` is the largest share of verdicts that may change with the order; None if any may.
     """
     for judge, tally in zip_longest(result.setup.judges, result.counts.controls):
         if tally is None or (tally.end is None and result.answer is Outcome.BROKEN):
@@ -372,7 +373,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         without = result.stop_sentence
     if too_many or result.answer is not Outcome.BROKEN:
         yield Condition("abstentions", Outcome.BROKEN if too_many else Outcome.PASSED, without, requires=requires)
-    used_up = result.stop_reason is StopKind.BUDGET and not result.answer.answered
+    used_up = result.halt.kind is StopKind.BUDGET and (cut or not result.answer.answered)
     found = f"it {COST} {money(result)}{f', and {ended(result)}' if used_up else ''}"
     yield Condition(
         COST, Outcome.UNDECIDED if used_up else Outcome.PASSED, found, requires="the budget must cover the run"
@@ -570,8 +571,9 @@ def money(result: RunResult) -> str:
 
 
 def _cost(result: RunResult) -> str:
-    """What was paid of which budget, what of it is a maximum, and what judging everything would have cost."""
+    """What was paid of which budget, what of it is a maximum, and what judging the rest would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
+    left = every - result.judged - silent_of(result) - result.counts.further
     people, models = result.by_people, ""
     if people is not None and people.usd and spend.known:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
@@ -587,9 +589,7 @@ def _cost(result: RunResult) -> str:
         "all answers were in the ledger"
         if spend.remembered and not (spend.run_p or spend.asked_anything) and people is None
         else "",
-        f"judging all {every:,} would cost about {dollars(usd)}"
-        if usd and result.judged + silent_of(result) + result.counts.further < every
-        else "",
+        f"the other {left:,} would cost about {dollars(usd * left / every)}" if usd and left > 0 else "",
     ]
     return "; ".join(filter(None, parts))
 

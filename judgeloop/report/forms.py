@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.core.outcomes import Condition
 from judgeloop.report.notes import LIMITS_THE_RISK
-from judgeloop.report.page import BADGES, COST, TITLES, Fact, Page, PageTable, Section
+from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import visible
 
@@ -173,8 +173,6 @@ def render_junit(result: Tested) -> str:
     Where only a condition fails, a line before that text says so.
     """
     answer, *conditions = result.conditions
-    if answer.outcome.exit_code:  # a budget that left it open is no second failure
-        conditions = [one for one in conditions if one.name != COST or not one.outcome.exit_code]
     code = answer.outcome.exit_code or (result.exit_code if result.exit_code in BROKEN else 0)
     beside = "" if code or not result.exit_code else BESIDE
     said = (one.text for one in result.page.facts if one.section is Section.WARNING)

@@ -94,6 +94,7 @@ class NoteCode(enum.StrEnum):
     MORE_FOR_BETTER = "more_for_better"
     ASK_FOR_BETTER = "ask_for_better"
     EQUAL_PASSES = "equal_passes"
+    EQUAL_PASSES_WITH = "equal_passes_with"
     EQUAL_PASSES_ITEMS = "equal_passes_items"
     BETWEEN = "between"
     LEVEL_NAMED = "level_named"
@@ -101,6 +102,7 @@ class NoteCode(enum.StrEnum):
     RAISE_LIMIT = "raise_limit"
     RECORDED_COSTS = "recorded_costs"
     RAISE_BUDGET = "raise_budget"
+    BUDGET_AT_MOST = "budget_at_most"
     LEDGER_SHORT = "ledger_short"
     RAISE_NIGHT = "raise_night"
 
@@ -170,8 +172,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MAKE_UP: "Else `budget={budget:.10g}` makes up for it.",
     NoteCode.FIX_IS_ANOTHER: "Rerun the command to go on. If you change the code of {judge}, it is another judge: its "
     "{judged:verdict} are asked for again.",
-    NoteCode.SILENT: "Use a judge or a prompt that brings more verdicts, or let more be missing by `max_abstentions={share:.2g}`, "
-    "and rerun the command: no verdict is paid for twice.",
+    NoteCode.SILENT: "Rerun the command: those without a verdict are asked again. A higher `max_abstentions`, such as {share:.2g}, is a "
+    "new run, with its own budget and risk.",
     NoteCode.NO_VERDICTS: "Use a judge or a prompt that brings verdicts.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
@@ -220,6 +222,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",
     NoteCode.EQUAL_PASSES: "If the two were equal, 4 of 5 runs with `max_judgments={limit}` would pass (with {ties:share} ties, as "
     "here).",
+    NoteCode.EQUAL_PASSES_WITH: "If the two were equal, about {passes:share} of runs with `max_judgments={limit}` would pass (with {ties:share} "
+    "ties, as here).",
     NoteCode.EQUAL_PASSES_ITEMS: "If the two were equal, 4 of 5 runs of {limit:{unit}} with `max_judgments={limit}` would "
     "pass (with {ties:share} ties, as here). There are {there:,}: add {more:,}.",
     NoteCode.BETWEEN: "If the two were equal, 4 of 5 runs of at most {limit:judgment} would pass (with {ties:share} ties, as "
@@ -230,7 +234,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} even at their maximum cost.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` is probably enough for {judgments:more judgment}.",
+    NoteCode.BUDGET_AT_MOST: "`budget={budget:.10g}` covers {judgments:judgment} even at their maximum cost.",
     NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` (and the pair's own, if it has one): a dry run of the "
     "suite says what that probably takes.",
 }

@@ -13,7 +13,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.jsonable import Part, Say, Sentence, plain
 from judgeloop.core.money import budget_over, to_pico, to_usd
 from judgeloop.core.outcomes import BREAKS, Condition, Control, Outcome, StopKind, StopReason, outcome_of
-from judgeloop.core.records import IDENTICAL, Population, Shown
+from judgeloop.core.records import IDENTICAL, PAIR, Population, Shown
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stats.controls import MOST
 from judgeloop.methods.stats.intervals import wilson_interval
@@ -273,8 +273,13 @@ class RunResult(Part):
 
     @property
     def decided_and_tied(self) -> tuple[int, int]:
-        """How many verdicts of judges on two systems preferred one, and how many were ties; else (0, 0)."""
-        return 0, 0
+        """How many verdicts of judges on two systems preferred one, and how many were ties; else (0, 0).
+
+        Of identical outputs no judge said that they are a tie.
+        """
+        seen = [row for row in self.verdicts if row.reason != IDENTICAL] if len(self.setup.systems) == PAIR else []
+        decided = sum(row.winner is not None for row in seen)
+        return decided, len(seen) - decided
 
     @property
     def few(self) -> NoteCode:
@@ -474,11 +479,11 @@ class RunResult(Part):
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:
-        """A budget that covers the worst case of what is `wanted`; of a night, that its own is short.
+        """A budget that is probably enough for what is `wanted`; of a night, that its own is short.
 
-        Without a forecast it covers the rest of the limit: no decision is forecast, and one may come all the same. It
-        takes each for as dear as the one that the budget did not cover, and so the controls that are left. None above
-        the most that a budget may be.
+        Without a forecast it covers the rest of the limit: no decision is forecast, and one may come all the same. All
+        take the mean cost so far, and the controls that are left, too; the last is held at what the budget did not
+        cover, as all are where no cost is known. None above the most that a budget may be.
         """
         spend = self.spend
         controls = sum(MOST - one.asked for one in self.counts.controls if one and one.end is None)
@@ -489,12 +494,15 @@ class RunResult(Part):
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
             return (note(NoteCode.RAISE_NIGHT, night=night),)
         more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
-        base_p = spend.charged_p + controls * spend.next_p
+        usd = self.usd_for(1)
+        each_p = to_pico(str(usd)) if usd else spend.next_p
+        base_p = spend.charged_p + controls * each_p + spend.next_p - each_p
         if (most_usd := self.setup.most_usd) is not None:
-            more = min(more, (to_pico(str(most_usd)) - base_p) // spend.next_p)
-        enough = float(budget_over(base_p + more * spend.next_p))
+            more = min(more, (to_pico(str(most_usd)) - base_p) // each_p)
+        enough = float(budget_over(base_p + more * each_p))
         enough = enough if most_usd is None else min(enough, most_usd)
-        return (note(NoteCode.RAISE_BUDGET, budget=enough, judgments=more),) if more > 0 else ()
+        code = NoteCode.RAISE_BUDGET if usd else NoteCode.BUDGET_AT_MOST
+        return (note(code, budget=enough, judgments=more),) if more > 0 else ()
 
     @property
     def warnings(self) -> tuple[Note, ...]:

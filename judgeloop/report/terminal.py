@@ -138,7 +138,7 @@ def _as_fit(warnings: list[str], lines: int) -> list[str]:
         left = len(warnings) - at
         taken += one.count("\n") + 1
         if kept and taken + (left > 1) > lines:
-            return [*kept, f"{WARNING} and {count(left, 'other warning')}"]
+            return [*kept, f"{count(left, 'more warning')}: --details"]
         kept.append(one)
     return kept
 

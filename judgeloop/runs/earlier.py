@@ -111,8 +111,9 @@ def askings(runs: Iterable[RecordedRun], run: str, note: RunNote) -> list[Record
 
 
 def _looked(note: RunNote) -> bool:
-    """Whether a run saw verdicts, or may yet."""
-    return note.exit_code in {None, *ANSWERED, EXIT_UNDECIDED} or bool(note.decided or note.tied)
+    """Whether a run saw verdicts, or may yet; of more systems than two it is not noted how many."""
+    several = {EXIT_UNDECIDED} if len(note.systems) != PAIR else set[int]()
+    return note.exit_code in {None, *ANSWERED, *several} or bool(note.decided or note.tied)
 
 
 def _texts(item: Item) -> tuple[str, str]:

@@ -18,9 +18,13 @@ LOOKED_UP = 10_000  # items of whose verdicts the ledger is asked
 
 
 async def known_verdicts(prepared: Prepared[Any], finished: Finished[Any]) -> tuple[int, int]:
-    """How many of the verdicts that the ledger holds on two systems' outputs prefer each, whichever run asked them."""
+    """How many of the verdicts that the ledger holds on two systems' outputs prefer each, whichever run asked them.
+
+    Not those that the run itself had beside its decision: they are not about all items alike.
+    """
     answers = await known_answers(prepared, prepared.judges, prepared.terms(), finished.counting)
-    preferred = [answer.preference for answer in answers if isinstance(answer, Verdict)]
+    beside = {label.choice.position for label in finished.ending.further}
+    preferred = [one.preference for at, one in enumerate(answers) if isinstance(one, Verdict) and at not in beside]
     return preferred.count(1), preferred.count(-1)
 
 

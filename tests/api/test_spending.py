@@ -33,7 +33,7 @@ def test_a_command_that_a_result_names_looks_into_the_ledger_of_the_call(own, ch
     respond_with(chat_server, error(500))
     result = judgeloop.compare(
         rows["chatty"], rows["terse"], judge="openai/mine", judge_base_url=chat_server.url, judge_price="100,200",
-        budget=3, controls="off", **({"ledger": "my own.sqlite"} if own else {}),
+        budget=3, order="random", controls="off", **({"ledger": "my own.sqlite"} if own else {}),
     )  # fmt: skip
     flag = " --ledger 'my own.sqlite'" if own else ""
     held = next(one["message"] for one in result.to_dict()["advice"] if one["code"] == "held_by_failures")

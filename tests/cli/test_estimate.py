@@ -215,7 +215,7 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
         unwrapped(done.stdout),
     )
     assert "Score so far" not in done.stdout
-    assert re.search(r"About \d+ more judgments .*--budget \S+ covers", unwrapped(done.stdout))
+    assert re.search(r"About \d+ more judgments .*--budget \S+ is probably", unwrapped(done.stdout))
     assert result["stop_reason"] == "budget"
     assert result["run_spent_usd"] <= 0.03
     assert result["more_judgments"] > 0
@@ -237,7 +237,7 @@ def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(dr
         assert done.exit_code == 3
         assert done.stdout.startswith("? OPEN: no estimate yet of mine on these 60 items: the budget does not cover")
         assert "% interval" not in done.stdout
-        assert width or re.search(r"--budget \S+ covers \d+ more", done.stdout)
+        assert width or re.search(r"--budget \S+ covers \d+ judgment", done.stdout)
 
 
 @pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "; 0.3 was required."), (0.95, 5, "; 0.95 was required."), (TRUTH, 3, "is open")])  # fmt: skip

@@ -179,15 +179,16 @@ def test_a_crowded_server_that_ends_a_run_says_for_how_long_it_was_tried():
     assert re.search(r"5 calls in a row failed in every attempt \(the last was tried for \d s\): HTTP 429", said)
 
 
-def test_a_budget_that_calls_in_flight_hold_says_how_much_they_do():
+def test_a_judge_whose_calls_hold_the_rest_of_a_budget_is_what_ended_the_run():
     down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=True)
     judge = ScriptedJudge(failing(10**6, down), cost_p=5 * CENT_P, worst_p=5 * CENT_P)
     at_once = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
     finished = run(judge, terms=Terms("run", budget_p=32 * CENT_P, policy=at_once))
-    charged_p, stop = finished.spend.charged_p, finished.ending.stop
-    held_p = int(re.search(r"; calls in flight held \$0\.(\d\d) of it; ", stop.sentence)[1]) * CENT_P
-    assert stop.kind is StopKind.BUDGET
-    assert charged_p + stop.need_p <= 32 * CENT_P < charged_p + held_p + stop.need_p, "what is free now was not then"
+    assert finished.ending.stop.kind is StopKind.JUDGE_FAILED
+    assert finished.ending.stop.sentence == (
+        "the judge failed: HTTP 500: boom; its calls in flight held the rest of the budget of $0.32"
+    )
+    assert finished.spend.charged_p + 10 * CENT_P <= 32 * CENT_P, "the same command goes on"
     assert finished.spend.held_p == 0
 
 

@@ -74,7 +74,7 @@ def test_abstentions_and_cost_are_tests_of_a_gate_and_of_no_other_result():
     gate = {"large is better than small": None, "flips": None, "abstentions": None, "cost": None}
     assert cases(make_result(**GATE)) == gate
     used_up = undecided(StopKind.BUDGET, "the budget is used up", **GATE)
-    assert "cost" not in cases(used_up), "the answer says so"
+    assert cases(used_up)["cost"] == "failure"
     failed = undecided(StopKind.ABSTENTIONS, "too many", **GATE)
     assert cases(failed)["abstentions"] == "error"
     assert failed.exit_code == 4
@@ -116,7 +116,7 @@ def test_the_controls_of_each_judge_are_a_test():
     assert result.exit_code == 3
 
 
-def test_a_budget_that_left_the_answer_open_is_one_failure_and_says_so_in_a_word():
+def test_a_budget_that_left_the_answer_open_fails_both_and_says_so_in_a_word():
     open_ = make_result(winner=None, stop=StopReason(StopKind.BUDGET, "the budget is used up"), required_winner="large")
-    assert [case for case in cases(open_).values() if case] == ["failure"]
+    assert [name for name, case in cases(open_).items() if case == "failure"] == ["large is better than small", "cost"]
     assert read(open_).find(".//failure").get("message").startswith("OPEN: ")

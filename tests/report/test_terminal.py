@@ -49,7 +49,7 @@ def test_warnings_give_way_where_it_is_said_where_the_rest_is():
     page = Page((decided("a is better."), *FIGURES, *warnings), outcome=Outcome.DECIDED)
     lines = render(page, short=True, more="All of it: --details").split("\n")
     assert len(lines) == MOST_LINES
-    assert lines[-2:] == ["Warning: and 7 other warnings", "All of it: --details"]
+    assert lines[-2:] == ["7 more warnings: --details", "All of it: --details"]
     assert len(render(page, short=True, more="").split("\n")) == MOST_LINES, "as many where nothing says so (-q)"
     assert render(page, short=True).endswith("warning 8")
 
@@ -73,7 +73,7 @@ def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(
         "\n  gap ",
         "\nWarning: The ledger holds more",
         "\nWarning: ",
-        " other warnings",
+        " more warnings: --details",
         "\nAll of it: ",
         "20 for old",
         "5 ties",
@@ -104,7 +104,7 @@ def test_who_judged_and_the_votes_share_a_line_before_either_gives_way():
     assert [line.strip() for line in shown if "judged" in line or "votes" in line] == [
         "judged  9 of 10 items, by j: 8 for a, 1 for b"
     ]
-    assert shown[-3:] == ["Warning: Few items.", "Warning: and 2 other warnings", "x"], (
+    assert shown[-3:] == ["Warning: Few items.", "2 more warnings: --details", "x"], (
         "of a warning the first sentence stays"
     )
     assert "Take more." in render(page)

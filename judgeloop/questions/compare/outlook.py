@@ -4,6 +4,7 @@ Pure: of a tally and the share of ties that earlier runs had. `question.py` asks
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from judgeloop.core.outcomes import Tally
@@ -22,6 +23,7 @@ ASSUMED_TIES = 30
 AHEAD, LEVEL = (45, 25), (35, 35)  # the wins beside these ties
 CLEARLY = 0.45  # of the runs are open: fewer than half, also as simulations vary
 STEPS = 20  # a limit is found to a part of so many
+SAID = ", as identical outputs or earlier runs say"
 TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 
 
@@ -30,7 +32,7 @@ def judgments_to_decide(
 ) -> tuple[Range, str | None]:
     """The range of further judgments for a run at `tally`, and the assumption behind it.
 
-    `asked` is the number of items asked about so far, and `ties` a share that earlier runs had. Low: the
+    `asked` is the number of items asked about so far, and `ties` a share that is known. Low: the
     fewest judgments that can meet the rule. Expected: with the shares so far, or with assumed shares. Worst:
     all judgments that the limit allows. The assumption is a sentence on the assumed shares, None if none are.
     """
@@ -40,7 +42,7 @@ def judgments_to_decide(
     said = (
         f"that each system wins {wins[0]} %" if level else f"that one system wins {wins[0]} % and the other {wins[1]} %"
     )
-    said += f" of the items, with {tied} % ties{' as in earlier runs' if ties is not None else ''}"
+    said += f" of the items, with {tied} % ties{SAID if ties is not None else ''}"
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
     shares = _usual(rule, tally, ties)
     begin = max(1, limits.min_judgments - tally.judged)
@@ -70,34 +72,39 @@ def _usual(rule: Rule, tally: Tally, ties: float | None = None) -> Tally:
     return replace(tally, wins=(first, second), ties=100 * tally.ties + more * tied)
 
 
-def share_of_ties(*counted: tuple[int, int]) -> float | None:
-    """The first share of ties, of so many items, that enough items say; None without one.
+def shares_of_ties(alike: float, *counted: tuple[int, int]) -> tuple[float, ...]:
+    """The share of ties that is expected; several where no judge has said it of enough items, the usual in the middle.
 
-    >>> share_of_ties((1, 2), (10, 40)), share_of_ties((1, 2))
-    (0.25, None)
+    `alike` is the share of items with identical outputs, which are ties. Of the others `counted` says how many were
+    ties, of how many; the first that are enough count.
+
+    >>> shares_of_ties(0.0, (1, 2), (10, 40)), shares_of_ties(0.5, (10, 40)), shares_of_ties(0.5)
+    ((0.25,), (0.625,), (0.5, 0.65, 0.85))
     """
-    return next((ties / judged for ties, judged in counted if judged >= FEWEST_KNOWN), None)
+    said = next((ties / judged for ties, judged in counted if judged >= FEWEST_KNOWN), None)
+    tried = TIES_TRIED if said is None else (said,)
+    return tuple(dict.fromkeys(alike + (1 - alike) * share for share in tried))
 
 
-def with_an_equal_system(rule: Rule, ties: float | None, pool: int) -> tuple[EqualSystem, ...]:
-    """What a rule for "not worse" does with an equal system; () for another rule.
+def usual_of(ties: Sequence[float]) -> float:
+    """The share of ties in the middle, as `forecast.usual` takes it."""
+    return ties[len(ties) // 2]
 
-    For a known share of ties, else for several shares. The chances are simulated, and right within 3 points or so.
-    `pool` is the number of items that there are.
+
+def with_an_equal_system(rule: Rule, ties: Iterable[float], pool: int) -> tuple[EqualSystem, ...]:
+    """What a rule for "not worse" does with an equal system, for each share of ties; () for another rule.
+
+    The chances are simulated, and right within 3 points or so. `pool` is the number of items that there are.
     """
     if not isinstance(rule, Bets) or rule.not_worse is None:
         return ()
-    return tuple(_equal(rule, rule.not_worse, share, pool) for share in (TIES_TRIED if ties is None else [ties]))
+    return tuple(_equal(rule, rule.not_worse, share, pool) for share in ties)
 
 
-def foreseen(groups: ByGroup[str | None], ties: float | None) -> tuple[GroupOutlook, ...]:
-    """What each tested group can show, the largest first.
-
-    It takes 30 % ties where their share is not known.
-    """
-    decisive = 1 - (ASSUMED_TIES / 100 if ties is None else ties)
+def foreseen(groups: ByGroup[str | None], ties: float) -> tuple[GroupOutlook, ...]:
+    """What each tested group can show with this share of ties, the largest first."""
     return tuple(
-        GroupOutlook(group, items, groups.gap_found(items, decisive)) for group, items in groups.sizes.most_common()
+        GroupOutlook(group, items, groups.gap_found(items, 1 - ties)) for group, items in groups.sizes.most_common()
     )
 
 
@@ -105,13 +112,14 @@ def _equal(rule: Bets, margin: float, ties: float, pool: int) -> EqualSystem:
     decisive, items = 1 - ties, math.inf if rule.items >= UNLIMITED else float(rule.items)
     found = rule.outlook(0.0, ties)
     needed = limit_to_pass(margin, rule.threshold, decisive, items)
+    fails = min(found.first, rule.threshold)  # simulated, and proved to be no more
     low = found.second < EVEN and rule.most < pool < needed
     return EqualSystem(
         ties,
         found.judgments,
         found.second,
-        min(found.first, rule.threshold),  # simulated, and proved to be no more
-        found.none,
+        fails,
+        1 - found.second - fails,
         limit_for_80=needed,
         margin_for_80=margin_passed(rule.most, rule.threshold, decisive, items),
         limit=rule.most,

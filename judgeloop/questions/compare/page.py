@@ -18,6 +18,7 @@ from judgeloop.questions.compare.result import BETS, ONCE, Comparison, ScoreFigu
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
+from judgeloop.report.notes import LIMITS_THE_RISK
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.result import ID
@@ -459,6 +460,8 @@ def risk(result: Comparison) -> str:
     if not result.setup.guarantee:
         return f"{shown}, without a proof: the aim is that at most {often} such answers is wrong"
     holds = "if no earlier search chose these two" if result.searched else "guaranteed"
+    if not result.searched and any(one.code in LIMITS_THE_RISK for one in result.warnings):
+        holds += ", but see the warning"
     return f"{chosen:g}, {holds}: at most {often} such runs {_wrongly(result)}"
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
+from statistics import fmean
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from judgeloop.catalogue import rules_of
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, InputError
 from judgeloop.core.outcomes import Ending, Finished, StopKind, Tally
 from judgeloop.core.protocols import Further, Selector
-from judgeloop.core.records import UNLIMITED, Draws, Population
+from judgeloop.core.records import IDENTICAL, UNLIMITED, Draws, Population, Verdict
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, ProxyTerms, Terms, unobserved
 from judgeloop.formats.catalogue import table_of
@@ -44,12 +45,12 @@ from judgeloop.questions.compare import page
 from judgeloop.questions.compare.buying import Offer, buying, not_bought, proxy_verdicts, ways_of
 from judgeloop.questions.compare.figures import comparison_of
 from judgeloop.questions.compare.outlook import (
-    ASSUMED_TIES,
     foreseen,
     judgments_to_decide,
     more_to_decide,
     needs_more,
-    share_of_ties,
+    shares_of_ties,
+    usual_of,
     with_an_equal_system,
 )
 from judgeloop.questions.compare.proxy import corrected_gap
@@ -231,13 +232,12 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         if any(one.id == run.run_id and one.note.exit_code not in unfinished for one in runs):
             return None
         items, rule = len(run.places), _rule(run.parts)
-        seen = share_of_ties(ties_of(runs_before(runs, run.run_id, run.asked)))
-        ties = ASSUMED_TIES / 100 if seen is None else seen
+        ties = usual_of(shares_of_ties(_alike(run), ties_of(runs_before(runs, run.run_id, run.asked))))
         if not isinstance(rule, Bets) or rule.most >= limit_to_pass(
             run.config.not_worse, rule.threshold, 1 - ties, rule.items
         ):
             return None  # it passes in most runs: nothing is simulated
-        return " ".join(unlikely_to_pass(with_an_equal_system(rule, ties, items), items, planned=False)) or None
+        return " ".join(unlikely_to_pass(with_an_equal_system(rule, [ties], items), items, planned=False)) or None
 
     async def forecast(self, run: Prepared[CompareSettings]) -> Forecast:
         """With the ways to buy the verdicts of each proxy, and what the ledger knows of it."""
@@ -268,7 +268,10 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         earlier = ties_of(runs_before(ran.runs, run.run_id, run.asked)) if told else (0, 0)
         asked = min(len(places), config.max_judgments) if over else ending.asked
         drawn = -(-asked // run.judgments_a_draw)
-        judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=drawn, ties=share_of_ties(earlier))
+        alike = _alike(run) if told else 0.0
+        ties = shares_of_ties(alike, earlier)
+        known = usual_of(ties) if alike or len(ties) == 1 else None
+        judgments, assumed = judgments_to_decide(rule, tally, run.limits, asked=drawn, ties=known)
         most = min(len(places), config.max_judgments) - asked
         if proxy is not None and assumed is not None:  # labels so far say themselves what the proxy is worth
             ways = buying(config, run.inputs, ran.parts.members)
@@ -276,8 +279,11 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             judgments = judgments._replace(expected=max(judgments.low, helped))
             assumed = f"{assumed}, and that the proxy explains {per_cent(SUPPOSED)} of the verdicts' variance"
         judgments = Range(*(min(most, run.judgments_a_draw * draws) for draws in judgments))
-        ties = share_of_ties((tally.ties, tally.judged), earlier)
         labels = [*ending.labels, *ending.further]
+        seen = [
+            one.answer for one in ending.labels if isinstance(one.answer, Verdict) and one.answer.reason != IDENTICAL
+        ]
+        ties = shares_of_ties(alike, (sum(not one.preference for one in seen), len(seen)), earlier)
         if isinstance(groups, ByGroup | ByCriterion):
             groups.follow(labels)
             judgments = judgments._replace(worst=groups.left if over else len(places) - ending.asked)
@@ -293,7 +299,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             if proxy is None or proxy.blocks is None
             else [[pool.query(at) for at in proxy.needed(place)] for place in left],
             equal=with_an_equal_system(rule, ties, len(places)),
-            groups=foreseen(groups, ties) if isinstance(groups, ByGroup) else (),
+            groups=foreseen(groups, usual_of(ties)) if isinstance(groups, ByGroup) else (),
         )
 
     def more(self, run: Prepared[CompareSettings], tally: Tally) -> int | None:
@@ -395,6 +401,14 @@ def _by_blocks(
     if inputs.sampled:
         return selector, rule
     return selector, replace(rule, items=UNLIMITED, limit=blocks.draws)  # with replacement, an item may be drawn again
+
+
+def _alike(run: Prepared[CompareSettings]) -> float:
+    """The share of items with identical outputs, which are ties that no judge is asked about; 0 if not known yet."""
+    if run.pool.live or not all(judge.blind for judge in run.judges):
+        return 0.0
+    first, second = run.pool.outputs
+    return fmean(first[place] == second[place] for place in run.places)
 
 
 def _proxy(parts: Parts[Tally]) -> ProxyVerdicts | None:

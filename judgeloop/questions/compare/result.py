@@ -15,7 +15,7 @@ from judgeloop.core.outcomes import BREAKS, Condition, Outcome, StopKind, StopRe
 from judgeloop.core.records import MODELS_ABSTAIN, Groups
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.drift import Halves
-from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
+from judgeloop.methods.stats.margins import chance_to_pass, limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.compare.proxy import CorrectedGap
@@ -250,11 +250,6 @@ class Comparison(RunResult):
         return 0.0 + sign * self.gap, (low, high) if self.bounds else None, out
 
     @property
-    def decided_and_tied(self) -> tuple[int, int]:
-        """As `RunResult.decided_and_tied`: of identical outputs no judge said that they are a tie."""
-        return sum(self.wins.values()), self.ties - self.identical
-
-    @property
     def baseline(self) -> str:
         """The system that candidates are compared with: not the one that is required."""
         return self.setup.systems[self.setup.required_winner == self.setup.systems[0]]
@@ -371,7 +366,7 @@ class Comparison(RunResult):
         required = self.options.by_group == Groups.REQUIRE
         gates = (self.setup.required_winner, self.options.not_worse, self.options.max_flips)
         if required or any(gate is not None for gate in gates):
-            yield from of_the_run(self, self.options.max_flips)
+            yield from of_the_run(self, self.options.max_flips, cut=required and bool(self._cut_groups))
         fine = Outcome.PASSED if required else Outcome.DECIDED
         each = [
             Condition(
@@ -419,8 +414,11 @@ class Comparison(RunResult):
 
     @property
     def wanted(self) -> int | None:
-        """A forecast of the further judgments until all is answered: of groups, for an even chance in each."""
-        each = (min(one.more or 0, one.items - one.judged) for one in self._cut_groups)
+        """A forecast of the further judgments until all is answered: of groups, for an even chance in each.
+
+        A level group, of which no number is known, is judged whole.
+        """
+        each = (min(one.more or one.items, one.items - one.judged) for one in self._cut_groups)
         return sum(each) or self.more_judgments
 
     def favoured(self, label: LabelRow) -> str:
@@ -480,6 +478,8 @@ class Comparison(RunResult):
 
     def _all_or_none(self) -> tuple[Note, ...]:
         """Why not even all judgments would decide if the shares stay, and the limit that takes them all."""
+        if self.leader is None and self.options.not_worse is not None:  # level is what a gate hopes for
+            return (self._passes_with(self.limit),)
         lead, skipped = abs(self.gap or 0.0), self.counts.abstentions
         if self.leader is not None and skipped >= lead * self.judged:  # each takes one off the lead
             return (note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked),)
@@ -530,21 +530,34 @@ class Comparison(RunResult):
 
     def _another_run(self) -> tuple[Note, ...]:
         """Which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
-        gap = self.options.gap_asked
-        assert gap is not None, "the question is about one"
-        decisive = max(1, sum(self.wins.values())) / self.judged
-        given = gap, self.setup.risk_threshold, decisive, math.inf if self.setup.sampled else self.items
-        names = self.options.not_worse is None
+        given, names = self._test, self.options.not_worse is None
         limit = limit_to_name(*given) if names else limit_to_pass(*given)
         beyond = limit > self.drawable and self.per_label == 1  # smaller blocks allow for more labels
         if names:
             enough = NoteCode.LEVEL_NAMED_ITEMS if beyond else NoteCode.LEVEL_NAMED
         elif limit < self.judged:
             enough = NoteCode.BETWEEN
+        elif beyond and self.limit < self.drawable:
+            return (self._passes_with(self.drawable), note(NoteCode.SECOND_TEST))
         else:
             enough = NoteCode.EQUAL_PASSES_ITEMS if beyond else NoteCode.EQUAL_PASSES
         there = self.data.families or self.items
         values = {"unit": self.data.unit, "there": there, "more": limit - there} if beyond else {}
         proposes = enough is not NoteCode.BETWEEN
         another = (note(NoteCode.SECOND_TEST),) if proposes else ()
-        return (note(enough, limit=limit, ties=1 - decisive, **values), *another)
+        return (note(enough, limit=limit, ties=1 - given[2], **values), *another)
+
+    @property
+    def _test(self) -> tuple[float, float, float, float]:
+        """The gap that is asked about, the risk, the share of items that are no ties so far, and how many items.
+
+        As `methods/stats/margins.py` takes them.
+        """
+        decisive = max(1, sum(self.wins.values())) / max(1, self.judged)
+        items = math.inf if self.setup.sampled else self.items
+        return self.options.gap_asked or 0.0, self.setup.risk_threshold, decisive, items
+
+    def _passes_with(self, limit: int) -> Note:
+        """How often an equal system passes with this limit."""
+        test = self._test
+        return note(NoteCode.EQUAL_PASSES_WITH, limit=limit, passes=chance_to_pass(limit, *test), ties=1 - test[2])

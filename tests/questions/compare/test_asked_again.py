@@ -13,7 +13,9 @@ from support.outputs import write_outputs
 from support.text import unwrapped
 
 import judgeloop
+from judgeloop.ledger.records import RecordedRun, RunNote
 from judgeloop.ledger.sqlite import FOLDER
+from judgeloop.runs.earlier import askings
 
 ITEMS = 60
 LEVELS = ("no", "yes")  # of token F1 against "yes"
@@ -152,6 +154,39 @@ def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_othe
             assert "31 of 60 verdicts known are for a" in told[0]
             return
     pytest.fail("no seed names the other one")
+
+
+def test_what_a_run_drew_for_its_groups_is_not_beyond_its_draws(pair):
+    """Both groups stay open, so that most are judged whoever is named."""
+    for path in pair:
+        rows = [
+            json.loads(line) | {"group": f"g{at % 2}"} for at, line in enumerate(Path(path).read_text().splitlines())
+        ]
+        Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for seed in range(40):
+        risky = command(pair, "--risk", "0.3", "--seed", seed)
+        found = commandline.result_of(*risky, "--by-group", "report")
+        if found["winner"] == "b":
+            assert "known_otherwise" not in {one["code"] for one in found["warnings"]}
+            alone = commandline.result_of(*risky)
+            assert "known_otherwise" in {one["code"] for one in alone["warnings"]}
+            return
+    pytest.fail("no seed names the other one")
+
+
+@pytest.mark.parametrize(
+    ("note", "counts"),
+    [
+        ({"exit_code": 3}, False),
+        ({"exit_code": 3, "tied": 1}, True),
+        ({"exit_code": 3, "systems": ("a", "b", "c")}, True),
+        ({"exit_code": 4}, False),
+        ({}, True),
+    ],
+)
+def test_a_run_that_judged_nothing_is_no_comparison(note, counts):
+    earlier = RecordedRun("first", "", 0, note=RunNote(**{"systems": ("a", "b"), "met": "m", "asking": "1"} | note))
+    assert [*askings([earlier], "second", RunNote(met="m", asking="2"))] == [earlier] * counts
 
 
 def test_searches_of_the_same_outputs_with_another_baseline_add_up():

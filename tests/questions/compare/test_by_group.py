@@ -281,7 +281,7 @@ def test_tests_of_groups_that_the_budget_cut_off_are_no_pass(tmp_path, monkeypat
     assert why[0] == whole["stop_sentence"]
     assert "does not cover the worst case of the next query, $0.010" in why[1]
     open_ = [row for row in cut["groups"] if row["claim"] == "open"]
-    wanted = sum(min(row["more"] or 0, row["items"] - row["judged"]) for row in open_) or 1
+    wanted = sum(min(row["more"] or row["items"], row["items"] - row["judged"]) for row in open_)
     recorded, advice = cut["advice"]
     assert (recorded["code"], advice["code"], advice["judgments"]) == ("recorded_costs", "raise_budget", wanted)
     assert advice["budget"] == pytest.approx((cut["judged"] + cut["further"] + wanted) / 100)
@@ -289,6 +289,8 @@ def test_tests_of_groups_that_the_budget_cut_off_are_no_pass(tmp_path, monkeypat
     assert "Then the tests of groups were cut off. What is left of the budget" in plain
     said = "are open, as their tests were cut off: the recorded costs have used up the budget"
     warned = " ".join(one["message"] for one in cut["warnings"] if one["code"] == "groups_cut")
+    money = [one["outcome"] for one in cut["conditions"] if one["name"] == "cost"]
+    assert money == (["undecided"] if mode == "require" else [])
     assert said in (cut["headline"] if mode == "require" else warned)
 
 

@@ -90,9 +90,9 @@ def test_a_share_of_ties_that_earlier_runs_had_is_that_of_the_expected_case():
     many, instead = judgments_to_decide(rule, none, limits, asked=0, ties=0.7)
     assert (said, instead) == (
         "that each system wins 35 % of the items, with 30 % ties",
-        "that each system wins 15 % of the items, with 70 % ties as in earlier runs",
+        "that each system wins 15 % of the items, with 70 % ties, as identical outputs or earlier runs say",
     )
-    (equal,) = with_an_equal_system(rule, 0.7, 300)
+    (equal,) = with_an_equal_system(rule, [0.7], 300)
     assert many.expected == round(equal.judgments) < usual.expected
 
 

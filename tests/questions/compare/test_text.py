@@ -308,10 +308,10 @@ def with_blocks(each):
 @pytest.mark.parametrize(
     ("changes", "budget", "judgments"),
     [
-        ({}, 0.35, 30),
+        ({}, 0.17, 30),
         ({"more_judgments": 1}, 0.052, 1),
-        ({"tally": Tally(items=100)}, 1.05, 100),
-        ({"tally": Tally(items=100), "max_judgments": 40}, 0.45, 40),
+        ({"tally": Tally(items=100)}, 0.47, 100),
+        ({"tally": Tally(items=100), "max_judgments": 40}, 0.22, 40),
     ],
 )
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
@@ -340,7 +340,9 @@ def test_the_money_that_controls_took_and_a_budget_of_the_ledger_are_named():
     untested = {"tally": Tally(items=100), "controls": (ControlTally(8),)}
     only, enough = undecided(spend=spend, **untested).advice
     assert (only.code, only.values["usd"], enough.code) == ("only_controls", 0.01, "raise_budget")
-    assert enough.values["budget"] == pytest.approx(0.042 + (100 + 40 - 8) * 0.01, abs=0.01)
+    each = undecided(spend=spend, **untested).usd_for(1)
+    assert each < 0.01
+    assert enough.values["budget"] == pytest.approx(0.042 + (100 + 40 - 8 - 1) * each + 0.01, abs=0.01)
     short = undecided(spend=replace(spend, next_p=0, ledger_left_p=1), **untested)
     assert codes(short.advice) == ["only_controls", "ledger_short"]
 
@@ -371,7 +373,7 @@ def test_no_budget_above_the_ceiling_is_advised():
             one.values for one in undecided(spend=spend, most_usd=most_usd).advice if one.code is NoteCode.RAISE_BUDGET
         ]
 
-    assert advised(0.2) == [{"budget": 0.2, "judgments": 15}]
+    assert advised(0.1) == [{"budget": 0.1, "judgments": 13}]
     assert advised(0.04) == []
 
 
@@ -796,6 +798,22 @@ def test_a_limit_that_would_do_for_an_equal_system_and_did_not_says_what_that_me
     assert codes(open_.advice) == ["between"], "no other test is proposed"
     little = undecided(StopKind.JUDGMENT_LIMIT, tally=Tally(items=1000, wins=(6, 4), ties=10), not_worse=0.1)
     assert codes(little.advice) == ["equal_passes", "second_test"]
+
+
+def test_a_limit_below_the_items_there_are_is_raised_before_items_are_added():
+    few = Tally(items=240, wins=(12, 11), ties=17)
+    like = {"tally": few, "not_worse": 0.1, "about": Population.ITEMS_LIKE_THESE}
+    higher, second = undecided(StopKind.JUDGMENT_LIMIT, max_judgments=40, **like).advice
+    assert (higher.code, higher.values["limit"], second.code) == ("equal_passes_with", 240, "second_test")
+    assert higher.values["passes"] == pytest.approx(0.65, abs=0.03)
+    all_of_them = undecided(StopKind.JUDGMENT_LIMIT, **like | {"tally": replace(few, wins=(70, 68), ties=102)})
+    assert codes(all_of_them.advice) == ["equal_passes_items", "second_test"]
+
+
+def test_a_gate_that_is_level_where_its_money_ends_says_how_often_an_equal_system_passes():
+    level = {"tally": Tally(items=240, wins=(18, 18), ties=21), "more_judgments": None, "not_worse": 0.1}
+    likely, budget = undecided(spend=replace(SPEND, next_p=10**10), **level).advice
+    assert (likely.code, likely.values["limit"], budget.code) == ("equal_passes_with", 240, "raise_budget")
 
 
 def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
