@@ -167,7 +167,7 @@ def hours(seconds: float) -> str:
 
 def ends_open(needs: int, more: str = "") -> str:
     """That most runs end at their limit undecided; with so many most would decide, 0 if no number is known to."""
-    decide = f" (with {needs:,}{more} most would decide)" if needs else ""
+    decide = f" (with {needs:,}{more}, most would decide)" if needs else ""
     return f"most runs like this end there without a decision{decide}"
 
 

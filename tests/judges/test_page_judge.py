@@ -249,7 +249,7 @@ def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_pat
     short = asyncio.run(said(5 * 10**12, 4))
     assert "about 62 are judged" in short
     assert "after about 4." in short
-    assert "(with 162 most would decide)" in asyncio.run(said(None, None, needs=162))
+    assert "(with 162, most would decide)" in asyncio.run(said(None, None, needs=162))
     assert "$5.00 holds 1 at a time, as $3.33" in short
     enough = asyncio.run(said(80 * 10**12, None))
     assert "about 62 are judged" in enough
@@ -261,7 +261,7 @@ def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_pat
     assert "after about 10 more." in one
     one = asyncio.run(said(None, None, asked=40, needs=162))
     assert "At most 71 more are judged (40 are known), about 55 min" in one
-    assert "(about 122 more would decide)" in one
+    assert "(with 122 more, most would decide)" in one
 
 
 def test_a_taken_port_is_left_to_its_owner(tmp_path):

@@ -172,7 +172,7 @@ function waits({ others, awaits, money, last: key, noted: withNote }) {
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
 const limitOf = ({ most, again }) => (again ? `${most}, of them ${again} again` : `${most}`);
-const openOf = ({ needs }, more = "") => (typeof needs === "number" ? `most runs like this end there without a decision${needs ? ` (with ${needs}${more} most would decide)` : ""}` : "");
+const openOf = ({ needs }, more = "") => (typeof needs === "number" ? `most runs like this end there without a decision${needs ? ` (with ${needs}${more}, most would decide)` : ""}` : "");
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
 const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
