@@ -188,7 +188,7 @@ def test_a_judge_whose_calls_hold_the_rest_of_a_budget_is_what_ended_the_run():
     assert finished.ending.stop.sentence == (
         "the judge failed: HTTP 500: boom; its calls in flight held the rest of the budget of $0.32"
     )
-    assert finished.spend.charged_p + 10 * CENT_P <= 32 * CENT_P, "the same command goes on"
+    assert finished.spend.charged_p <= 32 * CENT_P
     assert finished.spend.held_p == 0
 
 
