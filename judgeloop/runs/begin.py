@@ -105,6 +105,7 @@ async def conducted(
                 session, terms=terms, interruption=interruption, observe=observe, reserve_less=reserve_less
             )
             if prepared.by_hand and not terms.offline and finished.ending.stop.kind in STOPPED:
+                # What people judged behind a skip that waits is known, and belongs to the result.
                 silent = await prepared.look(partial(all_silent_of, prepared))
                 known = await driven(session.anew(), terms=replace(terms, silent=silent, offline=True))
                 finished = _as_known(known, finished)

@@ -387,7 +387,7 @@ class HedgedBets:
         half = np.minimum(np.maximum(mean / size / share, -0.98), 0.98)  # of a draw that moves, under the null
         half = np.zeros_like(half) if controlled else half
         bold = np.where(draws > 0, BOLDEST / np.maximum(1 + mean + most, SURE), 0.0)
-        none, one = np.zeros(()), np.ones(())
+        least = np.zeros(())
         if self.of_grid:
             # A score is -size, 0 or size: its mean, variance and third moment in sizes, under the null.
             mean = half * share
@@ -396,7 +396,8 @@ class HedgedBets:
             half = -skewness / np.sqrt(4 + skewness**2)  # the mean of a coin that is as skewed
             size = size * np.sqrt(spread / (1 - half * half))
             time = np.full(half.shape, np.minimum(self.drawn / self.limit, 1.0))
-            return Aim(np.searchsorted(_BETWEEN_MEANS, half), time, size, one, one, none, bold)
+            each = np.ones(())  # a tie is a coin as well
+            return Aim(np.searchsorted(_BETWEEN_MEANS, half), time, size, each, each, least, bold)
         time, table = square / np.maximum(square + second * draws, LEAST), np.searchsorted(_BETWEEN, -share)
         if self.zone:
             # The boundaries stay as they are once they are close.
@@ -404,8 +405,8 @@ class HedgedBets:
             # Where few draws move, a coin that keeps the null hardly ever does, and each tie speaks against the null:
             # the stake that lets wealth grow the fastest, as if the scores had a mean of 0, is the larger one.
             edge = np.maximum(-mean, 0.0)
-            none = np.where(half < RARELY, edge / (second + edge * edge), 0.0)
-        return Aim(table, time, size, 1 - half * half, 1 - half * mean / size, none, bold)
+            least = np.where(half < RARELY, edge / (second + edge * edge), 0.0)
+        return Aim(table, time, size, 1 - half * half, 1 - half * mean / size, least, bold)
 
     @property
     def _drawn(self) -> float:
