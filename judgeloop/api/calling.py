@@ -35,7 +35,6 @@ from judgeloop.runs.forecast import Forecast
 from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
-    from judgeloop.ledger.opening import Address
     from judgeloop.report.result import RunResult
 from judgeloop.report.terminal import render
 
@@ -152,7 +151,8 @@ class Caller(Generic[R]):
             result, cancelled = await drained(running, interruption)
             if reporter.failure is not None:
                 raise reporter.failure
-            ledger = _flag(begun.config.ledger)
+            at = begun.config.ledger
+            ledger = "" if at == LEDGER else f" --ledger {shlex.quote(str(at))}"
             page = result.page.said(lambda text: looking_into(as_python(text), ledger))
             result = replace(result, page=page, ledger=ledger)
             result = await asyncio.to_thread(repeatable, begun, result, reporter.call)
@@ -175,11 +175,6 @@ def _in_python() -> Iterator[None]:
     except JudgeloopError as error:
         error.args = tuple(as_python(one) if isinstance(one, str) else one for one in error.args)
         raise
-
-
-def _flag(ledger: Address) -> str:
-    """The end of a command that looks into a ledger: nothing for the default one."""
-    return "" if ledger == LEDGER else f" --ledger {shlex.quote(str(ledger))}"
 
 
 def _by_name(places: tuple[str, ...], data: tuple[object, ...], settings: dict[str, Any]) -> dict[str, Any]:

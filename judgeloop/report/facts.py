@@ -68,7 +68,7 @@ OF_CONTROLS = {
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
 CUT_OFF = "Then the tests of groups were cut off."
 ENDED = {
-    StopKind.BUDGET: "the budget does not cover another judgment at its maximum cost",
+    StopKind.BUDGET: "the budget does not cover the next judgment at its maximum cost",
     StopKind.JUDGMENT_LIMIT: "the maximum number of judgments is reached",
     StopKind.DEADLINE: "the deadline has passed",
     StopKind.FUTILITY: "a decision within the maximum number of judgments is unlikely",
@@ -261,8 +261,7 @@ def ended(result: RunResult) -> str:
     if skipped := _skipped(result, stop):
         return f"{why}{skipped}"
     failing = stop in {StopKind.BUDGET, StopKind.DEADLINE} and "; " in result.halt.sentence
-    said = why if failing else ENDED.get(stop, why)
-    return said if result.asked else said.replace("another judgment", "a judgment")
+    return why if failing else ENDED.get(stop, why)
 
 
 def _skipped(result: RunResult, stop: StopKind) -> str:

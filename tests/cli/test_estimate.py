@@ -211,7 +211,7 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
     assert done.exit_code == 3
     assert re.match(
         r"\? OPEN: mine scores about 0\.\d+ out of 1 \(0\.\d+ to 0\.\d+\) on these 60 items; not yet within 0\.01: "
-        r"the budget does not cover another judgment at its maximum cost\. judged",
+        r"the budget does not cover the next judgment at its maximum cost\. judged",
         unwrapped(done.stdout),
     )
     assert "Score so far" not in done.stdout

@@ -51,7 +51,7 @@ def codes(notes):
         (
             undecided(),
             (
-                "No winner yet between small and large on these 100 items: the budget does not cover another judgment at its maximum cost."
+                "No winner yet between small and large on these 100 items: the budget does not cover the next judgment at its maximum cost."
             ),
         ),
         (
