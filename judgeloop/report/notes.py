@@ -91,7 +91,6 @@ class NoteCode(enum.StrEnum):
     ALL_MAY_NAME = "all_may_name"
     SAME_TEST = "same_test"
     SECOND_TEST = "second_test"
-    MORE_FOR_BETTER = "more_for_better"
     ASK_FOR_BETTER = "ask_for_better"
     EQUAL_PASSES = "equal_passes"
     EQUAL_PASSES_WITH = "equal_passes_with"
@@ -217,8 +216,6 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges all, and may still name none.",
     NoteCode.SAME_TEST: "The risk stays the same.",
     NoteCode.SECOND_TEST: "That is a new test, with its own risk; what is known is not paid for again.",
-    NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "
-    "`min_gap`.",
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",
     NoteCode.EQUAL_PASSES: "If the two were equal, 4 of 5 runs with `max_judgments={limit}` would pass (with {ties:share} ties, as "
     "here).",
