@@ -458,7 +458,7 @@ class Comparison(RunResult):
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""
         more, limited = self.more_judgments, self.stop_reason is StopKind.JUDGMENT_LIMIT
-        if self.recorded is not None:
+        if self.recorded is not None or self.alike:
             return ()
         used_up = self.setup.sampled and self.asked == self.drawable
         if self.options.gap_asked is not None and self.judged and (used_up or limited):
