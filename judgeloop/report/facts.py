@@ -88,7 +88,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
         *([costs(_cost(result))] if paid else []),
-        Fact("asked", Section.RISK, "before", _asked(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
+        Fact("asked", Section.RISK, "before", asked(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
         Fact("fails", Section.GATE, "fails", "; ".join(one.sentence for one in _also_fail(result)), first=True),
@@ -123,7 +123,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     )
 
 
-def _asked(result: RunResult) -> str:
+def asked(result: RunResult) -> str:
     """How often these outputs met before, and their baseline else; how many wrong answers all of it may bring."""
     before, (baseline, others) = result.asked_before, result.others_before
     left, parts = len(before.risks) - before.answered, list[str]()
@@ -137,7 +137,7 @@ def _asked(result: RunResult) -> str:
         parts.append(f"{visible(baseline)} {was}in {count(others, 'other run')}")
     number = f"{result.wrong_in_all:.4g}"
     wrong = f"with this run, expect at most {number} wrong answer{'s' * (number != '1')} in all"
-    return f"{', and '.join(parts)}: {wrong}" if parts else ""
+    return f"{wrong}: {', and '.join(parts)}" if parts else ""
 
 
 def state(outcome: Outcome) -> str:

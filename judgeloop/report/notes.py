@@ -91,7 +91,6 @@ class NoteCode(enum.StrEnum):
     ALL_MAY_NAME = "all_may_name"
     SAME_TEST = "same_test"
     SECOND_TEST = "second_test"
-    MORE_FOR_BETTER = "more_for_better"
     ASK_FOR_BETTER = "ask_for_better"
     EQUAL_PASSES = "equal_passes"
     EQUAL_PASSES_WITH = "equal_passes_with"
@@ -137,11 +136,11 @@ TEXTS: dict[NoteCode, str] = {
     "They are charged at their maximum.",
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
-    NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
+    NoteCode.ALL_TIES: "All {judged:verdict} on outputs that differ are ties: this judge may not fit these outputs.",
     NoteCode.ALL_SAME: "All {judged:score} are {score:.3g}: can this judge tell outputs apart?",
     NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two of {systems:system}: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any of the answers is wrong may be {risk:.4g}; take new items.",
+    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any answer about them is wrong may be {risk:.4g}{why}; take new items.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
     "{known:verdict} known are for {other}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
@@ -217,8 +216,6 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges all, and may still name none.",
     NoteCode.SAME_TEST: "The risk stays the same.",
     NoteCode.SECOND_TEST: "That is a new test, with its own risk; what is known is not paid for again.",
-    NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "
-    "`min_gap`.",
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",
     NoteCode.EQUAL_PASSES: "If the two were equal, 4 of 5 runs with `max_judgments={limit}` would pass (with {ties:share} ties, as "
     "here).",
@@ -228,9 +225,9 @@ TEXTS: dict[NoteCode, str] = {
     "pass (with {ties:share} ties, as here). There are {there:,}: add {more:,}.",
     NoteCode.BETWEEN: "If the two were equal, 4 of 5 runs of at most {limit:judgment} would pass (with {ties:share} ties, as "
     "here). This one did not in more: it may be a little worse.",
-    NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
-    NoteCode.LEVEL_NAMED_ITEMS: "One of two level systems is named in 4 of 5 runs of {limit:{unit}} with `max_judgments={limit}`. "
-    "There are {there:,}: add {more:,}.",
+    NoteCode.LEVEL_NAMED: "If the two were level, `max_judgments={limit}` would name one in 4 of 5 runs.",
+    NoteCode.LEVEL_NAMED_ITEMS: "If the two were level, {limit:{unit}} and `max_judgments={limit}` would name one in 4 of 5 "
+    "runs. There are {there:,}: add {more:,}.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",

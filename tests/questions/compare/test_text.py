@@ -46,7 +46,7 @@ def codes(notes):
         ),
         (
             make_result(winner=None, stop=LEVEL, near_tie=0.05),
-            "There is no practical difference between small and large on these 100 items.",
+            "small and large differ by at most 5 points on these 100 items.",
         ),
         (
             undecided(),
@@ -820,5 +820,5 @@ def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     result = make_result(guarantee="proved")
     third = replace(result, comparison=3, risk_before=0.2)
     found = {one.key: one.text for one in facts(third)}["asked"]
-    assert found == "small was compared in 2 other runs: with this run, expect at most 0.3 wrong answers in all"
+    assert found == "with this run, expect at most 0.3 wrong answers in all: small was compared in 2 other runs"
     assert "asked" not in {one.key for one in facts(result)}
