@@ -20,6 +20,7 @@ from judgeloop.formats.rows import each_file_once
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.ledger.records import RunNote
+from judgeloop.questions.kept import result_of
 from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
@@ -155,6 +156,7 @@ class Ended:
         )
         if result is None:
             return line
+        cut = result.outcome is Outcome.INTERRUPTED  # its figures are of what it had read again by then
         return replace(
             line,
             exit_code=result.exit_code,
@@ -162,8 +164,8 @@ class Ended:
             headline=result.page.headline,
             winner=result.named if len(result.setup.systems) > 1 else None,
             gap=result.page.value("gap", "bounds"),
-            nights=tuple(float(one) / 100 for one in (result.page.value("gap", "gap"),) if one),
-            shown=NOTHING if result.alike else _shown(result),
+            nights=tuple(float(one) / 100 for one in (result.page.value("gap", "gap"),) if one and not cut),
+            shown="" if cut else NOTHING if result.alike else _shown(result),
             why=_why(result),
             judged=result.judged_items,
             judged_by=_judged_by(result),
@@ -177,6 +179,7 @@ class Ended:
             advice=_advice(result),
             goes_on=_goes_on(result),
             used_up=result.halt.kind is StopKind.BUDGET,
+            by_ledger=result.halt.kind is StopKind.BUDGET and result.spend.ledger_is_short,
             hopeless=_hopeless(result),
             next_p=result.spend.next_p,
             own_p=to_pico(str(own)) if (own := self.pair.values.get("budget")) is not None else 0,
@@ -432,9 +435,18 @@ class _Suite:
             run = pair.question.load().run
             with self.watch(pair, ready) as observe:
                 result = await run(ready, interruption=self.interruption, observe=observe)
+            if result.outcome is Outcome.INTERRUPTED and not result.spend.attempts:
+                result = self._answer_of(ready.run_id) or result
         except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
             return replace(last, result=None, error=error)
         return replace(last, ready=ready, result=result, error=None)
+
+    def _answer_of(self, run: str) -> RunResult | None:
+        """The answer that an earlier start of the night found; None without one."""
+        with open_reader(self.config.ledger) as reader:
+            kept = reader.result(run)
+        known = result_of(kept) if kept else None
+        return known if known and known.outcome.answered else None
 
 
 def _check(holds: bool, problem: str) -> None:  # noqa: FBT001 - what must hold

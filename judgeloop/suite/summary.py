@@ -19,7 +19,7 @@ from judgeloop.report.labels import csv_line
 from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, costs, decided, named, told
 from judgeloop.report.words import clipped, count, drawn, per_cent, sentence, visible
 from judgeloop.suite.in_common import PairText, Rows, grouped
-from judgeloop.suite.line import DATE, DOUBTED_ONE, DOUBTFUL, KINDS, MOVED, SHOWN, WORDS, Line
+from judgeloop.suite.line import DATE, DOUBTED_ONE, DOUBTFUL, KINDS, MOVED, OTHERWISE, SHOWN, WORDS, Line
 from judgeloop.suite.other_judge import other_judges, other_model
 
 # What is no longer in doubt, and what a page in a browser colours a state as: a win, a tie or a loss.
@@ -90,10 +90,11 @@ class Summary:
             then, now = (UNDOUBTED.get(state, state) for state in (one.before, one.state))
             if not then or then == now or {then, now} == GOOD or one.outcome is Outcome.INTERRUPTED:
                 continue
+            otherwise = f", {OTHERWISE}" * bool(one.asked_otherwise)
             if now == Outcome.FAILED.said or now in GOOD:
-                found.setdefault(f"newly {now}", []).append(one.name)
+                found.setdefault(f"newly {now}{otherwise}", []).append(one.name)
             elif then in GOOD or (then == Outcome.FAILED.said and now in TIES):
-                found.setdefault(f"no longer {then}", []).append(one.name)
+                found.setdefault(f"no longer {then}{otherwise}", []).append(one.name)
         kinds = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in found.items())
         return f"Since {self.last_night} {kinds}." if kinds else ""
 
@@ -293,9 +294,13 @@ class Summary:
             if starved and not any(one.own_p for one in starved):
                 first += f", or with --budget {budget_over(self.budget_p + doubtful_p)}"
             cost += f"{again} command goes on{first} {when}."
-        elif any(one.used_up and not one.hopeless and not one.ended_by_own for one in self.lines):
+        elif any(one.ended_by_night and not one.hopeless for one in self.lines):
             enough = f": {self._enough}" if self._enough else ""
             cost += f" With a higher --budget it goes on {when}{enough}."
+        elif short := [one for one in self.lines if one.by_ledger and not one.hopeless]:
+            likely_p = sum(one.likely_p for one in short)
+            enough = f": about {show_usd(likely_p)} more there is probably enough" * all(one.likely_p for one in short)
+            cost += f" A budget of the ledger ended it{enough} (`judgeloop budget set`)."
         return cost
 
     @property
@@ -309,7 +314,9 @@ class Summary:
         for table, lines in tables.items():
             enough = budget_over(max(one.charged_p + (one.likely_p or one.next_p) for one in lines))
             is_it = "is probably enough" if all(one.likely_p for one in lines) else "lets it go on"
-            own = f"its own budget of {show_usd(lines[0].own_p)} is used up"
+            most_p = max(one.next_p for one in lines)
+            need = f"the {show_usd(most_p)} of" if most_p else "the money for"
+            own = f"its own budget of {show_usd(lines[0].own_p)} lacks {need} another judgment"
             said |= {one.name: f"{own}: budget = {enough} in [pairs.{table}] {is_it}" for one in lines}
         return said
 
@@ -320,7 +327,7 @@ class Summary:
         A pair that asks for nothing may be charged as much as any of these until then, as they share equally. What
         their own budgets ended is for these to finish (`_own_budgets`).
         """
-        ended = [one for one in self.lines if one.used_up and not one.ended_by_own]
+        ended = [one for one in self.lines if one.ended_by_night]
         wanted = [one for one in ended if one.wants_p and not one.hopeless]
         if not wanted:
             return ""
@@ -341,7 +348,7 @@ class Summary:
         """What pairs that money ended wait for: one cause, whatever their number."""
         own = ((name, sentence(text)) for name, text in self._own_budgets.items())
         rows = grouped((PairText(name, text, text) for name, text in own), len(self.lines))
-        ended = [one for one in self.lines if one.used_up and one.stopped and not one.ended_by_own]
+        ended = [one for one in self.lines if one.ended_by_night and one.stopped]
         if not ended:
             return rows
         most_p = max(one.next_p for one in ended)

@@ -316,15 +316,21 @@ def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
         )
 
 
-def test_a_pair_that_its_own_budget_ended_asks_for_that_and_for_none_of_the_night():
+def test_a_pair_that_another_budget_ended_asks_for_that_and_for_none_of_the_night():
     own = {"used_up": True, "stopped": "no money", "own_p": USD // 5, "next_p": USD // 50, "table": "all"}
     ends = [line(f"n{n}", 3, "open.", charged_p=USD * 19 // 100, wants_p=USD, likely_p=USD * n // 10, **own)
             for n in (1, 2)]  # fmt: skip
     said = " ".join(text(*ends).split())
-    enough = "ts own budget of $0.20 is used up: budget = 0.39 in [pairs.all] is probably enough"
+    enough = (
+        "ts own budget of $0.20 lacks the $0.020 of another judgment: budget = 0.39 in [pairs.all] is probably enough"
+    )
     assert f"all 2 pairs I{enough}." in said
     assert "--budget" not in said
-    assert f"all n1, all n2: i{enough}" in brief(9, *ends).splitlines()
+    assert f"all n1, all n2: i{enough}" in " ".join(brief(9, *ends).split())
+    by_ledger = [replace(one, own_p=0, by_ledger=True) for one in ends]
+    said = " ".join(text(*by_ledger).split())
+    assert "about $0.30 more there is probably enough (`judgeloop budget set`)." in said
+    assert "--budget" not in said
     by_night = replace(ends[0], own_p=USD)
     assert "With a higher --budget it goes on (--night 2026-01-02): about $" in " ".join(text(by_night).split())
 
