@@ -86,9 +86,9 @@ class Line:
       lead of the best system may be chance on other items, or its risk may not hold
     - `goes_on`: true if the same command may ask more of this pair
     - `used_up`: true if a budget ended it, `by_ledger`: if it is one of the ledger, `hopeless`: if all items would not
-      decide if the shares stay. `wants_p`: how much more a dry run forecasts at maximum costs, `likely_p`: as the
-      expected cost and its last call's maximum; and `next_p`: the most that its next judgment may cost; 0 if that is
-      not known. `own_p`: its own budget, of the `table` [pairs.TABLE]; 0 without one
+      decide if the shares stay. `wants_p`: how much more a dry run forecasts at maximum costs, `likely_p`: as its
+      advice expects, else a dry run, and its last call's maximum; `next_p`: the most that its next judgment may cost; 0
+      if that is not known. `own_p`: its own budget, of the `table` [pairs.TABLE]; 0 without one
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
     - `since`: the items that turned since the last night. `asked_otherwise`: which settings are others. `other_judge`:
@@ -159,7 +159,10 @@ class Line:
         ended = visible(self.name), SHOWN.get(self.state, self.state), "new" * (self.name in by_new)
         cut = self.outcome is Outcome.INTERRUPTED
         judged = "" if cut else NOTHING if self.shown == NOTHING else f"{self.judged:,}"
-        return *ended, visible(self.winner or ""), self.shown, judged, show_usd(self.charged_p)
+        winner = (
+            "" if self.outcome is Outcome.NOT_SHOWN else visible(self.winner or "")
+        )  # it is not better, and that was asked
+        return *ended, winner, self.shown, judged, show_usd(self.charged_p)
 
     @property
     def other_model(self) -> bool:

@@ -33,6 +33,7 @@ from judgeloop.suite.settings import Pair, SuiteSettings
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
+MORE = {NoteCode.MORE_JUDGMENTS, NoteCode.LEAD_STAYS, NoteCode.USUAL_JUDGMENTS}
 HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
@@ -181,6 +182,7 @@ class Ended:
             used_up=result.halt.kind is StopKind.BUDGET,
             by_ledger=result.halt.kind is StopKind.BUDGET and result.spend.ledger_is_short,
             hopeless=_hopeless(result),
+            likely_p=_likely_p(result),
             next_p=result.spend.next_p,
             own_p=to_pico(str(own)) if (own := self.pair.values.get("budget")) is not None else 0,
             stopped=_stopped(result) if result.outcome in OPEN else "",
@@ -202,6 +204,12 @@ def _hopeless(result: RunResult) -> bool:
     return any(one.code in HOPELESS for one in result.advice)
 
 
+def _likely_p(result: RunResult) -> int:
+    """What its advice expects to finish it, the last judgment at its maximum; 0 if that is not known."""
+    usd = next((one.values["usd"] for one in result.advice if one.code in MORE), None)
+    return to_pico(str(usd)) + result.spend.next_p if usd else 0
+
+
 def _shown(result: RunResult) -> str:
     """The gap of a comparison and its bounds, in points; a score that is answered, and its interval."""
     gap, bounds = result.page.value("gap", "gap"), result.page.value("gap", "bounds")
@@ -220,6 +228,8 @@ def _stopped(result: RunResult) -> str:
         units = result.data.units
         which = f"one item of each of the {units} is" if units else f"all {count(result.items, 'item')} are"
         return f"{which} judged, without a decision"
+    if result.outcome is Outcome.NOT_SHOWN:
+        return result.page.parted[1]
     vain = [one.message for one in result.advice if one.code in HOPELESS]
     return " ".join(vain) or ended(result)
 

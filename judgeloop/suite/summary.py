@@ -196,18 +196,23 @@ class Summary:
         """What is seen first on a terminal, of all that there is to say so `most`: a row or a cause each.
 
         The rows of pairs that failed come first, then why others have no answer or are in doubt, then the others' rows.
-        A cause is cut to `longest` characters, and gives way to `FIRST_FAILED` rows of pairs that failed.
-        What has no result or is newly in doubt is named in any case.
+        A cause is cut to `longest` characters. One of a pair with a result gives way to all rows of pairs that failed,
+        others to `FIRST_FAILED`. What has no result or is newly in doubt is named in any case.
         """
         failed, causes, others = self._in_order
-        failed = failed[: max(min(most, FIRST_FAILED), most - len(causes))]
+        broken = sum(any(one.why for one in of) for _, of in causes)
+        failed = failed[: max(min(most, FIRST_FAILED), most - broken)]
         causes = causes[: max(0, most - len(failed))]
         others = others[: max(0, most - len(failed) - len(causes))]
         shared = self._shared[0]
-        known = {one.name for of in (failed, others, *(of for _, of in causes)) for one in of}
-        rest = [one for one in self.lines if one.name not in known and (not one.why or one.why != shared)]
+        caused = {one.name for _, of in causes for one in of}
+        shown = {one.name for one in (*failed, *others)}
+        rest = [one for one in self.lines if one.name not in shown and (not one.why or one.why != shared)]
+        # Beside rows of others, those are counted, too, that a cause names and that might have a row there.
+        rest = [one for one in rest if one.name not in caused or (others and not one.why and not one.as_before)]
         more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
-        if more and (named := [one.name for one in rest if one.why or (one.doubtful and not one.as_before)]):
+        unsaid = [one for one in rest if one.name not in caused]
+        if more and (named := [one.name for one in unsaid if one.why or (one.doubtful and not one.as_before)]):
             more += f" ({some(named)})"
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
         above = [decided(self.headline), *told(*self._above(2 * longest))]
@@ -246,7 +251,11 @@ class Summary:
     def _table(self, lines: Sequence[Line], note: str = "") -> PageTable:
         """The rows of some pairs on a terminal."""
         new = self._by_new
-        rows = [(*one.cells(new)[:3], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in lines]
+        rows = []
+        for one in lines:
+            name, state, judge, winner, gap, *_ = one.cells(new)
+            state += f": {winner}" * bool(winner and not gap)  # of a search
+            rows.append((name, state, judge, gap, one.moved, SHOWN.get(one.before, one.before)))
         columns = (*COLUMNS[:3], "gap, points", MOVED, self.last_night)
         return _filled(PageTable("", columns, tuple(rows), note, Section.DECISION))
 
@@ -341,14 +350,14 @@ class Summary:
         who = f" for {some([one.name for one in wanted])}" if len(wanted) < len(ended) else ""
         if likely == most:
             return f"{most} in all is enough{who} even at maximum costs"
-        return f"about {likely} in all is probably enough{who}, as a dry run expects; {most} even at maximum costs"
+        return f"about {likely} in all is probably enough{who}; {most} even at maximum costs"
 
     @property
     def _unpaid(self) -> Rows:
         """What pairs that money ended wait for: one cause, whatever their number."""
         own = ((name, sentence(text)) for name, text in self._own_budgets.items())
         rows = grouped((PairText(name, text, text) for name, text in own), len(self.lines))
-        ended = [one for one in self.lines if one.ended_by_night and one.stopped]
+        ended = [one for one in self.lines if one.ended_by_night and one.stopped and not one.hopeless]
         if not ended:
             return rows
         most_p = max(one.next_p for one in ended)
