@@ -187,8 +187,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
     NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what an answer "
     "would probably cost.",
-    NoteCode.ONLY_CONTROLS: "Nothing has been judged: {usd:dollars} went on the controls that test the judge, which are asked once. A "
-    "dry run says what an answer would probably cost beside that.",
+    NoteCode.ONLY_CONTROLS: "Nothing has been judged but the controls that test the judge, which are asked once. A dry run says what "
+    "an answer would probably cost beside that.",
     NoteCode.LEDGER_SHORT: "Rerun the command once that budget of the ledger starts again, or set a higher limit: "
     "`judgeloop budget` shows all.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
@@ -233,8 +233,8 @@ TEXTS: dict[NoteCode, str] = {
     "through all of it.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` is probably enough for {judgments:more judgment}.",
     NoteCode.BUDGET_AT_MOST: "`budget={budget:.10g}` covers {judgments:judgment} even at their maximum cost.",
-    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` (and the pair's own, if it has one): a dry run of the "
-    "suite says what that probably takes.",
+    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget`, or the pair's own if that ended it: a dry run of the suite "
+    "says what that probably takes.",
 }
 
 

@@ -556,8 +556,7 @@ class RunResult(Part):
             model = controls.model if controls else ""
             if model and (before := [one for one in models if one != model]):
                 return note(NoteCode.NOTHING_COUNTS, judge=judge, model=model, before=" and ".join(before))
-        paid_p = self.spend.controls_p
-        return note(NoteCode.ONLY_CONTROLS, usd=float(to_usd(paid_p))) if paid_p else note(NoteCode.NOTHING_JUDGED)
+        return note(NoteCode.ONLY_CONTROLS if self.spend.controls_p else NoteCode.NOTHING_JUDGED)
 
     def all_tied(self, ties: int) -> tuple[Note, ...]:
         """A warning if the decision has ties alone: of a judge that does not fit, or of outputs that are identical."""
