@@ -268,15 +268,16 @@ class Forecast:
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
         thing, free = thing_of(result), self.unasked - result.asked
+        no_call = f"need{'s' * (free == 1)} no call ({FREE})"
         if result.asked:
             judged, silent = result.asked - result.counts.abstentions, abstained(result)
-            have = f"{judged:,} have a verdict{silent and f' ({silent})'}"
-            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come."
+            have = f"{judged:,} {'has' if judged == 1 else 'have'} a verdict{silent and f' ({silent})'}"
+            of_it = f", of which {free:,} {no_call}" * (free > 0)
+            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come{of_it}."
         elif paid_p := result.spend.run_p:
             yield f"The run has cost {show_usd(paid_p)} so far; the table has what is to come."
-        if free > 0:
-            need = f"need{'s' * (free == 1)} no call ({FREE})"
-            yield f"{count(free, f'further {thing}' if result.asked else thing)} {need}."
+        if free > 0 and not result.asked:
+            yield f"{count(free, thing)} {no_call}."
         if result.setup.order == "both" and self.people is None:
             fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
             yield f"The figures count two calls an item.{fewer}"
