@@ -166,12 +166,12 @@ def _required(condition: Condition) -> str:
 
 
 def on_items(about: Population, items: int, but: int = 0, families: str = "") -> str:
-    """Which items a decision is about: all `but` so many; and how many `families` were drawn in their place, if any.
+    """Which items a decision is about: all `but` those that chose a baseline; how many `families` were drawn, if any.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     >>> on_items(Population.THESE_ITEMS, 1200, 20)
-    'on 1,180 of these 1,200 items'
+    'on the 1,180 items that did not choose the baseline'
     >>> on_items(Population.ITEMS_LIKE_THESE, 40, families="8 families")
     'on items like these (8 families, each counts once; 40 items)'
     """
@@ -179,8 +179,9 @@ def on_items(about: Population, items: int, but: int = 0, families: str = "") ->
         return f"on items like these ({families}, each counts once; {items:,} items)"
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
-    some = f"{items - but:,} of " if but else ""
-    return f"on {some}these {items:,} items" if items != 1 else "on this one item"
+    if but:
+        return f"on the {count(items - but, 'item')} that did not choose the baseline"
+    return f"on these {items:,} items" if items != 1 else "on this one item"
 
 
 def of_items(result: RunResult) -> str:

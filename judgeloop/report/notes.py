@@ -66,12 +66,14 @@ class NoteCode(enum.StrEnum):
     MORE_FLIPS = "more_flips"
     NOT_AS_ASKED = "not_as_asked"
     ALL_ASKED = "all_asked"
+    ALL_ASKED_NEAR = "all_asked_near"
     NOTHING_JUDGED = "nothing_judged"
     ONLY_CONTROLS = "only_controls"
     NOTHING_COUNTS = "nothing_counts"
     TOO_FEW_JUDGED = "too_few_judged"
     REST_IS_EXACT = "rest_is_exact"
     ITEMS_WANTED = "items_wanted"
+    ITEMS_AND_LIMIT = "items_and_limit"
     MORE_ITEMS = "more_items"
     ITEMS_UNKNOWN = "items_unknown"
     OTHER_FAMILIES = "other_families"
@@ -185,6 +187,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or let the server answer as the one that "
     "it names. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
+    NoteCode.ALL_ASKED_NEAR: "All items are judged; more items may name a system, and `min_gap={gap}` probably does.",
     NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what an answer "
     "would probably cost.",
     NoteCode.ONLY_CONTROLS: "Nothing has been judged but the controls that test the judge, which are asked once. A dry run says what "
@@ -195,6 +198,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
+    NoteCode.ITEMS_AND_LIMIT: "With about {items:more {unit}} like these and `max_judgments={limit}`, a decision is likely.",
     NoteCode.MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide; for 80 % it takes "
     "{likely_test:,}, as the true gap may be smaller.",
     NoteCode.MANY_MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide.",

@@ -209,7 +209,7 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert forecast["calls"]["worst"] == 2 * 10
     text = unwrapped(judgeloop(*arguments).stdout)
     judged, free = (
-        int(n) for n in re.search(r"Of 40 items (\d+) have a verdict.* (\d+) further items need no call", text).groups()
+        int(n) for n in re.search(r"Of 40 items (\d+) have a verdict.* of which (\d+) need no call", text).groups()
     )
     assert (judged, judged + free) == (forecast["answered_from_ledger"], 30)
     assert "Columns: prompt from 'Question', output from 'answer' (" in text
