@@ -218,8 +218,9 @@ async def tested(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[Contr
 async def _next_try(oracle: Oracle, number: int, draw: Draw) -> _Test:
     """The try of a judge's controls that is next: the first that its answering model has not failed.
 
-    One that failed since the ledger was opened is no other than the present one: the pairs of a night share it. While
-    the model is not known, it is taken to be the one that answered a control of the first try last.
+    One that failed since the ledger was opened is no other than the present one: the pairs of a night share it. A
+    judge that is only warned of is not tried again. While the model is not known, it is taken to be the one that
+    answered a control of the first try last.
     """
     terms, whose = oracle.state.terms, oracle.answering[number]
     for attempt in itertools.count(1):
@@ -242,7 +243,7 @@ async def _next_try(oracle: Oracle, number: int, draw: Draw) -> _Test:
         test = _Test(attempt, queries, await answers(replay, queries, counted=False))
         used = replay.answering[number].used.values()
         last = max([*(one.at for one in used), *(one.at for one in lacking if one.key in replay.silent)], default="")
-        if test.tally.end not in NOT_PASSED or not whose.one or last >= oracle.ledger.opened_at:
+        if test.tally.end not in NOT_PASSED or terms.controls_advise or last >= oracle.ledger.opened_at:
             for key in keys:
                 oracle.silent.pop(key, None)
             oracle.silent |= replay.silent

@@ -33,6 +33,9 @@ from judgeloop.ledger.ledger import Ledger
 # Ends after which the same command goes on with the run.
 UNFINISHED = BREAKS | {StopKind.BUDGET, StopKind.INTERRUPTED, StopKind.DEADLINE, StopKind.DRY_RUN}
 
+# Ends that say what verdicts there are, and so whose.
+OF_VERDICTS = {StopKind.DRY_RUN, StopKind.CONTROLS, StopKind.ABSTENTIONS}
+
 # After so many items it is looked whether a system fails too often, or is another one: 8, 16, 32, and
 # then 64 at a time. So a broken system is found early. The numbers do not depend on concurrency.
 FIRST, MOST = 8, 64
@@ -175,10 +178,10 @@ async def _ask_proxy(oracle: Oracle, pool: Pool, choices: Sequence[Choice]) -> N
 def _believed_another(oracle: Oracle) -> bool:
     """Whether verdicts were used that do not count, as another model answers than was supposed.
 
-    A run that something else has ended stays as it is.
+    A run that something else has ended stays as it is; a failed test is no end where its verdicts do not count.
     """
-    state = oracle.state
-    if state.reason not in {None, ANEW} and state.reason.kind is not StopKind.DRY_RUN:
+    reason = oracle.state.reason
+    if reason not in {None, ANEW} and reason.kind not in OF_VERDICTS:
         return False
     for one in oracle.answering:
         one.settle()
