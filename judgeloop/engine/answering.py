@@ -116,10 +116,13 @@ class AnsweringModel:
         self.supposed = ""
 
     def figures(self) -> tuple[AnsweredBy, ...]:
-        """The models whose verdicts were used, but for controls, the oldest first; () where no reply had a name."""
+        """The models whose verdicts count, but for controls, the oldest first; () where no reply had a name.
+
+        Not one that came after the decision, of a model that answered too late to end the run.
+        """
         by_model: dict[str, list[str]] = {}
         for one in self.used.values():
-            if not one.control:
+            if not one.control and not (self.one and self.model and one.model != self.model):
                 by_model.setdefault(one.model, []).append(one.at)
         if by_model.keys() <= {self.name_of("")}:
             return ()
