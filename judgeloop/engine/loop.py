@@ -87,7 +87,7 @@ async def drive(
     again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
-    asked_again = [key for one in oracle.answering for key in one.again]
+    asked_again = [key for one in oracle.answering for key in one.again if key in state.sent]
     of_what = (state.calls.seen, state.calls.tested, state.of_proxy, asked_again)
     spend, controlling, proxy, twice = await asyncio.gather(
         *(ledger.spend(terms.run_id, terms.budget_p, keys) for keys in of_what)
