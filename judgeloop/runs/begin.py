@@ -103,7 +103,8 @@ async def conducted(
             )
             if not terms.offline and not systems and any(one and not one.model for one in one_model):
                 known = await driven(session.anew(), terms=replace(terms, offline=True), calls=CommandCalls())
-                terms = replace(terms, one_model=_supposed(one_model, known.counting))
+                if known.ending.stop.kind is not StopKind.DRY_RUN:
+                    terms = replace(terms, one_model=_supposed(one_model, known.counting))
             finished = await driven(
                 session, terms=terms, interruption=interruption, observe=observe, reserve_less=reserve_less
             )
@@ -198,10 +199,7 @@ def _one_model(prepared: Prepared[Any], answered: Mapping[str, Sequence[str]]) -
 
 
 def _supposed(one_model: Sequence[OneModel | None], counting: Sequence[str]) -> tuple[OneModel | None, ...]:
-    """Of which judges one model counts, with those whose verdicts the ledger has, until another answers.
-
-    So a run to which these verdicts are enough asks nothing, as a dry run says.
-    """
+    """Of which judges one model counts, with those whose verdicts are enough: a run of them asks nothing."""
     return tuple(one and replace(one, model=one.model or model) for one, model in zip(one_model, counting, strict=True))
 
 

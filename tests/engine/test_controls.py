@@ -396,10 +396,30 @@ def test_a_test_that_a_model_failed_before_it_was_repaired_is_not_told_again_aft
     new = ScriptedJudge(sound, answers_as="new")
     other = gated(ledger, new, run_id="night two", drawn_by=1, rule=TieAware(0.001))
     assert (other.controls[0].number, other.counting) == (1, ("new",))
-    silent = ScriptedJudge(sound, answers_as="new")
-    finished = gated(ledger, silent, run_id="night three", offline=offline)
-    assert (finished.controls[0].end, finished.ending.winner) == (Control.PASSED, 0)
-    assert not silent.calls
+    same = ScriptedJudge(sound, answers_as="new")
+    finished = gated(ledger, same, run_id="night three", offline=offline)
+    assert (finished.controls[0].end, finished.controls[0].model) == (Control.PASSED, "new")
+    assert asked_of(same)[0] == 0, "it has passed"
+    assert finished.ending.winner == (None if offline else 0)
+
+
+def test_a_model_that_passed_is_tested_once_whichever_failed_before_it(ledger):
+    """The tries of each model are its own: none is asked as the next one of another."""
+
+    def wrong(call):
+        return Verdict(1 - sound(call).score)
+
+    for number, (name, script) in enumerate([("one", BLIND["always a tie"]), ("one", wrong), ("two", wrong)]):
+        failed = gated(ledger, ScriptedJudge(script, answers_as=name), run_id=str(number))
+        assert failed.controls[0].end is Control.FAILED
+    asked = []
+    for number in range(3):
+        judge = ScriptedJudge(sound, answers_as="three")
+        finished = gated(ledger, judge, run_id=f"night {number}", drawn_by=number)
+        assert (finished.controls[0].end, finished.controls[0].model) == (Control.PASSED, "three")
+        asked.append(asked_of(judge)[0])
+    assert asked[0]
+    assert asked[1:] == [0, 0]
 
 
 @pytest.mark.parametrize("of_one", [{}, OF_ONE], ids=["any model", "one model"])
