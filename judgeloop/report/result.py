@@ -572,7 +572,7 @@ class RunResult(Part):
         each = zip(self.setup.judges, self.counts.answered_by, self.counts.superseded, strict=False)
         for judge, models, before in each:
             if models and before:
-                values = {"before": " and ".join(before), "verdicts": sum(before.values())}
+                values = {"before": " and ".join(sorted(before)), "verdicts": sum(before.values())}
                 yield note(NoteCode.JUDGE_REPLACED, judge=judge, model=models[-1].model, **values)
 
     def doubts(self) -> tuple[Note, ...]:
