@@ -427,8 +427,8 @@ class RunResult(Part):
             held = self._held_by_failures() if stop is StopKind.BUDGET else (note(NoteCode.FIX),)
             return (*held, note(NoteCode.THEN_RESUME))
         if stop in CUT_SHORT:
-            most_p = self.spend.budget_p or 0
-            starves = stop in BREAKS and 0 < most_p < 2 * self.spend.unconfirmed_p  # so may the next attempt
+            left_p, failed_p = self.spend.left_p, self.spend.unconfirmed_p
+            starves = stop in BREAKS and left_p is not None and left_p < failed_p  # so may the next attempt
             first = self._to_go_on(stop)
             then = (note(NoteCode.THEN_RESUME),) if first.code is NoteCode.FIX else ()
             return (first, *(self._held_by_failures() if starves else ()), *then)
