@@ -16,7 +16,7 @@ from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import risk_met
 from judgeloop.questions.compare.page import facts, page, pictures
 from judgeloop.questions.compare.proxy import CorrectedGap
-from judgeloop.report.facts import shared
+from judgeloop.report.facts import holds, shared
 from judgeloop.report.groups import GroupRow
 from judgeloop.report.lost import lost_first
 from judgeloop.report.notes import NoteCode
@@ -780,6 +780,23 @@ def test_a_judge_that_answered_nothing_until_the_deadline_has_failed():
     assert stopped(late, silent) == (4, ["fix", "then_resume"])
     assert stopped(late, SPEND) == (3, ["resume"]), "it has answered before"
     assert stopped("the deadline of 8 s is reached", silent) == (3, ["resume"]), "nothing has failed"
+
+
+@pytest.mark.parametrize(
+    ("failed", "advised"), [(2, ["fix", "then_resume"]), (5, ["fix", "held_by_failures", "make_up", "then_resume"])]
+)
+def test_a_failed_run_that_has_less_left_than_failures_hold_says_how_to_free_it(failed, advised):
+    spend = Spend(run_p=7 * 10**12, unconfirmed_p=failed * 10**12, budget_p=10**13, answers=20, paid_attempts=20)
+    assert codes(undecided(StopKind.JUDGE_FAILED, "down", spend=spend).advice) == advised
+
+
+def test_a_gate_in_one_order_says_so_first():
+    def held(order, **prompt):
+        result = make_result(required_winner="large", order=order, **prompt)
+        return [one.name for one in result.conditions if holds(one, result)]
+
+    assert held("random", prompt="pairwise.v1") == ["flips"]
+    assert held("random") == [], "people, whose flips nobody asks for"
 
 
 def test_nothing_is_said_of_abstentions_where_nothing_was_asked():
