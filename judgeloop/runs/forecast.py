@@ -114,7 +114,7 @@ class Left:
     - `queries`: those that may be asked yet, beside the number that is `done`.
     - `stays_open`, `equal`, `groups`: as in `Forecast`, the largest group first.
     - `first`: the judges that are asked all queries before. `by_proxy`: of each query those that a judge of these is
-      asked about before it, and of no other.
+      asked about before it, and of no other. `tested`: the judges whose controls come first, if not the run's own.
     """
 
     judgments: Range
@@ -126,6 +126,7 @@ class Left:
     groups: tuple[GroupOutlook, ...] = ()
     first: tuple[Judge, ...] = ()
     by_proxy: Sequence[Sequence[Query]] | None = None
+    tested: tuple[Judge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,15 +269,16 @@ class Forecast:
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
         thing, free = thing_of(result), self.unasked - result.asked
+        no_call = f"need{'s' * (free == 1)} no call ({FREE})"
         if result.asked:
             judged, silent = result.asked - result.counts.abstentions, abstained(result)
-            have = f"{judged:,} have a verdict{silent and f' ({silent})'}"
-            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come."
+            have = f"{judged:,} {'has' if judged == 1 else 'have'} a verdict{silent and f' ({silent})'}"
+            of_it = f", of which {free:,} {no_call}" * (free > 0)
+            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come{of_it}."
         elif paid_p := result.spend.run_p:
             yield f"The run has cost {show_usd(paid_p)} so far; the table has what is to come."
-        if free > 0:
-            need = f"need{'s' * (free == 1)} no call ({FREE})"
-            yield f"{count(free, f'further {thing}' if result.asked else thing)} {need}."
+        if free > 0 and not result.asked:
+            yield f"{count(free, thing)} {no_call}."
         if result.setup.order == "both" and self.people is None:
             fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
             yield f"The figures count two calls an item.{fewer}"
@@ -487,11 +489,7 @@ async def forecast(
     answering = [
         AnsweringModel(judge, OneModel(model) if model else None) for judge, model in zip(judges, counting, strict=True)
     ]
-    tests = [
-        await _not_known(run, sources, _controls_left(terms, finished.controls, *ends), answering)
-        for ends in ((0, USUAL), (USUAL, MOST))
-    ]
-    beside, perhaps = (_quotes(sources, plans, judges) for plans, _ in tests)
+    (beside, perhaps), of_controls = await _tests(run, sources, terms, left, finished.controls, answering=answering)
     controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
     blocks: list[list[Quote]] = []
     if left.first:
@@ -542,7 +540,7 @@ async def forecast(
         reserved_p,
         beside_p,
         controlled,
-        [{ask.key: judges[ask.judge].quote(ask.call) for each in plans for ask in each.asks} for plans, _ in tests],
+        of_controls,
         questions=left.done + len(queries),
         unasked=left.done + sum(not one for one in quotes),
         stays_open=left.stays_open,
@@ -599,6 +597,28 @@ def _affordable(left_p: int, likely_p: float, reserved_p: int) -> int | None:
     if likely_p == 0:
         return None
     return 0 if left_p < reserved_p else int((left_p - reserved_p) / likely_p) + 1
+
+
+async def _tests(
+    run: Prepared[Any],
+    sources: Sources,
+    terms: Terms,
+    left: Left,
+    known: Sequence[ControlTally | None],
+    *,
+    answering: Sequence[AnsweringModel],
+) -> tuple[list[list[list[Quote]]], list[dict[str, Quote]]]:
+    """The quotes of the controls that are left, the usual ones and the others: by query, and by their keys."""
+    judges = left.tested or run.judges
+    if left.tested:
+        sources = Sources(run.systems, judges, replace(terms, order=run.config.order))
+        answering = [AnsweringModel(judge, None) for judge in judges]
+    tests = [
+        (await _not_known(run, sources, _controls_left(terms, known, *ends), answering))[0]
+        for ends in ((0, USUAL), (USUAL, MOST))
+    ]
+    by_key = [{ask.key: judges[ask.judge].quote(ask.call) for each in plans for ask in each.asks} for plans in tests]
+    return [_quotes(sources, plans, judges) for plans in tests], by_key
 
 
 def _controls_left(terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int) -> list[Query]:
