@@ -32,7 +32,7 @@ class Spend(Part):
     - `replies_without_usage`: replies of the run that are charged at their worst case
     - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are, of
       each run by themselves, as each asks again about what had no verdict
-    - `again`: verdicts of this result that were asked again, as another model had given them; `again_p`: their cost
+    - `again`: verdicts that this command asked again, as another model had given them; `again_p`: their cost
     - `controls_p`: the part of `answers_p` for the calls that were made for controls; `controls`: how many these are
     - `proxy_p`: the part of `answers_p` for the calls to a proxy beside the judges; `proxy`: how many these are
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
@@ -135,7 +135,7 @@ class Spend(Part):
 
     @property
     def again_usd(self) -> float | None:
-        """What the verdicts cost that were asked again, as another model had given them; null if a price is unknown."""
+        """What this command paid for verdicts that another model had given before; null if a price is unknown."""
         return _usd(self.again_p) if self.known else None
 
     @property

@@ -70,9 +70,9 @@ class AnsweringModel:
         last = max(self.used.values(), key=lambda one: one.at, default=None)
         return self.model or (last.model if last else "")
 
-    def supposes(self, newest: Verdict | None) -> None:
-        """Take the model of the newest verdict on a control to be the one that answers, until that is known."""
-        self.supposed = self.name_of(newest.model) if newest else ""
+    def supposes(self, last: str | None) -> None:
+        """Take the model that answered `last`, in any run, to be the one that answers, until that is known."""
+        self.supposed = "" if last is None else self.name_of(last)
 
     def uses(self, ask: Ask, verdict: Verdict, *, control: bool) -> None:
         """Note a verdict that is used."""
@@ -103,12 +103,16 @@ class AnsweringModel:
             why = f"the judge changed during the run: {shown} answered as {before}, then as {name}"
             return StopReason(StopKind.JUDGE_CHANGED, why)
         self.model, self._settled = name, True
-        return ANEW if self.stale else None
+        return ANEW if self.stale or before not in {"", name} else None
 
-    def settle(self) -> None:
-        """Where nothing was asked, the newest verdict that was used says whose count."""
+    def settle(self, *, failed: bool) -> None:
+        """Where nothing was asked, the newest verdict that was used says whose count.
+
+        After a `failed` test it is the one whose try this was.
+        """
         if self.one and not self.model and self.used:
-            self.model = max(self.used.values(), key=lambda one: one.at).model
+            newest = max(self.used.values(), key=lambda one: one.at).model
+            self.model = (failed and self.supposed) or newest
 
     def forget(self) -> None:
         """Forget what was used, before the run begins anew."""
@@ -116,10 +120,13 @@ class AnsweringModel:
         self.supposed = ""
 
     def figures(self) -> tuple[AnsweredBy, ...]:
-        """The models whose verdicts were used, but for controls, the oldest first; () where no reply had a name."""
+        """The models whose verdicts count, but for controls, the oldest first; () where no reply had a name.
+
+        Not one that came after the decision, of a model that answered too late to end the run.
+        """
         by_model: dict[str, list[str]] = {}
         for one in self.used.values():
-            if not one.control:
+            if not one.control and not (self.one and self.model and one.model != self.model):
                 by_model.setdefault(one.model, []).append(one.at)
         if by_model.keys() <= {self.name_of("")}:
             return ()

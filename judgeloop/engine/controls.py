@@ -218,16 +218,16 @@ async def tested(oracle: Oracle, controls: Sequence[Draw | None]) -> tuple[Contr
 async def _next_try(oracle: Oracle, number: int, draw: Draw) -> _Test:
     """The try of a judge's controls that is next: the first that its answering model has not failed.
 
-    One that failed since the ledger was opened is no other than the present one: the pairs of a night share it. While
-    the model is not known, it is taken to be the one that answered a control of the first try last.
+    One that failed since the ledger was opened is no other than the present one: the pairs of a night share it. A
+    judge that is only warned of is not tried again. While the model is not known, it is taken to be the one that
+    answered for the judge last.
     """
     terms, whose = oracle.state.terms, oracle.answering[number]
     for attempt in itertools.count(1):
         queries = draw(attempt)
         asks = [ask for query in queries for ask in plan_for(query, oracle.judges, terms).asks]
         if attempt == 1 and whose.one and not whose.model:
-            found = await oracle.ledger.verdicts([ask.key for ask in asks])
-            whose.supposes(max(found.values(), key=lambda one: one.at, default=None))
+            whose.supposes(await oracle.ledger.read(lambda db: LedgerReader(db).last_model(whose.judge.name)))
         model = whose.model or whose.supposed
         keys = [ask.key for ask in asks]
         keys += [replace(ask.ingredients, again_of=model).key for ask in asks if model]
@@ -242,7 +242,7 @@ async def _next_try(oracle: Oracle, number: int, draw: Draw) -> _Test:
         test = _Test(attempt, queries, await answers(replay, queries, counted=False))
         used = replay.answering[number].used.values()
         last = max([*(one.at for one in used), *(one.at for one in lacking if one.key in replay.silent)], default="")
-        if test.tally.end not in NOT_PASSED or not whose.one or last >= oracle.ledger.opened_at:
+        if test.tally.end not in NOT_PASSED or terms.controls_advise or last >= oracle.ledger.opened_at:
             for key in keys:
                 oracle.silent.pop(key, None)
             oracle.silent |= replay.silent

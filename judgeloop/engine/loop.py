@@ -33,6 +33,9 @@ from judgeloop.ledger.ledger import Ledger
 # Ends after which the same command goes on with the run.
 UNFINISHED = BREAKS | {StopKind.BUDGET, StopKind.INTERRUPTED, StopKind.DEADLINE, StopKind.DRY_RUN}
 
+# Ends of a run whose judge does not pass its controls.
+FAILED_TEST = {StopKind.CONTROLS, StopKind.ABSTENTIONS}
+
 # After so many items it is looked whether a system fails too often, or is another one: 8, 16, 32, and
 # then 64 at a time. So a broken system is found early. The numbers do not depend on concurrency.
 FIRST, MOST = 8, 64
@@ -84,7 +87,7 @@ async def drive(
     again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
-    asked_again = [key for one in oracle.answering for key in one.again]
+    asked_again = [key for one in oracle.answering for key in one.again if key in state.sent]
     of_what = (state.calls.seen, state.calls.tested, state.of_proxy, asked_again)
     spend, controlling, proxy, twice = await asyncio.gather(
         *(ledger.spend(terms.run_id, terms.budget_p, keys) for keys in of_what)
@@ -173,16 +176,17 @@ async def _ask_proxy(oracle: Oracle, pool: Pool, choices: Sequence[Choice]) -> N
 
 
 def _believed_another(oracle: Oracle) -> bool:
-    """Whether verdicts were used that do not count, as another model answers than was supposed.
+    """Whether verdicts were used or asked for that do not count, as another model answers than was supposed.
 
-    A run that something else has ended stays as it is.
+    A run that something else has ended stays as it is; a failed test is no end where its verdicts do not count.
     """
-    state = oracle.state
-    if state.reason not in {None, ANEW} and state.reason.kind is not StopKind.DRY_RUN:
+    reason = oracle.state.reason
+    kind = None if reason in {None, ANEW} else reason.kind
+    if kind not in {None, StopKind.DRY_RUN, *FAILED_TEST}:
         return False
     for one in oracle.answering:
-        one.settle()
-    return any(one.stale for one in oracle.answering)
+        one.settle(failed=kind in FAILED_TEST)
+    return reason is ANEW or any(one.stale for one in oracle.answering)
 
 
 async def _ask_batch_by_batch(session: Session[T], pool: Pool, oracle: Oracle) -> None:

@@ -51,6 +51,8 @@ UNANSWERED = f"""SELECT key, coalesce(model, '') AS model, count(*) AS times, ma
     GROUP BY key, coalesce(model, '')"""
 MODELS = """SELECT judge, model FROM attempts WHERE run = :run AND model <> ''
     GROUP BY judge, model ORDER BY min(id)"""
+LAST_MODEL = f"""SELECT coalesce(model, '') FROM attempts WHERE judge = :judge AND ended = '{End.VERDICT}'
+    ORDER BY id DESC LIMIT 1"""
 
 FIRST_ANSWERS = "SELECT judge, model, min(ended_at) AS at FROM attempts WHERE model <> '' GROUP BY judge, model"
 
@@ -226,6 +228,11 @@ class LedgerReader:
     def first_answers(self) -> dict[tuple[str, str], str]:
         """When each model first answered for a judge (ISO 8601, UTC), in whichever run."""
         return {(judge, model): at for judge, model, at in self._rows(FIRST_ANSWERS) if at}
+
+    def last_model(self, judge: str) -> str | None:
+        """The model that gave a judge's last verdict in any run: empty without a name, None without a verdict."""
+        rows = self._rows(LAST_MODEL, {"judge": judge})
+        return rows[0][0] if rows else None
 
     def models(self, run: str) -> dict[str, list[str]]:
         """The models that servers named in replies to `run`, the first first, by judge."""

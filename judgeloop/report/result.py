@@ -585,13 +585,11 @@ class RunResult(Part):
 
     def _replaced(self) -> Iterable[Note]:
         """Yield of each judge that another model answers now, and how many verdicts that made void."""
-        usd = self.spend.again_usd
-        for judge, models, before in zip(
-            self.setup.judges, self.counts.answered_by, self.counts.superseded, strict=False
-        ):
-            for name, verdicts in before.items() if models else ():
-                values = {"model": models[-1].model, "before": name, "verdicts": verdicts}
-                yield note(NoteCode.JUDGE_REPLACED, judge=judge, usd=usd, **values)
+        each = zip(self.setup.judges, self.counts.answered_by, self.counts.superseded, strict=False)
+        for judge, models, before in each:
+            if models and before:
+                values = {"before": " and ".join(sorted(before)), "verdicts": sum(before.values())}
+                yield note(NoteCode.JUDGE_REPLACED, judge=judge, model=models[-1].model, **values)
 
     def doubts(self) -> tuple[Note, ...]:
         """The warnings that only this question has."""

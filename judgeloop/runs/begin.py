@@ -17,7 +17,7 @@ from judgeloop.core.records import Answer, Call, Output
 from judgeloop.core.spend import Spend
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
-from judgeloop.engine.state import Interruption, Observe, OneModel, ProxyTerms, Terms, unobserved
+from judgeloop.engine.state import CommandCalls, Interruption, Observe, OneModel, ProxyTerms, Terms, unobserved
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
@@ -101,6 +101,10 @@ async def conducted(
             driven = partial(
                 drive, pool=prepared.pool, judges=asking, ledger=ledger, systems=systems, calls=command.calls
             )
+            if not terms.offline and not systems and any(one and not one.model for one in one_model):
+                known = await driven(session.anew(), terms=replace(terms, offline=True), calls=CommandCalls())
+                if known.ending.stop.kind is not StopKind.DRY_RUN:
+                    terms = replace(terms, one_model=_supposed(one_model, known.counting))
             finished = await driven(
                 session, terms=terms, interruption=interruption, observe=observe, reserve_less=reserve_less
             )
@@ -192,6 +196,11 @@ def _one_model(prepared: Prepared[Any], answered: Mapping[str, Sequence[str]]) -
             before = answered.get(judge.identity.name, ())
             found.append(OneModel(name or (before[-1] if before else ""), pinned=bool(name)))
     return tuple(found)
+
+
+def _supposed(one_model: Sequence[OneModel | None], counting: Sequence[str]) -> tuple[OneModel | None, ...]:
+    """Of which judges one model counts, with those whose verdicts are enough: a run of them asks nothing."""
+    return tuple(one and replace(one, model=one.model or model) for one, model in zip(one_model, counting, strict=True))
 
 
 async def _answered(session: Session[T], prepared: Prepared[Any], judge: Judge) -> Finished[T]:

@@ -106,7 +106,7 @@ class Summary:
         said = [*other_judges(pairs), *(self._change_of(judge) for judge in judges)]
         again, again_p = (sum(getattr(one, name) for one in self.lines) for name in ("again", "again_p"))
         if again and any(said):
-            said.append(f"{again:,} of the old model's were asked again, for {show_usd(again_p)}.")
+            said.append(f"Asked again, for {show_usd(again_p)}: {count(again, 'earlier verdict')}.")
         return " ".join(filter(None, said))
 
     def _change_of(self, judge: str) -> str:
@@ -297,7 +297,7 @@ class Summary:
         when = f"(--night {self.night[:DATE]})"
         if on := [one for one in self.lines if one.goes_on]:
             broken = [one.name for one in on if one.outcome is Outcome.BROKEN]
-            again = f" When the cause is mended ({some(broken)}), the same" if broken else " The same"
+            again = f" Once the cause is gone ({some(broken)}), the same" if broken else " The same"
             starved = [one for one in on if one.used_up]
             first = " once that is freed" if starved else ""
             if starved and not any(one.own_p for one in starved):

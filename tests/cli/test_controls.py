@@ -323,7 +323,29 @@ def test_a_gate_warns_of_a_judge_that_was_replaced_with_both_names_and_what_does
     assert (warning["before"], warning["model"]) == ("judge-1", "judge-2")
     assert found["superseded"] == [{"judge-1": warning["verdicts"]}]
     assert warning["verdicts"] == found["again"] > 0
+    kept = json.loads(compare(server, *TIES, "--json").stdout)
+    assert (kept["warnings"][0], kept["again"], kept["again_usd"]) == (warning, 0, 0.0), "nothing is asked now"
     assert compare(server, *TIES, "JUDGELOOP_FAIL_ON_WARNING=true").exit_code == 5
+
+
+def prefers_the_old(request):
+    shown, said = candidates(request), reads(request)
+    return ("A" if "is old" in shown["answer_A"] else "B") if said == "tie" else said
+
+
+def test_a_gate_to_which_verdicts_of_the_newest_model_are_enough_asks_nothing_as_a_dry_run_says(judge):
+    """Those of the model before would not be enough, and another answers now."""
+    server = judge(prefers_the_old)
+    compare(server, "--not-worse", "20%", "--max-judgments", "4")
+    server.respond = named("judge-2")
+    compare(server, *TIES)
+    server.respond = named("judge-3")
+    before = len(server.requests)
+    forecast = json.loads(compare(server, *TIES, "--risk", "0.11", "--dry-run", "--json").stdout)
+    found = json.loads(compare(server, *TIES, "--risk", "0.11", "--json").stdout)
+    assert (forecast["calls"]["worst"], len(server.requests) - before) == (0, 0)
+    assert (found["outcome"], found["superseded"]) == ("passed", [{"judge-2026-01-01": 4}])
+    assert [[one["model"] for one in models] for models in found["answered_by"]] == [["judge-2"]]
 
 
 def test_the_model_that_has_to_answer_is_pinned_or_any_is(judge):

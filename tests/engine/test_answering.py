@@ -7,6 +7,7 @@ from support.driving import AT_ONCE, run
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Verdict
+from judgeloop.engine.answering import AnsweringModel, Used
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.recorded import ScriptedJudge
@@ -95,3 +96,11 @@ def test_a_reply_without_a_name_counts_as_the_name_asked_for(ledger):
     assert len(judge.calls) == 8
     assert finished.answered_by == ((),)
     assert finished.spend.again == 0
+
+
+def test_an_answer_of_another_model_after_the_decision_is_not_among_those_that_count():
+    whose = AnsweringModel(ScriptedJudge(level), OneModel())
+    whose.replies("one")
+    for number, name in enumerate(["one", "one", "two"]):
+        whose.used[f"key {number}"] = Used(name, f"2026-11-30T11:00:0{number}", control=False, again=False)
+    assert [(by.model, by.verdicts) for by in whose.figures()] == [("one", 2)]

@@ -297,7 +297,7 @@ def test_offline_the_ledger_alone_says_who_passed(tmp_path):
     run(judge, terms=terms(), ledger=ledger)
     asked = len(judge.calls)
     known = run(judge, terms=terms(offline=True), ledger=ledger)
-    assert known.ending.stop.kind is StopKind.CONTROLS
+    assert (known.ending.stop.kind, known.controls) == (StopKind.DRY_RUN, (ControlTally(number=2),))
     assert len(judge.calls) == asked
 
 
@@ -383,6 +383,57 @@ def test_a_failed_try_is_followed_by_one_with_other_controls_that_needs_more(led
     again = ScriptedJudge(sound)
     assert gated(ledger, again, run_id="another night").controls == finished.controls
     assert asked_of(again)[0] == 0, "a try that passed holds"
+
+
+@pytest.mark.parametrize("offline", [False, True])
+def test_a_test_that_a_model_failed_before_it_was_repaired_is_not_told_again_after_another_has_answered(
+    ledger, offline
+):
+    """Controls of the failed try are known of two models: only what the first left open has the name of the second."""
+    blind, mended = ScriptedJudge(BLIND["always a tie"], answers_as="old"), ScriptedJudge(sound, answers_as="old")
+    assert gated(ledger, blind).controls[0].end is Control.FAILED
+    assert gated(ledger, mended).controls[0].number == 2
+    new = ScriptedJudge(sound, answers_as="new")
+    other = gated(ledger, new, run_id="night two", drawn_by=1, rule=TieAware(0.001))
+    assert (other.controls[0].number, other.counting) == (1, ("new",))
+    same = ScriptedJudge(sound, answers_as="new")
+    finished = gated(ledger, same, run_id="night three", offline=offline)
+    assert (finished.controls[0].end, finished.controls[0].model) == (Control.PASSED, "new")
+    assert asked_of(same)[0] == 0, "it has passed"
+    assert finished.ending.winner == (None if offline else 0)
+
+
+def test_a_model_that_passed_is_tested_once_whichever_failed_before_it(ledger):
+    """The tries of each model are its own: none is asked as the next one of another."""
+
+    def wrong(call):
+        return Verdict(1 - sound(call).score)
+
+    for number, (name, script) in enumerate([("one", BLIND["always a tie"]), ("one", wrong), ("two", wrong)]):
+        failed = gated(ledger, ScriptedJudge(script, answers_as=name), run_id=str(number))
+        assert failed.controls[0].end is Control.FAILED
+    asked = []
+    for number in range(3):
+        judge = ScriptedJudge(sound, answers_as="three")
+        finished = gated(ledger, judge, run_id=f"night {number}", drawn_by=number)
+        assert (finished.controls[0].end, finished.controls[0].model) == (Control.PASSED, "three")
+        asked.append(asked_of(judge)[0])
+    assert asked[0]
+    assert asked[1:] == [0, 0]
+
+
+@pytest.mark.parametrize("of_one", [{}, OF_ONE], ids=["any model", "one model"])
+def test_whichever_models_count_a_failed_try_is_followed_by_another(ledger, of_one):
+    gated(ledger, ScriptedJudge(BLIND["always a tie"]), **{"one_model": (), **of_one})
+    (tally,) = gated(ledger, ScriptedJudge(sound), **{"one_model": (), **of_one}).controls
+    assert (tally.number, tally.end) == (2, Control.PASSED)
+
+
+def test_of_a_judge_that_is_only_warned_of_the_test_stays_as_it_was(ledger):
+    told = gated(ledger, ScriptedJudge(BLIND["always a tie"]), controls_advise=True)
+    silent = ScriptedJudge(sound)
+    assert gated(ledger, silent, controls_advise=True).controls == told.controls
+    assert not silent.calls
 
 
 def test_the_pairs_of_a_night_share_a_try(ledger):

@@ -30,9 +30,10 @@ TESTED = (
     "The null hypothesis is that the gap on items like these is the same in all these runs. It is tested at a risk "
     f"of {DRIFT_RISK:g}, however often one looks (Shekhar & Ramdas 2023)."
 )
-PICKED, OTHERWISE, SAME = (  # why the test of drift does not count a run
+PICKED, OTHERWISE, OTHER_MODEL, SAME = (  # why the test of drift does not count a run
     "whose draws are not uniform",
     "asked otherwise than the latest",
+    "by another model of the judge",
     "with the seed of an earlier run",
 )
 
@@ -104,9 +105,9 @@ def _changed(last: Run, run: Run) -> str:
 def left_out(results: Sequence[Comparison]) -> list[str]:
     """For each result why the test of drift may not count it; empty if it may.
 
-    Those that count are by the judges of the last, about as many items and the same population, and their
-    draws are uniform. Of several with one seed only the first counts: the others drew the same items in
-    the same order, where an unchanged output has an unchanged verdict. They would agree by design.
+    Those that count are by the judges of the last, answered by the same models, about as many items and the same
+    population, and their draws are uniform. Of several with one seed only the first counts: the others drew the same
+    items in the same order, where an unchanged output has an unchanged verdict. They would agree by design.
     """
     seeds, found = set[int](), list[str]()
     for one in results:
@@ -114,6 +115,8 @@ def left_out(results: Sequence[Comparison]) -> list[str]:
             found.append(PICKED)
         elif _asked(one) != _asked(results[-1]):
             found.append(OTHERWISE)
+        elif _models(one) != _models(results[-1]):
+            found.append(OTHER_MODEL)
         else:
             found.append(SAME if one.setup.seed in seeds else "")
             seeds.add(one.setup.seed)
@@ -123,6 +126,10 @@ def left_out(results: Sequence[Comparison]) -> list[str]:
 def _asked(one: Comparison) -> tuple[object, ...]:
     setup = one.setup
     return setup.judges, setup.vote, setup.prompt, setup.rubric, setup.order, setup.about, one.items
+
+
+def _models(one: Comparison) -> list[set[str]]:
+    return [{by.model for by in models} for models in one.counts.answered_by]
 
 
 def drift(results: Sequence[Comparison], risk: float = DRIFT_RISK) -> Drift | None:

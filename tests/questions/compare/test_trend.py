@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 from support.results import make_result
 
-from judgeloop.core.outcomes import Tally
+from judgeloop.core.outcomes import AnsweredBy, Tally
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.questions.compare.trend import DRIFT_RISK, Run, drift, left_out, page_of, picture, said, trend_of
 from judgeloop.report.svg import draw
@@ -70,6 +70,18 @@ def test_the_table_names_the_judges_where_there_are_several():
     assert [row[-2:] for row in mixed.rows] == [("no", "human"), ("yes", "m:a"), ("yes", "m:a")]
     (one,) = page_of(trend_of([Run("", one) for one in runs[1:]])).tables
     assert "judge" not in one.columns
+
+
+def test_runs_by_another_model_of_the_judge_are_not_counted():
+    def by(model, seed):
+        one, when = make_result(seed=seed), "2026-11-20T02:00:00.000+00:00"
+        return replace(one, counts=replace(one.counts, answered_by=((AnsweredBy(model, 9, when, when),),)))
+
+    old, new = by("old", 1), [by("new", seed) for seed in (2, 3)]
+    assert left_out([old, *new]) == ["by another model of the judge", "", ""]
+    found = trend_of([Run(str(at), one) for at, one in enumerate([old, *new])])
+    assert found.drift.runs == 2
+    assert "The test leaves out 1 run: 1 by another model of the judge." in said(found)
 
 
 def test_the_gap_is_seen_from_the_second_system_whoever_leads():
