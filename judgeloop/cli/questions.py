@@ -134,14 +134,14 @@ class Asking(Generic[R]):
                 return
             if notice := question.notice(ready):
                 say(visible(as_flags(notice)))
-            if new and ready.booked and not (json or quiet):
-                say(f"ledger: new, at {visible(str(config.ledger))}")
             if ready.config.budget != config.budget and not (json or quiet):
                 say(f"{CEILING} lowers the budget to {show_usd(ready.config.budget_p or 0)}")
             if ready.booked:
                 warn_of_place(config.ledger)
             watched = not quiet and (logs_json() or not json) and ready.booked and not ready.by_hand
             with opened(ready) as begun:
+                if new and begun.booked and not (json or quiet):
+                    say(f"ledger: new, at {visible(str(config.ledger))}")
                 if begun.booked and not (json or quiet) and (elsewhere := asyncio.run(said_elsewhere(begun))):
                     say(visible(elsewhere))
                 watching = self.watching(begun) if watched else nullcontext(unobserved)

@@ -195,7 +195,8 @@ class Attempts:
             reply = await self._reply(call)
         except TimeoutError:
             await self._accounts.abandon(ticket, End.TIMED_OUT, "timed out")
-            late = f"no reply within {self._answerer.timeout_s:g} s"
+            late = self._state.trouble = f"no reply within {self._answerer.timeout_s:g} s"
+            self._state.tell()
             raise JudgeError(ErrorKind.RETRY, late, billed=True) from None
         except JudgeError as error:
             refused = await self._note_failure(error, call, ticket)

@@ -251,6 +251,8 @@ class Window:
             await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
         if state.interruption.abandoned.is_set():
             state.halt(state.interruption.why)
+        if state.reason is not None:
+            state.is_over()
         for task, _ in self._admitted:
             if task.done() and not task.cancelled():
                 task.result()

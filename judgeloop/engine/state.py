@@ -356,7 +356,8 @@ class RunState(Generic[T]):
         """Whether no further query is admitted."""
         if self.interruption.requested.is_set():
             why = self.interruption.why
-            self.halt(replace(why, sentence=f"{why.sentence}{self.and_waited}{self.and_failed}"))
+            if self.reason is None or self.reason.kind is why.kind:  # calls in flight may have failed since
+                self.reason = replace(why, sentence=f"{why.sentence}{self.and_waited}{self.and_failed}")
         return self._broken or self._rests or self.reason is not None
 
     @property

@@ -153,7 +153,8 @@ def state(outcome: Outcome) -> str:
 def holds(condition: Condition, result: RunResult) -> bool:
     """Whether a condition beside the answer holds, and says something: money has a row of its own."""
     counts = result.counts
-    known = {FLIPS: counts.both_in_all, "abstentions": counts.abstentions + counts.abstentions_beside}.get(
+    blind = result.setup.order in ONE_WAY and bool(result.setup.prompt)  # how many a model changes is not known
+    known = {FLIPS: blind or counts.both_in_all, "abstentions": counts.abstentions + counts.abstentions_beside}.get(
         condition.name, 1
     )
     beside = condition is not result.conditions[0] and condition.name != COST
@@ -250,7 +251,7 @@ def ended(result: RunResult) -> str:
     """
     stop = result.halt.kind
     why = shortened(visible(result.halt.sentence), LONGEST_CAUSE).rstrip(".")
-    if result.lost_to_failures:
+    if result.lost_to_failures and stop is StopKind.BUDGET:
         lost = "attempts that failed, and may have been billed, used up the budget"
         return f"{lost}: {why}" if result.spend.ledger_is_short else lost + "".join(why.partition(LAST_FAILED)[1:])
     if stop is StopKind.BUDGET and result.spend.ledger_is_short:
@@ -371,7 +372,7 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
     too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
-    if too_many or result.answer is not Outcome.BROKEN:
+    if too_many or (result.asked and result.answer is not Outcome.BROKEN):
         yield Condition("abstentions", Outcome.BROKEN if too_many else Outcome.PASSED, without, requires=requires)
     used_up = result.halt.kind is StopKind.BUDGET and (cut or not result.answer.answered)
     found = f"it {COST} {money(result)}{f', and {ended(result)}' if used_up else ''}"
@@ -435,12 +436,10 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
     each = ONE_EACH if setup.one_each else ""
     order = f"{setup.order}{each}{_changed(result)}" if setup.order else ""
-    # A gate by a model in one order: nobody can say how often it contradicts itself.
     held = "; each is taken as the worst case" if counts.abstentions or counts.abstentions_beside else ""
-    blind = setup.order in ONE_WAY and bool(setup.prompt) and any(one.name == FLIPS for one in result.conditions)
     return [
         *found,
-        Fact("trust", Section.JUDGE, "in short", _in_short(result), first=blind),
+        Fact("trust", Section.JUDGE, "in short", _in_short(result)),
         Fact("measured", Section.JUDGE, "beside people", result.measured),
         Fact(
             "another",
@@ -587,7 +586,7 @@ def _cost(result: RunResult) -> str:
             else ""
         ),
         "all answers were in the ledger"
-        if spend.remembered and not (spend.run_p or spend.asked_anything) and people is None
+        if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
         else "",
         f"the other {left:,} would cost about {dollars(usd * left / every)}" if usd and left > 0 else "",
     ]
@@ -606,7 +605,7 @@ def _calls(result: RunResult) -> str:
     waited = result.waits and counts.rounds > 1 and spend.attempts
     controls = sum(one.asked for one in counts.controls if one is not None)
     controls *= result.setup.controlled or result.setup.advised
-    paid = f" ({count(spend.controls, 'call')}, {show_usd(spend.controls_p)})" if spend.controls_p else ""
+    paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
     looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
     asked = f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger"
     if result.setup.by_hand:

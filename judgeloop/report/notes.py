@@ -53,7 +53,8 @@ class NoteCode(enum.StrEnum):
     RESUME = "resume"
     GO_ON = "go_on"
     JUDGE_SKIPPED = "judge_skipped"
-    FIX_AND_RESUME = "fix_and_resume"
+    FIX = "fix"
+    THEN_RESUME = "then_resume"
     FIX_IS_ANOTHER = "fix_is_another"
     HELD_BY_FAILURES = "held_by_failures"
     MAKE_UP = "make_up"
@@ -62,6 +63,7 @@ class NoteCode(enum.StrEnum):
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
     OTHER_MODEL = "other_model"
+    ONE_OUTPUT = "one_output"
     STEADIER_JUDGE = "steadier_judge"
     MORE_FLIPS = "more_flips"
     NOT_AS_ASKED = "not_as_asked"
@@ -84,6 +86,8 @@ class NoteCode(enum.StrEnum):
     FEWER_SKIPS = "fewer_skips"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
+    TOO_EARLY = "too_early"
+    TOO_EARLY_LIMIT = "too_early_limit"
     LEAD_STAYS = "lead_stays"
     LEAD_STAYS_LIMIT = "lead_stays_limit"
     LIMIT_ENOUGH = "limit_enough"
@@ -167,7 +171,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
     NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
-    NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
+    NoteCode.FIX: "Fix the problem.",
+    NoteCode.THEN_RESUME: "Then rerun the command to resume. No verdict is paid for twice.",
     NoteCode.HELD_BY_FAILURES: "Calls that failed hold {held:dollars}, as they may have been billed. If the provider's bill "
     "shows none of them, `judgeloop ledger settle --run {run} 0` frees it.",
     NoteCode.MAKE_UP: "Else `budget={budget:.10g}` makes up for it.",
@@ -181,6 +186,7 @@ TEXTS: dict[NoteCode, str] = {
     "command tries this judge again, with other controls and a stricter test.",
     NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
     "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
+    NoteCode.ONE_OUTPUT: "Look at the outputs of {system} first: all are the same.",
     NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order.",
     NoteCode.MORE_FLIPS: "Or let more of them change, by `max_flips={share:.2g}`, and rerun the command: no verdict is paid for "
     "twice.",
@@ -212,6 +218,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} are probably enough.",
     NoteCode.LIMIT_ENOUGH: "`max_judgments={limit}`{usd:expected} is probably enough.",
+    NoteCode.TOO_EARLY: "It is too early to say how many judgments decide: perhaps {judgments:,} more{usd:expected}.",
+    NoteCode.TOO_EARLY_LIMIT: "It is too early to say which limit decides: perhaps `max_judgments={limit}`{usd:expected}.",
     NoteCode.LEAD_STAYS: "If the lead stays at {lead:gap}, about {judgments:more judgment}{usd:expected} probably decide.",
     NoteCode.LEAD_STAYS_LIMIT: "If the lead stays at {lead:gap}, `max_judgments={limit}`{usd:expected} probably decides.",
     NoteCode.USUAL_JUDGMENTS: "For {systems:,} systems, about {judgments:more judgment}{usd:about} are usually enough.",
@@ -228,7 +236,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.EQUAL_PASSES_ITEMS: "If the two were equal, 4 of 5 runs of {limit:{unit}} with `max_judgments={limit}` would "
     "pass (with {ties:share} ties, as here). There are {there:,}: add {more:,}.",
     NoteCode.BETWEEN: "If the two were equal, 4 of 5 runs of at most {limit:judgment} would pass (with {ties:share} ties, as "
-    "here). This one did not in more: it may be a little worse.",
+    "here). This run did not pass even with more: it may be a little worse.",
     NoteCode.LEVEL_NAMED: "If the two were level, `max_judgments={limit}` would name one in 4 of 5 runs.",
     NoteCode.LEVEL_NAMED_ITEMS: "If the two were level, {limit:{unit}} and `max_judgments={limit}` would name one in 4 of 5 "
     "runs. There are {there:,}: add {more:,}.",

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from judgeloop.core.errors import InputError
 from judgeloop.core.jsonable import Part, Say, Sentence, plain
 from judgeloop.core.money import budget_over, to_pico, to_usd
-from judgeloop.core.outcomes import BREAKS, Condition, Control, Outcome, StopKind, StopReason, outcome_of
+from judgeloop.core.outcomes import BREAKS, LAST_FAILED, Condition, Control, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.records import IDENTICAL, PAIR, Population, Shown
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stats.controls import MOST
@@ -43,8 +43,8 @@ FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: 
 CUT_SHORT = {
     StopKind.INTERRUPTED: NoteCode.RESUME,
     StopKind.DEADLINE: NoteCode.RESUME,
-    StopKind.JUDGE_FAILED: NoteCode.FIX_AND_RESUME,
-    StopKind.SYSTEM_FAILED: NoteCode.FIX_AND_RESUME,
+    StopKind.JUDGE_FAILED: NoteCode.FIX,
+    StopKind.SYSTEM_FAILED: NoteCode.FIX,
     StopKind.ABSTENTIONS: NoteCode.SILENT,
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
     StopKind.JUDGE_CHANGED: NoteCode.OTHER_MODEL,
@@ -401,8 +401,10 @@ class RunResult(Part):
 
     @property
     def lost_to_failures(self) -> bool:
-        """Whether most of a used up budget is held for attempts that failed, and may have been billed."""
+        """Whether all time went on attempts that failed, or most of a used up budget is held for them."""
         spend = self.spend
+        if self.halt.kind is StopKind.DEADLINE:
+            return LAST_FAILED in self.halt.sentence and not (spend.paid_attempts or spend.answers)
         return self.halt.kind is StopKind.BUDGET and 2 * spend.unconfirmed_p > spend.run_p
 
     @property
@@ -419,24 +421,33 @@ class RunResult(Part):
             flips, both = self.counts.flips_in_all, self.counts.both_in_all
             share = math.ceil(10 * flips / both) / 10 if both else 1.0  # a judge of places is no matter of a limit
             more = (note(NoteCode.MORE_FLIPS, share=share),) if share <= MOST_FLIPS else ()
-            return (note(NoteCode.STEADIER_JUDGE), *more)
+            return (*self._one_output, note(NoteCode.STEADIER_JUDGE), *more)
         if self.answer.answered and not cut:
             return self.to_claim_more()
         if self.lost_to_failures:
-            return (*self._held_by_failures(), note(NoteCode.RESUME))
+            held = self._held_by_failures() if stop is StopKind.BUDGET else (note(NoteCode.FIX),)
+            return (*held, note(NoteCode.THEN_RESUME))
         if stop in CUT_SHORT:
-            most_p = self.spend.budget_p or 0
-            starves = stop in BREAKS and 0 < most_p < 2 * self.spend.unconfirmed_p  # so may the next attempt
-            return (self._to_go_on(stop), *(self._held_by_failures() if starves else ()))
+            left_p, failed_p = self.spend.left_p, self.spend.unconfirmed_p
+            starves = stop in BREAKS and left_p is not None and left_p < failed_p  # so may the next attempt
+            first = self._to_go_on(stop)
+            then = (note(NoteCode.THEN_RESUME),) if first.code is NoteCode.FIX else ()
+            return (first, *(self._held_by_failures() if starves else ()), *then)
         found = () if cut else self.to_decide()
         if any(one.code is NoteCode.MANY_FLIPS for one in self.counts.warnings):
-            found = (note(NoteCode.STEADIER_JUDGE),)
+            found = (*self._one_output, note(NoteCode.STEADIER_JUDGE))
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             every = note(NoteCode.RECORDED_COSTS, every=self.queries_in_all)
             if not self.setup.night and any(one.code in UNFORESEEN for one in found):
                 return (every,)
             found = (*found, every)
         return found if any(one.code in UNBOUGHT for one in found) else (*found, *self._budget_enough())
+
+    @property
+    def _one_output(self) -> tuple[Note, ...]:
+        """That the outputs of a system are to be looked at first, as all are the same, or have no text."""
+        found = {**self.data.empty, **self.data.repeated}
+        return tuple(note(NoteCode.ONE_OUTPUT, system=name) for name, number in found.items() if number >= self.items)
 
     def _to_go_on(self, stop: StopKind) -> Note:
         """How to go on after an end that cut the run short."""
@@ -516,7 +527,7 @@ class RunResult(Part):
         if few and self.data.families:
             code = NoteCode.FEW_PROMPTS if self.data.by_prompt else NoteCode.FEW_FAMILIES
             few = [note(code, families=self.data.families, items=self.items)]
-        parts = (self.counts, self.data, self.setup)
+        parts = (self.data, self.counts, self.setup)
         often, risks = self.risk_in_all is not None and self.risk_in_all >= TOO_OFTEN, self.asked_before.risks
         why = "" if self.setup.guarantee and max(risks, default=0) < 1 else ", as one without a proof counts as 1"
         asked = [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all, times=len(risks), why=why)] if often else []
@@ -546,6 +557,8 @@ class RunResult(Part):
         if self.spend.replies_without_usage:
             replies = self.spend.replies_without_usage
             found.append(note(NoteCode.USAGE_NOT_BELIEVED, replies=replies))
+        if self._one_output:  # which is why
+            found.sort(key=lambda one: one.code is NoteCode.ALL_TIES)
         return tuple(found)
 
     @property

@@ -33,7 +33,7 @@ from judgeloop.suite.settings import Pair, SuiteSettings
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
-MORE = {NoteCode.MORE_JUDGMENTS, NoteCode.LEAD_STAYS, NoteCode.USUAL_JUDGMENTS}
+MORE = {NoteCode.MORE_JUDGMENTS, NoteCode.TOO_EARLY, NoteCode.LEAD_STAYS, NoteCode.USUAL_JUDGMENTS}
 HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
@@ -236,7 +236,7 @@ def _stopped(result: RunResult) -> str:
 
 def _goes_on(result: RunResult) -> bool:
     """Whether the same command may ask more, as something cut this one short."""
-    again = {NoteCode.RESUME, NoteCode.FIX_AND_RESUME, NoteCode.SILENT, NoteCode.BEGIN_ANEW, NoteCode.OTHER_MODEL}
+    again = {NoteCode.RESUME, NoteCode.THEN_RESUME, NoteCode.SILENT, NoteCode.BEGIN_ANEW, NoteCode.OTHER_MODEL}
     return any(one.code in again for one in result.advice)
 
 

@@ -74,11 +74,12 @@ def test_a_judge_that_fails_exits_4_and_what_was_paid_for_is_kept(command, serve
     done = judgeloop(*command, "--concurrency", 1)
     assert done.exit_code == 4
     assert not done.stdout, "what failed does not look like a result"
-    why, judged, how, where = done.stderr.splitlines()[-4:]
+    why, judged, *how, where = done.stderr.splitlines()[-5:]
     assert why.startswith("judgeloop: ! BROKEN, no result: the judge failed: HTTP 401")
     assert "no key was sent; check JUDGELOOP_JUDGE_API_KEY" in why
     assert re.fullmatch(r"judgeloop: judged: \d+( judgments on \d+)? of .*; cost: [^()]*", judged), judged
-    assert how == ("judgeloop: Fix the problem and rerun the command. It resumes, and pays for no verdict twice.")
+    resume = "judgeloop: Then rerun the command to resume. No verdict is paid for twice."
+    assert how == ["judgeloop: Fix the problem.", resume]
     run = re.match(r"judgeloop: All of it: judgeloop runs show (\w{8}).* --details -o report.html", where)
     assert run, where
     failed = judgeloop(*command, "--json")

@@ -162,6 +162,16 @@ def test_a_deadline_says_that_the_calls_before_it_failed(clock):
     assert finished.ending.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
 
 
+def test_a_deadline_says_that_no_reply_came(clock):
+    late = at_call(1, lambda: clock.skip(HOUR_S), 60)
+    judge = ScriptedJudge(lambda call: Verdict(1.0), delay_s=late)
+    seen = []
+    terms = Terms("run", concurrency=1, order=Order.FIXED, deadline_s=HOUR_S, timeout_s=0.05)
+    finished = run(judge, terms=terms, observe=lambda one: seen.append(one.trouble))
+    assert finished.ending.stop.sentence.endswith("; the last call failed: no reply within 0.05 s")
+    assert "no reply within 0.05 s" in seen, "it is said while it happens"
+
+
 def test_a_budget_that_failed_calls_used_up_says_why_they_failed():
     down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=True)
     judge = ScriptedJudge(failing(10**6, down), cost_p=5, worst_p=5)

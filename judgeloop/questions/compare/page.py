@@ -509,6 +509,8 @@ def _risk_now(result: Comparison, shown: str) -> str:
 def _wrongly(result: Comparison) -> str:
     """What a run does whose answer is wrong."""
     options = result.options
+    if result.failed_groups and not result.answer.exit_code:
+        return "fails a system that is worse in no group"
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"calls two level that differ by more than {points(options.near_tie or 0.0)}"
     if options.gap_asked is None or result.better:

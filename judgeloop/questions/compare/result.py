@@ -387,7 +387,7 @@ class Comparison(RunResult):
             interrupted = self.groups_cut is StopKind.INTERRUPTED
             found.append(Outcome.BROKEN if broken else Outcome.INTERRUPTED if interrupted else Outcome.UNDECIDED)
         sentence, figures = worse_in(self.setup.systems[1], self.groups, self._cut if self._cut_groups else "")
-        requires = f"{self.setup.systems[1]} must be worse in no group"
+        requires = f"{self.setup.systems[1]} must not be worse in any group"
         return Condition("groups", Outcome.worst(found), sentence, figures, requires)
 
     @property
@@ -470,7 +470,7 @@ class Comparison(RunResult):
             return (self.nothing_judged,)
         if more is None:
             return self._all_or_none()
-        code = NoteCode.LIMIT_ENOUGH if limited else NoteCode.MORE_JUDGMENTS
+        code = NoteCode.TOO_EARLY_LIMIT if limited else NoteCode.TOO_EARLY
         if self.judged >= FEWEST_KNOWN:  # before, `more` rests on assumed verdicts, too, with a lead of their own
             code = NoteCode.LEAD_STAYS_LIMIT if limited else NoteCode.LEAD_STAYS
         about = note(code, lead=abs(self.gap or 0.0), judgments=more, limit=self.asked + more, usd=self.more_usd)

@@ -16,7 +16,7 @@ from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import risk_met
 from judgeloop.questions.compare.page import facts, page, pictures
 from judgeloop.questions.compare.proxy import CorrectedGap
-from judgeloop.report.facts import shared
+from judgeloop.report.facts import holds, shared
 from judgeloop.report.groups import GroupRow
 from judgeloop.report.lost import lost_first
 from judgeloop.report.notes import NoteCode
@@ -209,7 +209,7 @@ def test_the_summary_says_what_was_spent(spend, money):
 
 
 # Of 10 verdicts a forecast takes 10 assumed ones beside them, with a lead of their own.
-FEW = {"code": "more_judgments", "lead": pytest.approx(0.1), "judgments": 30, "limit": 40}
+FEW = {"code": "too_early", "lead": pytest.approx(0.1), "judgments": 30, "limit": 40}
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ LIKE = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "order": "
     ],
 )
 def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, code):
-    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.MORE_JUDGMENTS, code]
+    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.TOO_EARLY, code]
 
 
 @pytest.mark.parametrize("wins", [(5, 4), (5, 5)])
@@ -352,10 +352,10 @@ def test_a_required_winner_within_the_gap_is_asked_about_without_it():
     assert (result.exit_code, codes(result.advice)) == (3, [NoteCode.ASK_FOR_BETTER])
 
 
-def test_controls_are_counted_with_their_calls():
+def test_controls_are_counted_with_their_cost():
     spend = replace(SPEND, controls=28, controls_p=67 * 10**9)
     result = make_result(spend=spend, controls=(ControlTally(14, end=Control.PASSED),), controlled=True)
-    assert "; with 14 controls (28 calls, $0.067)" in detail(result, "calls")
+    assert "; with 14 controls ($0.067)" in detail(result, "calls")
 
 
 def test_what_cost_nothing_says_that_the_ledger_had_it():
@@ -385,23 +385,23 @@ def test_a_pair_of_a_night_is_told_to_raise_the_budget_of_the_night_without_a_su
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"),
+    ("kind", "advised"),
     [
-        (StopKind.INTERRUPTED, NoteCode.RESUME),
-        (StopKind.DEADLINE, NoteCode.RESUME),
-        (StopKind.JUDGE_FAILED, NoteCode.FIX_AND_RESUME),
-        (StopKind.ABSTENTIONS, NoteCode.SILENT),
+        (StopKind.INTERRUPTED, [NoteCode.RESUME]),
+        (StopKind.DEADLINE, [NoteCode.RESUME]),
+        (StopKind.JUDGE_FAILED, [NoteCode.FIX, NoteCode.THEN_RESUME]),
+        (StopKind.ABSTENTIONS, [NoteCode.SILENT]),
     ],
 )
-def test_a_run_that_was_cut_short_says_how_to_resume(kind, code):
+def test_a_run_that_was_cut_short_says_how_to_resume(kind, advised):
     result = undecided(kind, "cut short")
-    assert codes(result.advice) == [code]
+    assert codes(result.advice) == advised
     assert detail(result, "ended") == "Cut short."
 
 
 def test_a_run_that_gave_up_advises_a_higher_limit():
     result = undecided(StopKind.FUTILITY, "gave up", give_up=0.2)
-    assert codes(result.advice) == [NoteCode.MORE_JUDGMENTS, NoteCode.RAISE_LIMIT]
+    assert codes(result.advice) == [NoteCode.TOO_EARLY, NoteCode.RAISE_LIMIT]
     assert "gives up if a decision is less likely than 0.2" in detail(result, "rule")
     assert (result.exit_code, make_result().advice) == (3, ())
 
@@ -762,10 +762,67 @@ def test_a_budget_that_failed_attempts_used_up_says_so():
     result = undecided(spend=spend, tally=Tally(items=100))
     assert result.exit_code == 4
     assert result.page.headline.endswith(": attempts that failed, and may have been billed, used up the budget.")
-    assert codes(result.advice) == ["held_by_failures", "make_up", "resume"]
+    assert codes(result.advice) == ["held_by_failures", "make_up", "then_resume"]
     assert result.advice[1].values["budget"] == 5.03, "what is left beside the failures is the budget that was given"
-    assert codes(undecided(spend=spend, tally=Tally(items=100), most_usd=5.02).advice) == ["held_by_failures", "resume"]
+    assert codes(undecided(spend=spend, tally=Tally(items=100), most_usd=5.02).advice) == [
+        "held_by_failures", "then_resume",
+    ]  # fmt: skip
     assert undecided(spend=replace(SPEND, unconfirmed_p=10**10)).exit_code == 3
+
+
+def test_a_judge_that_answered_nothing_until_the_deadline_has_failed():
+    def stopped(why, spend):
+        result = undecided(StopKind.DEADLINE, why, spend=spend, tally=Tally(items=100), not_worse=0.1)
+        return result.exit_code, codes(result.advice)
+
+    late = "the deadline of 8 s is reached; the last call failed: no reply within 120 s"
+    silent = Spend(run_p=46 * 10**9, unconfirmed_p=46 * 10**9, budget_p=10**12, attempts=8)
+    assert stopped(late, silent) == (4, ["fix", "then_resume"])
+    assert stopped(late, SPEND) == (3, ["resume"]), "it has answered before"
+    assert stopped("the deadline of 8 s is reached", silent) == (3, ["resume"]), "nothing has failed"
+
+
+@pytest.mark.parametrize(
+    ("failed", "advised"), [(2, ["fix", "then_resume"]), (5, ["fix", "held_by_failures", "make_up", "then_resume"])]
+)
+def test_a_failed_run_that_has_less_left_than_failures_hold_says_how_to_free_it(failed, advised):
+    spend = Spend(run_p=7 * 10**12, unconfirmed_p=failed * 10**12, budget_p=10**13, answers=20, paid_attempts=20)
+    assert codes(undecided(StopKind.JUDGE_FAILED, "down", spend=spend).advice) == advised
+
+
+def test_a_gate_in_one_order_says_so_first():
+    def held(order, **prompt):
+        result = make_result(required_winner="large", order=order, **prompt)
+        return [one.name for one in result.conditions if holds(one, result)]
+
+    assert held("random", prompt="pairwise.v1") == ["flips"]
+    assert held("random") == [], "people, whose flips nobody asks for"
+
+
+def test_nothing_is_said_of_abstentions_where_nothing_was_asked():
+    def names(tally):
+        return [one.name for one in undecided(tally=tally, not_worse=0.1).conditions]
+
+    assert "abstentions" not in names(Tally(items=100))
+    assert "abstentions" in names(Tally(items=100, wins=(5, 4), ties=1))
+
+
+def test_outputs_that_are_all_the_same_come_before_what_follows_from_them():
+    tied = Tally(items=100, ties=40, both=40, flips=40)
+    changes = {"tally": tied, "not_worse": 0.1, "max_flips": 0.5, "order": "both"}
+    result = undecided(**changes, repeated={"large": 100}, empty={"large": 100})
+    assert codes(result.warnings) == ["output_repeated", "outputs_empty", "many_flips", "all_ties"]
+    assert codes(result.advice) == ["one_output", "steadier_judge"]
+    assert result.advice[0].values == {"system": "large"}
+    other = undecided(**changes, repeated={"large": 90})
+    assert codes(other.advice) == ["steadier_judge"]
+    assert codes(other.warnings) == ["all_ties", "output_repeated", "many_flips"]
+
+
+def test_a_gate_that_a_group_fails_states_the_risk_of_naming_a_group():
+    passed = make_result(not_worse=0.1, winner=None, stop=PASSED, tally=Tally(items=100, wins=(20, 20)), **PROVED)
+    assert "passes a system worse by 10 points or more" in detail(passed, "risk")
+    assert "fails a system that is worse in no group" in detail(with_groups(passed, "worse"), "risk")
 
 
 def test_tests_of_groups_say_why_each_round_waits():
